@@ -1,0 +1,49 @@
+"""Markers: named or anonymous frames on a body, to which connections attach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .rigid import Body
+
+__all__ = ["Marker"]
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """A frame fixed in a body.
+
+    Attributes
+    ----------
+    body : Body
+        The body that carries the marker.
+    position : (3,) m
+        Origin of the marker from the body's origin, in body axes.
+    rotation : (3, 3)
+        R_BM: the marker's axes as columns, in body axes.
+    label : str or None
+        Name on the body; the full name is ``"body.label"``.
+    """
+
+    body: Body
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    label: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Full name: the body's own for its origin, else ``"body.label"`` or ``"body.at(x, y, z)"``."""
+        if self.label is not None:
+            return f"{self.body.name}.{self.label}"
+        if not self.position.any() and (self.rotation == np.eye(3)).all():
+            return self.body.name
+        x, y, z = (f"{c:.6g}" for c in self.position)
+        return f"{self.body.name}.at({x}, {y}, {z})"
+
+    def __repr__(self) -> str:
+        return f"<Marker {self.name}>"

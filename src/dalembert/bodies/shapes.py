@@ -1,0 +1,170 @@
+"""Homogeneous shapes: each gives mass, centre of mass and inertia from a few lengths.
+
+Every shape takes either `mass` (kg) or `density` (kg/m3). Lengths are in metres. The inertia is
+about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube is one of
+the body's axes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..rotation import finite_number
+
+__all__ = ["Shape", "box", "cylinder", "plate", "rod", "sphere", "tube"]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A homogeneous solid.
+
+    Attributes
+    ----------
+    kind : str
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"`` or ``"tube"``.
+    size : dict of str to float
+        The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one.
+    mass : float, kg
+    com : (3,) m
+        Centre of mass from the body's origin.
+    inertia : (3, 3) kg m2
+        About the centre of mass, in body axes.
+    """
+
+    kind: str
+    size: dict[str, float]
+    mass: float
+    com: NDArray[np.float64]
+    inertia: NDArray[np.float64]
+
+
+def rod(
+    length: float,
+    mass: float | None = None,
+    axis: str = "x",
+    *,
+    radius: float | None = None,
+    density: float | None = None,
+) -> Shape:
+    """Return a straight rod from the body's origin along `axis`, centre of mass at half length.
+
+    Without a `radius` the rod is slender: no inertia about its own axis, and it needs a `mass`.
+    """
+    length = _length("rod", "length", length)
+    k = _axis("rod", axis)
+    if radius is None and mass is None:
+        raise ModelError("rod", "mass", mass, "a slender rod (no radius) has no volume: give its mass")
+    r = 0.0 if radius is None else _length("rod", "radius", radius)
+    m = _mass("rod", mass, density, math.pi * r * r * length)
+    com = np.zeros(3)
+    com[k] = length / 2
+    size = {"length": length, "radius": r, "axis": float(k)}
+    return Shape("rod", size, m, com, _axial(k, m * r * r / 2, m * (length**2 / 12 + r * r / 4)))
+
+
+def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+    """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
+    x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
+    m = _mass("box", mass, density, x * y * z)
+    inertia = np.diag([y * y + z * z, x * x + z * z, x * x + y * y]) * m / 12
+    return Shape("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
+
+
+def cylinder(
+    length: float,
+    radius: float,
+    mass: float | None = None,
+    axis: str = "z",
+    *,
+    density: float | None = None,
+) -> Shape:
+    """Return a solid cylinder along `axis` centred at the body's origin."""
+    length, radius = _length("cylinder", "length", length), _length("cylinder", "radius", radius)
+    k = _axis("cylinder", axis)
+    m = _mass("cylinder", mass, density, math.pi * radius**2 * length)
+    size = {"length": length, "radius": radius, "axis": float(k)}
+    inertia = _axial(k, m * radius**2 / 2, m * (length**2 / 12 + radius**2 / 4))
+    return Shape("cylinder", size, m, np.zeros(3), inertia)
+
+
+def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+    """Return a solid sphere centred at the body's origin."""
+    radius = _length("sphere", "radius", radius)
+    m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius**3)
+    return Shape("sphere", {"radius": radius}, m, np.zeros(3), np.eye(3) * 0.4 * m * radius**2)
+
+
+def plate(
+    x: float,
+    y: float,
+    mass: float | None = None,
+    *,
+    thickness: float = 0.0,
+    density: float | None = None,
+) -> Shape:
+    """Return a rectangular plate in the xy-plane centred at the body's origin.
+
+    A plate of thickness zero is a lamina and needs a `mass`.
+    """
+    x, y = _length("plate", "x", x), _length("plate", "y", y)
+    t = _length("plate", "thickness", thickness, allow_zero=True)
+    if t == 0.0 and mass is None:
+        raise ModelError("plate", "mass", mass, "a plate without thickness has no volume: give its mass")
+    m = _mass("plate", mass, density, x * y * t)
+    inertia = np.diag([y * y + t * t, x * x + t * t, x * x + y * y]) * m / 12
+    return Shape("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
+
+
+def tube(
+    length: float,
+    outer: float,
+    inner: float,
+    mass: float | None = None,
+    axis: str = "z",
+    *,
+    density: float | None = None,
+) -> Shape:
+    """Return a hollow cylinder with radii `outer` > `inner`, along `axis`, centred at the body's origin."""
+    length, outer = _length("tube", "length", length), _length("tube", "outer", outer)
+    inner = _length("tube", "inner", inner, allow_zero=True)
+    if inner >= outer:
+        raise ModelError("tube", "inner", inner, f"it must be smaller than the outer radius {outer}")
+    k = _axis("tube", axis)
+    m = _mass("tube", mass, density, math.pi * (outer**2 - inner**2) * length)
+    squares = outer**2 + inner**2
+    size = {"length": length, "outer": outer, "inner": inner, "axis": float(k)}
+    return Shape("tube", size, m, np.zeros(3), _axial(k, m * squares / 2, m * (length**2 / 12 + squares / 4)))
+
+
+def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) -> float:
+    number = finite_number(value, item=kind, field=field)
+    if number < 0 or (number == 0 and not allow_zero):
+        raise ModelError(kind, field, value, "a length must be positive")
+    return number
+
+
+def _axis(kind: str, axis: str) -> int:
+    if axis not in ("x", "y", "z"):
+        raise ModelError(kind, "axis", axis, "use 'x', 'y' or 'z'")
+    return "xyz".index(axis)
+
+
+def _mass(kind: str, mass: float | None, density: float | None, volume: float) -> float:
+    if (mass is None) == (density is None):
+        raise ModelError(kind, "mass", mass, f"give either mass or density (density is {density!r})")
+    field, value = ("mass", mass) if mass is not None else ("density", density)
+    number = finite_number(value, item=kind, field=field)
+    if number < 0:
+        raise ModelError(kind, field, value, "it must not be negative")
+    return number if mass is not None else number * volume
+
+
+def _axial(k: int, along: float, across: float) -> NDArray[np.float64]:
+    moments = np.full(3, across)
+    moments[k] = along
+    return np.diag(moments)

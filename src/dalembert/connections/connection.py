@@ -1,0 +1,31 @@
+"""A named element between two markers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..bodies.markers import Marker
+from .hinges import Hinge
+
+__all__ = ["Connection"]
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """An element between two markers. Relative quantities are those of the second seen from the first.
+
+    Attributes
+    ----------
+    name : str
+    element : Hinge
+    first, second : Marker
+    """
+
+    name: str
+    element: Hinge
+    first: Marker
+    second: Marker
+
+    def __repr__(self) -> str:
+        kind = type(self.element).__name__
+        return f"<Connection {self.name!r}: {kind} from {self.first.name} to {self.second.name}>"

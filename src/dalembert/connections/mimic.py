@@ -1,0 +1,39 @@
+"""Mimic rules: one joint that is meant to follow another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import ModelError
+from ..rotation import finite_number
+
+__all__ = ["Mimic"]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint's coordinate as a linear function of another joint's: q = multiplier * q_joint + offset.
+
+    Kept in ``System.mimics`` under the name of the joint that follows. It is data that came with
+    a model file; the equations of motion do not enforce it.
+
+    Attributes
+    ----------
+    joint : str
+        Name of the joint that leads.
+    multiplier : float
+        Follower per leader, in units of their coordinates (rad or m).
+    offset : float, rad or m
+        Follower's coordinate where the leader's is zero.
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, str) or not self.joint.strip():
+            raise ModelError("Mimic", "joint", self.joint, "give the name of the joint to follow")
+        for field in ("multiplier", "offset"):
+            item = f"mimic of {self.joint!r}"
+            object.__setattr__(self, field, finite_number(getattr(self, field), item=item, field=field))

@@ -1,0 +1,70 @@
+"""The errors of dalembert: one tree, each naming the item, the field, the value and the way out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "AssemblyError",
+    "DalembertError",
+    "IntegrationError",
+    "ModelError",
+    "SingularityError",
+    "TopologyError",
+    "UserFunctionError",
+]
+
+
+class DalembertError(Exception):
+    """Root of every error that dalembert raises on purpose."""
+
+
+class ModelError(DalembertError):
+    """Data that cannot describe a mechanical system, or cannot be evaluated.
+
+    Parameters
+    ----------
+    item : str
+        What was being described or computed, by name: ``"body 'crank'"``.
+    field : str
+        The field or argument at fault: ``"mass"``.
+    value : object
+        The value that was given.
+    remedy : str
+        What is allowed, or what to do instead.
+    """
+
+    def __init__(self, item: str, field: str, value: Any, remedy: str) -> None:
+        self.item = item
+        self.field = field
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{item}: {field} is {_short(value)}; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.item, self.field, self.value, self.remedy)
+
+
+class TopologyError(DalembertError):
+    """A graph of bodies and connections that the requested analysis cannot take."""
+
+
+class AssemblyError(DalembertError):
+    """No configuration closes the loops; names the largest residuals by connection."""
+
+
+class SingularityError(DalembertError):
+    """A matrix that must be regular is not; names the coordinates that lose their meaning."""
+
+
+class IntegrationError(DalembertError):
+    """A simulation that could not go on; carries the partial result."""
+
+
+class UserFunctionError(DalembertError):
+    """A function given by the user failed; the user's exception is chained."""
+
+
+def _short(value: Any, limit: int = 120) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,227 @@
+"""Rotations in and out: quaternions, matrices, axis and angle, Euler and Bryant angles.
+
+A rotation is kept as the matrix R_AB whose columns are the axes of frame B in components of
+frame A, so that ``x_A = R_AB @ x_B``. Quaternions are scalar first. Angle sequences follow one
+rule: capital letters turn about the axes of the moving frame ("intrinsic", the rule of Euler,
+Bryant and most mechanics texts), small letters about the axes of the fixed frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import ModelError
+
+__all__ = [
+    "as_rotation_matrix",
+    "axis_angle",
+    "bryant",
+    "euler",
+    "quaternion",
+    "quaternion_from_matrix",
+    "to_bryant",
+    "to_euler",
+    "unit_vector",
+]
+
+Matrix = NDArray[np.float64]
+
+_AXES = {
+    sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i]
+    for i, letter in enumerate("xyz")
+    for sign in ("", "+", "-")
+}
+
+
+def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Matrix:
+    """Return a unit vector from a letter (``"x"``, ``"-z"``) or three numbers.
+
+    Parameters
+    ----------
+    axis : str or (3,) array_like
+        Direction; numbers are normalised.
+    item, field : str
+        Names for the error message.
+
+    Raises
+    ------
+    ModelError
+        If the letter is unknown, or the numbers are not three finite ones, or all zero.
+    """
+    if isinstance(axis, str):
+        try:
+            return _AXES[axis.strip().lower()].copy()
+        except KeyError:
+            raise ModelError(item, field, axis, "use 'x', 'y', 'z' (with a sign if needed) or three numbers") from None
+    vector = finite_array(axis, (3,), item=item, field=field)
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        raise ModelError(item, field, axis, "a direction needs at least one component that is not zero")
+    vector = vector / largest
+    unit: Matrix = vector / math.sqrt(float(vector @ vector))
+    return unit
+
+
+def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+    """Return `value` as a new float64 array of the given shape, or refuse it by name."""
+    wanted = " by ".join(map(str, shape)) if shape else "one"
+    try:
+        array = np.array(value, dtype=object)
+        if array.shape != shape or any(isinstance(x, (str, bytes, bool, np.bool_)) for x in array.flat):
+            raise ValueError
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(item, field, value, f"give {wanted} real number{'s' if shape else ''}") from None
+    if not np.isfinite(array).all():
+        raise ModelError(item, field, value, "every number must be finite")
+    return array
+
+
+def finite_number(value: Any, *, item: str, field: str) -> float:
+    """Return `value` as a finite float, or refuse it by name."""
+    return float(finite_array(value, (), item=item, field=field))
+
+
+def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
+    """Return the (3, 3) matrix of a turn by `angle` (rad) about `axis`.
+
+    Examples
+    --------
+    >>> axis_angle("z", np.pi / 2).round(12) @ [1, 0, 0]
+    array([0., 1., 0.])
+    """
+    n = unit_vector(axis, item="axis_angle")
+    angle = finite_number(angle, item="axis_angle", field="angle")
+    cross = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
+    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+
+
+def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
+    """Return the (3, 3) matrix of the unit quaternion (w, x, y, z), scalar first.
+
+    The four numbers are normalised; q and -q are the same attitude.
+    """
+    q = finite_array((w, x, y, z), (4,), item="quaternion", field="components")
+    norm = float(np.linalg.norm(q))
+    if norm < 1e-12:
+        raise ModelError("quaternion", "components", (w, x, y, z), "a quaternion of length zero is no attitude")
+    w, x, y, z = (float(c) for c in q / norm)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def euler(angles: Sequence[float], convention: str = "ZXZ") -> Matrix:
+    """Return the (3, 3) matrix of three successive turns (rad) about the axes in `convention`.
+
+    Parameters
+    ----------
+    angles : (3,) rad
+    convention : str
+        Three axis letters. Capitals: each turn about an axis of the frame already turned
+        (``"ZXZ"`` Euler, ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame
+        (``"xyz"`` roll, pitch, yaw as in URDF).
+    """
+    letters = _convention(convention)
+    values = finite_array(angles, (3,), item="euler", field="angles")
+    turns = [axis_angle(letter, angle) for letter, angle in zip(letters.lower(), values, strict=True)]
+    if letters.islower():
+        turns.reverse()
+    return turns[0] @ turns[1] @ turns[2]
+
+
+def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
+    """Return R1(angle_1) R2(angle_2) R3(angle_3), the Bryant (Cardan, 1-2-3) rotation; rad.
+
+    Sol 1983, section 2.2. erratum: the matrix printed there as (2.2.18) is the transpose.
+    """
+    return euler((angle_1, angle_2, angle_3), "XYZ")
+
+
+def to_euler(rotation: ArrayLike, convention: str = "ZXZ") -> Matrix:
+    """Return the three angles (rad) of `rotation` in the given convention (see `euler`)."""
+    from scipy.spatial.transform import Rotation
+
+    letters = _convention(convention)
+    angles: Matrix = Rotation.from_matrix(as_rotation_matrix(rotation)).as_euler(letters)
+    return angles
+
+
+def to_bryant(rotation: ArrayLike) -> Matrix:
+    """Return the Bryant angles (rad) of `rotation`; the second is within +-90 degrees."""
+    return to_euler(rotation, "XYZ")
+
+
+def quaternion_from_matrix(rotation: ArrayLike) -> Matrix:
+    """Return the unit quaternion (w, x, y, z) of a rotation matrix, with w >= 0."""
+    R = np.asarray(rotation, dtype=np.float64)
+    # the largest of the four squared components is at least 1/4: divide by that one
+    squares = 1.0 + np.array([R.trace(), *(2.0 * R.diagonal() - R.trace())])
+    k = int(squares.argmax())
+    table = np.array(
+        [
+            [squares[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [R[2, 1] - R[1, 2], squares[1], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
+            [R[0, 2] - R[2, 0], R[1, 0] + R[0, 1], squares[2], R[2, 1] + R[1, 2]],
+            [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[2, 1] + R[1, 2], squares[3]],
+        ]
+    )
+    q = table[k] / np.linalg.norm(table[k])
+    unit: Matrix = q if q[0] >= 0 else -q
+    return unit
+
+
+def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Matrix:
+    """Return a rotation matrix from any accepted form.
+
+    Accepted: None (no rotation), a (3, 3) matrix, a quaternion of four numbers (scalar first),
+    a pair (axis, angle in rad), or any object with ``as_matrix()`` such as SciPy's Rotation.
+    Angle triples need a convention: pass ``euler(angles, "ZXZ")`` or ``bryant(a1, a2, a3)``.
+
+    Raises
+    ------
+    ModelError
+        If the form is none of these, or a matrix is not orthonormal with determinant +1.
+    """
+    if rotation is None:
+        return np.eye(3)
+    if hasattr(rotation, "as_matrix"):
+        rotation = rotation.as_matrix()
+    if isinstance(rotation, (tuple, list)) and len(rotation) == 2:
+        axis = unit_vector(rotation[0], item=item, field=field + " axis")
+        return axis_angle(axis, finite_number(rotation[1], item=item, field=field + " angle"))
+    if np.shape(rotation) == (4,):
+        q = finite_array(rotation, (4,), item=item, field=field)
+        if abs(float(np.linalg.norm(q)) - 1.0) > 1e-6:
+            raise ModelError(item, field, rotation, "four numbers are read as a unit quaternion (w, x, y, z)")
+        return quaternion(*q)
+    if np.shape(rotation) == (3, 3):
+        R = finite_array(rotation, (3, 3), item=item, field=field)
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+            raise ModelError(item, field, rotation, "a rotation matrix has orthonormal columns and determinant +1")
+        return R
+    raise ModelError(
+        item,
+        field,
+        rotation,
+        "give a 3 by 3 matrix, a quaternion (w, x, y, z), a pair (axis, angle), or angles through euler() or bryant()",
+    )
+
+
+def _convention(convention: str) -> str:
+    letters = str(convention)
+    ok = len(letters) == 3 and set(letters.lower()) <= set("xyz") and (letters.isupper() or letters.islower())
+    if not ok or letters[0] == letters[1] or letters[1] == letters[2]:
+        raise ModelError(
+            "euler", "convention", convention, "give three axis letters, no two alike in a row: 'ZXZ', 'XYZ', 'xyz'"
+        )
+    return letters

@@ -1,0 +1,29 @@
+"""The state of a model: time, coordinates, speeds, element states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["State"]
+
+
+@dataclass
+class State:
+    """Time, coordinates and speeds; with an optional leading batch axis.
+
+    Attributes
+    ----------
+    t : float, s
+    q : (..., nq) rad or m
+    v : (..., nv) rad/s or m/s
+    x : (..., nx)
+        States of active elements and of elements with memory.
+    """
+
+    q: NDArray[np.float64]
+    v: NDArray[np.float64]
+    t: float = 0.0
+    x: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))

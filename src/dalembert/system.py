@@ -1,0 +1,263 @@
+"""The user's description of a mechanical system: bodies, markers, connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .bodies.markers import Marker
+from .bodies.rigid import Body
+from .bodies.shapes import Shape
+from .connections.connection import Connection
+from .connections.hinges import Hinge
+from .connections.mimic import Mimic
+from .errors import ModelError
+from .rotation import finite_array
+
+if TYPE_CHECKING:
+    from .model import Model
+    from .topology import Forest
+
+__all__ = ["Initial", "System"]
+
+GROUND = "ground"
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """Start values of one connection: position (nq,) and speed (nv,), None where not given."""
+
+    position: NDArray[np.float64] | None = None
+    speed: NDArray[np.float64] | None = None
+
+
+class System:
+    """Bodies and connections, by name; gravity; start values. SI units and radians.
+
+    Parameters
+    ----------
+    name : str
+    gravity : (3,) m/s2
+        Acceleration of free fall, in world axes.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+    >>> s.connect("A", da.Revolute("y"), s.ground, bob)
+    <Connection 'A': Revolute from ground to bob>
+    >>> float(s.compile().forward_dynamics([0.0], [0.0], [0.0])[0])  # falls at 3 g / 2 l
+    14.715
+    """
+
+    def __init__(self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError("system", "name", name, "use a non-empty string")
+        self.name = name
+        self.gravity = finite_array(gravity, (3,), item=f"system {name!r}", field="gravity")
+        self.ground = Body(self, GROUND)
+        self.bodies: dict[str, Body] = {}
+        self.connections: dict[str, Connection] = {}
+        self.initials: dict[str, Initial] = {}
+        self.mimics: dict[str, Mimic] = {}
+
+    # ---- building
+
+    def body(
+        self,
+        name: str,
+        shape: Shape | None = None,
+        *,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        inertia_axes: Any = None,
+    ) -> Body:
+        """Add a rigid body, from a shape or from numbers, and return it.
+
+        Parameters
+        ----------
+        name : str
+        shape : Shape
+            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``.
+        mass : float, kg
+        com : (3,) m
+            Centre of mass from the body's origin, in body axes.
+        inertia : (3,), (6,) or (3, 3) kg m2
+            About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix.
+        inertia_axes : rotation
+            Axes in which `inertia` is given, relative to the body's; default the body's own.
+
+        Raises
+        ------
+        ModelError
+            If the name is taken, or the numbers are not those of a possible rigid body.
+        """
+        self._claim(name, "body")
+        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes)
+        self.bodies[name] = body
+        return body
+
+    def connect(self, name: str, element: Hinge, first: Body | Marker, second: Body | Marker) -> Connection:
+        """Connect two markers (a body stands for its origin) by an element and return the connection.
+
+        Coordinates and speeds are those of `second` relative to `first`. Connections may close
+        loops; nothing has to be declared.
+        """
+        self._claim(name, "connection")
+        item = f"connection {name!r}"
+        if isinstance(element, type) and issubclass(element, Hinge):
+            raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
+        if not isinstance(element, Hinge):
+            raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
+        ends = (self._endpoint(item, "first", first), self._endpoint(item, "second", second))
+        if ends[0].body is ends[1].body:
+            raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
+        connection = Connection(name, element, *ends)
+        self.connections[name] = connection
+        return connection
+
+    def initial(self, connection: str | Connection, *, position: Any = None, speed: Any = None) -> None:
+        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s."""
+        found = self._connection(connection)
+        item = f"initial {found.name!r}"
+        hinge = found.element
+
+        def vector(value: Any, size: int, field: str) -> NDArray[np.float64] | None:
+            if value is None:
+                return None
+            if size == 1 and np.ndim(value) == 0:
+                value = [value]
+            return finite_array(value, (size,), item=item, field=field)
+
+        new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
+        old = self.initials.get(found.name, Initial())
+        self.initials[found.name] = Initial(
+            old.position if new_position is None else new_position,
+            old.speed if new_speed is None else new_speed,
+        )
+
+    def remove(self, name: str | Body | Marker | Connection) -> None:
+        """Remove a connection, a named marker, or a body; a body goes with its connections."""
+        item = self[name] if isinstance(name, str) else name
+        if isinstance(item, Connection) and self.connections.get(item.name) is item:
+            del self.connections[item.name]
+            self.initials.pop(item.name, None)
+        elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
+            users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
+            if users:
+                raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
+            del item.body.markers[item.label]
+        elif isinstance(item, Body) and self.bodies.get(item.name) is item:
+            for connection in list(self.connections.values()):
+                if item in (connection.first.body, connection.second.body):
+                    self.remove(connection)
+            del self.bodies[item.name]
+        else:
+            raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
+
+    # ---- looking up
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the body, connection or marker (``"crank.tip"``) of that name."""
+        if name == GROUND:
+            return self.ground
+        found = self.bodies.get(name) or self.connections.get(name)
+        if found is not None:
+            return found
+        owner, dot, label = str(name).rpartition(".")
+        while dot:
+            body = self.ground if owner == GROUND else self.bodies.get(owner)
+            if body is not None and label in body.markers:
+                return body.markers[label]
+            owner, dot, rest = owner.rpartition(".")
+            label = f"{rest}.{label}"
+        raise ModelError(f"system {self.name!r}", "name", name, self._suggest(str(name)))
+
+    def __contains__(self, name: str) -> bool:
+        try:
+            self[name]
+        except ModelError:
+            return False
+        return True
+
+    def copy(self, name: str | None = None) -> System:
+        """Return an independent copy: changing one leaves the other as it was."""
+        new = System(self.name if name is None else name, gravity=self.gravity)
+        bodies = {id(self.ground): new.ground}
+        for body in self.bodies.values():
+            twin = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
+            twin.shape = body.shape
+            twin.visuals = list(body.visuals)
+            new.bodies[body.name] = twin
+            bodies[id(body)] = twin
+        markers: dict[int, Marker] = {}
+        for body in (self.ground, *self.bodies.values()):
+            for marker in body.markers.values():
+                twin_body = bodies[id(body)]
+                twin_marker = Marker(twin_body, marker.position.copy(), marker.rotation.copy(), marker.label)
+                twin_body.markers[str(marker.label)] = markers[id(marker)] = twin_marker
+
+        def twin_of(marker: Marker) -> Marker:
+            known = markers.get(id(marker))
+            return known or Marker(bodies[id(marker.body)], marker.position.copy(), marker.rotation.copy(), marker.label)
+
+        for c in self.connections.values():
+            new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
+        new.initials = dict(self.initials)
+        new.mimics = dict(self.mimics)
+        return new
+
+    # ---- compiling
+
+    def forest(self) -> Forest:
+        """Return the computational forest: spanning trees, chords, numbering (see `topology`)."""
+        from .topology import Forest
+
+        return Forest(self)
+
+    def compile(self) -> Model:
+        """Return the constant model that the kernels work on."""
+        from .compile import compile_system
+
+        return compile_system(self)
+
+    def __repr__(self) -> str:
+        return f"<System {self.name!r}: {len(self.bodies)} bodies, {len(self.connections)} connections>"
+
+    # ---- checks
+
+    def _claim(self, name: str, what: str) -> None:
+        if not isinstance(name, str) or not name.strip() or name != name.strip():
+            raise ModelError(what, "name", name, "use a non-empty string without blanks at its ends")
+        if name == GROUND or name in self.bodies or name in self.connections:
+            raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
+
+    def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
+        marker = end.origin if isinstance(end, Body) else end
+        if not isinstance(marker, Marker):
+            raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
+        body = marker.body
+        if body is not self.ground and self.bodies.get(body.name) is not body:
+            raise ModelError(item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed")
+        return marker
+
+    def _connection(self, connection: str | Connection) -> Connection:
+        found = self[connection] if isinstance(connection, str) else connection
+        if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
+            raise ModelError(f"system {self.name!r}", "connection", connection, "give the name of one of its connections")
+        return found
+
+    def _suggest(self, name: str) -> str:
+        import difflib
+
+        known = [GROUND, *self.bodies, *self.connections]
+        known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
+        close = difflib.get_close_matches(name, known, n=3)
+        if close:
+            return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+        return "no body, marker or connection has that name"

@@ -1,0 +1,259 @@
+"""From the user's graph to the computational forest, with the map both ways.
+
+The user's *graph* has bodies as vertices and hinges as arcs, in any direction and with any loops.
+The *forest* is what the recursions walk: spanning trees rooted at ground, bodies in regular
+numbering (a parent before its children), every hinge pointing outward. Hinges that would close a
+loop become *chords*. Sol 1983, chapter 4; Slaats 1991, section 3.2; Passerello and Huston 1972,
+chapter I.
+
+The spanning trees keep the hinges with few freedoms and cut each loop where the most freedoms go,
+because a cut hinge with n freedoms costs 6 - n equations. Among equals the hinge that was named
+last is cut. Parts without a path to ground get a free hinge to ground at their first body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bodies.markers import Marker
+from .connections.connection import Connection
+from .connections.hinges import Free, Hinge
+from .errors import TopologyError
+
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["Forest", "Graph", "TreeHinge"]
+
+IntMatrix = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The user's graph: vertex names (ground first) and arcs (connection, from, to)."""
+
+    vertices: tuple[str, ...]
+    arcs: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def of(cls, system: System) -> Graph:
+        """Read the graph off a system."""
+        arcs = tuple((c.name, c.first.body.name, c.second.body.name) for c in system.connections.values())
+        return cls((system.ground.name, *system.bodies), arcs)
+
+    def degree(self, vertex: str) -> int:
+        """Return the number of arcs at a vertex."""
+        return sum((a == vertex) + (b == vertex) for _, a, b in self.arcs)
+
+    def parts(self) -> list[list[str]]:
+        """Return the connected parts, each a list of vertices in the user's order; ground's part first."""
+        sets = _DisjointSets(self.vertices)
+        for _, a, b in self.arcs:
+            sets.join(a, b)
+        groups: dict[str, list[str]] = {}
+        for vertex in self.vertices:
+            groups.setdefault(sets.root(vertex), []).append(vertex)
+        return list(groups.values())
+
+    @property
+    def independent_loops(self) -> int:
+        """Number of independent loops: arcs - vertices + parts."""
+        return len(self.arcs) - len(self.vertices) + len(self.parts())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeHinge:
+    """One hinge of the forest.
+
+    Attributes
+    ----------
+    name : str
+        The connection's, or ``"body.free"`` for a hinge that the forest added.
+    element : Hinge
+    inboard, outboard : Marker
+        Its ends on the parent and on the body it carries.
+    reversed : bool
+        True if the user named the outboard marker first.
+    connection : Connection or None
+        None for a hinge that the forest added.
+    """
+
+    name: str
+    element: Hinge
+    inboard: Marker
+    outboard: Marker
+    reversed: bool
+    connection: Connection | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Spanning trees of a system, in regular numbering.
+
+    Attributes
+    ----------
+    graph : Graph
+        The user's graph.
+    bodies : tuple of str
+        Body names by number; number 0 is ground. Depth-first, so each subtree is a range of numbers.
+    parent : (nb,) int
+        The body connection array: ``parent[j - 1]`` is the parent's number of body j, and is < j.
+    hinges : tuple of TreeHinge
+        ``hinges[j - 1]`` carries body j.
+    chords : tuple of Connection
+        Hinges that close loops.
+    number : dict of str to int
+        Number of a body, by name.
+    """
+
+    system: System
+    graph: Graph = field(init=False)
+    bodies: tuple[str, ...] = field(init=False)
+    parent: NDArray[np.int32] = field(init=False)
+    hinges: tuple[TreeHinge, ...] = field(init=False)
+    chords: tuple[Connection, ...] = field(init=False)
+    number: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        system = self.system
+        if not system.bodies:
+            raise TopologyError(f"system {system.name!r} has no bodies: add one with system.body(...)")
+        graph = Graph.of(system)
+        branches, chords = _spanning_trees(system)
+        adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
+        for c in branches:
+            a, b = c.first.body.name, c.second.body.name
+            adjacent[a].append(TreeHinge(c.name, c.element, c.first, c.second, False, c))
+            adjacent[b].append(TreeHinge(c.name, c.element, c.second, c.first, True, c))
+        for part in graph.parts()[1:]:
+            first = system.bodies[part[0]]
+            name = f"{first.name}.free"
+            while name in system:
+                name += "'"
+            adjacent[system.ground.name].append(TreeHinge(name, Free(), system.ground.origin, first.origin, False))
+
+        # depth first, children in the order in which the user named their hinges
+        names, parents, hinges = [system.ground.name], [-1], []
+        number = {system.ground.name: 0}
+        stack = [(0, hinge) for hinge in reversed(adjacent[system.ground.name])]
+        while stack:
+            parent, hinge = stack.pop()
+            name = hinge.outboard.body.name
+            if name in number:
+                continue
+            number[name] = len(names)
+            names.append(name)
+            parents.append(parent)
+            hinges.append(hinge)
+            stack.extend((number[name], h) for h in reversed(adjacent[name]) if h.outboard.body.name not in number)
+        for attribute, value in (
+            ("graph", graph),
+            ("bodies", tuple(names)),
+            ("parent", np.array(parents[1:], dtype=np.int32)),
+            ("hinges", tuple(hinges)),
+            ("chords", chords),
+            ("number", number),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    # ---- arrays of the sources
+
+    @property
+    def nb(self) -> int:
+        """Number of bodies, ground not counted."""
+        return len(self.bodies) - 1
+
+    def children(self, body: int | str) -> list[int]:
+        """Return the numbers of the bodies whose parent is `body`."""
+        return [int(j) + 1 for j in np.flatnonzero(self.parent == self._number(body))]
+
+    def path(self, body: int | str) -> list[int]:
+        """Return the numbers from `body` down to its tree's first body."""
+        j, path = self._number(body), []
+        while j:
+            path.append(j)
+            j = int(self.parent[j - 1])
+        return path
+
+    def location_matrix(self) -> IntMatrix:
+        """Return L = [S0; S], (nb + 1, nb): -1 where hinge k leaves a body, +1 where it arrives (Sol 4.3.1)."""
+        L = np.zeros((self.nb + 1, self.nb), dtype=np.int8)
+        hinge = np.arange(self.nb)
+        L[self.parent, hinge] = -1
+        L[hinge + 1, hinge] = 1
+        return L
+
+    def chord_matrix(self) -> IntMatrix:
+        """Return L^c, (nb + 1, number of chords), from the first to the second marker of each chord (Sol 4.3.2)."""
+        L = np.zeros((self.nb + 1, len(self.chords)), dtype=np.int8)
+        for k, chord in enumerate(self.chords):
+            L[self.number[chord.first.body.name], k] = -1
+            L[self.number[chord.second.body.name], k] = 1
+        return L
+
+    def path_matrix(self) -> IntMatrix:
+        """Return T, (nb, nb): entry (k, i) is 1 if hinge k is on the path from ground to body i (Sol 4.3.6).
+
+        With S the location matrix without its ground row, S T = T S = 1.
+        """
+        T = np.eye(self.nb, dtype=np.int8)
+        for j, parent in enumerate(self.parent):
+            if parent:
+                T[:, j] |= T[:, parent - 1]
+        return T
+
+    def chart(self) -> str:
+        """Return the forest as text, one body a line, chords at the end."""
+        lines = [self.bodies[0]]
+        indent = {0: ""}
+        last = {int(parent): j for j, parent in enumerate(self.parent, start=1)}
+        for j, hinge in enumerate(self.hinges, start=1):
+            parent = int(self.parent[j - 1])
+            is_last = last[parent] == j
+            note = " (reversed)" if hinge.reversed else " (added)" if hinge.connection is None else ""
+            branch = "└─ " if is_last else "├─ "
+            lines.append(f"{indent[parent]}{branch}{hinge.name}: {hinge.element.kind}{note} → {self.bodies[j]}")
+            indent[j] = indent[parent] + ("   " if is_last else "│  ")
+        for chord in self.chords:
+            lines.append(f"chord {chord.name}: {chord.element.kind}, {chord.first.name} → {chord.second.name}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.chart()
+
+    def _number(self, body: int | str) -> int:
+        return self.number[body] if isinstance(body, str) else int(body)
+
+
+def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
+    """Return the hinges kept and the hinges cut: a minimum spanning forest by number of freedoms (Kruskal)."""
+    sets = _DisjointSets((system.ground.name, *system.bodies))
+    kept = set()
+    for c in sorted(system.connections.values(), key=lambda c: c.element.nv):  # stable: keeps the user's order
+        if sets.join(c.first.body.name, c.second.body.name):
+            kept.add(c.name)
+    everyone = system.connections.values()
+    return [c for c in everyone if c.name in kept], tuple(c for c in everyone if c.name not in kept)
+
+
+class _DisjointSets:
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._above = {name: name for name in names}
+
+    def root(self, name: str) -> str:
+        top = name
+        while self._above[top] != top:
+            top = self._above[top]
+        while self._above[name] != top:
+            self._above[name], name = top, self._above[name]
+        return top
+
+    def join(self, a: str, b: str) -> bool:
+        """Unite the sets of a and b; return False if they were one already."""
+        a, b = self.root(a), self.root(b)
+        self._above[b] = a
+        return a != b
