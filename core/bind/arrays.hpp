@@ -1,0 +1,100 @@
+// NumPy arrays at the border: cheap when they already are float64 and contiguous, converted when
+// they can be, refused by name when they cannot.
+#pragma once
+
+#include "specs.hpp"
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL dalembert_numpy
+#ifndef DALEMBERT_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+namespace dalembert::bind {
+
+// owns one reference
+struct Reference {
+  PyObject *object = nullptr;
+  Reference() = default;
+  explicit Reference(PyObject *o) : object(o) {}
+  Reference(const Reference &) = delete;
+  Reference &operator=(const Reference &) = delete;
+  Reference(Reference &&other) noexcept : object(other.object) { other.object = nullptr; }
+  ~Reference() { Py_XDECREF(object); }
+  void reset(PyObject *o) {
+    Py_XDECREF(object);
+    object = o;
+  }
+  PyObject *release() {
+    PyObject *o = object;
+    object = nullptr;
+    return o;
+  }
+};
+
+// true if every number is finite: 0 x is 0 for those and NaN for the others
+inline bool all_finite(const double *x, std::ptrdiff_t n) {
+  double a = 0.0, b = 0.0;
+  std::ptrdiff_t i = 0;
+  for (; i + 1 < n; i += 2) {
+    a += 0.0 * x[i];
+    b += 0.0 * x[i + 1];
+  }
+  if (i < n)
+    a += 0.0 * x[i];
+  return a + b == 0.0;
+}
+
+// raises through the Python method `self.<hook>(...)`, which knows the names; always returns nullptr
+inline PyObject *raise_through(PyObject *self, const char *hook, const char *kernel, const char *argument, PyObject *value) {
+  Reference result(PyObject_CallMethod(self, hook, "ssO", kernel, argument, value ? value : Py_None));
+  if (result.object)
+    PyErr_Format(PyExc_SystemError, "%s refused '%s' without a reason", kernel, argument);
+  return nullptr;
+}
+
+// a float64 C-contiguous aligned view or copy, or nullptr (no exception set) if that cannot be had
+inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
+  if (PyArray_Check(value)) {
+    auto *array = reinterpret_cast<PyArrayObject *>(value);
+    if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array))
+      return array;
+  }
+  Reference any(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+  if (!any.object) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const int type = PyArray_TYPE(reinterpret_cast<PyArrayObject *>(any.object));
+  if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type))
+    return nullptr;
+  holder.reset(PyArray_FROMANY(any.object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
+  if (!holder.object)
+    PyErr_Clear();
+  return reinterpret_cast<PyArrayObject *>(holder.object);
+}
+
+// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse.
+inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count) {
+  const int extra = PyArray_NDIM(array) - shape.dimensions();
+  const npy_intp *dims = PyArray_DIMS(array);
+  if (extra < 0 || extra > 1 || dims[extra] != shape.rows || (shape.columns && dims[extra + 1] != shape.columns))
+    return false;
+  input.data = static_cast<const double *>(PyArray_DATA(array));
+  input.size = shape.size();
+  input.stride = 0;
+  std::ptrdiff_t numbers = input.size;
+  if (extra) {
+    if (count >= 0 && count != dims[0])
+      return false;
+    count = dims[0];
+    input.stride = input.size;
+    numbers *= dims[0];
+  }
+  return all_finite(input.data, numbers);
+}
+
+} // namespace dalembert::bind

@@ -1,0 +1,287 @@
+// Docstrings of the methods that users call on the bound class itself.
+#pragma once
+
+namespace dalembert::bind::docs {
+
+constexpr const char *forward_dynamics = R"(forward_dynamics($self, q, v, tau=None, *, loads=None, out=None)
+--
+
+Return the accelerations that follow from given hinge forces; O(nb), articulated bodies.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+tau : (nv,) or (B, nv) N m or N
+    Hinge forces; zero if left out.
+loads : (nb, 6) or (B, nb, 6) N m and N
+    [moment; force] on each body, at the origin of its frame, in world axes.
+out : ndarray
+    Where to put the result.
+
+Returns
+-------
+a : (nv,) or (B, nv) rad/s2 or m/s2
+    The rates of v.
+
+Raises
+------
+ModelError
+    If an array has the wrong shape or type, or holds a number that is not finite.
+SingularityError
+    If a hinge has no inertia to accelerate at this configuration.
+
+Examples
+--------
+>>> import dalembert as da
+>>> s = da.System()
+>>> bob = s.body("bob", da.rod(1.0, mass=1.0))
+>>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+>>> s.compile().forward_dynamics([0.0], [0.0])
+array([14.715])
+)";
+
+constexpr const char *inverse_dynamics = R"(inverse_dynamics($self, q, v, a, *, loads=None, out=None)
+--
+
+Return the hinge forces that a given motion needs; O(nb), recursive Newton-Euler.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+a : (nv,) or (B, nv) rad/s2 or m/s2
+loads : (nb, 6) or (B, nb, 6) N m and N
+    [moment; force] on each body, at the origin of its frame, in world axes.
+out : ndarray
+    Where to put the result.
+
+Returns
+-------
+tau : (nv,) or (B, nv) N m or N
+)";
+
+constexpr const char *bias_forces = R"(bias_forces($self, q, v, *, loads=None, out=None)
+--
+
+Return the hinge forces at zero acceleration: gyroscopic, centrifugal, gravity; inverse dynamics with a = 0.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+loads : (nb, 6) or (B, nb, 6) N m and N
+out : ndarray
+
+Returns
+-------
+b : (nv,) or (B, nv) N m or N
+    In M a + b = tau.
+)";
+
+constexpr const char *mass_matrix = R"(mass_matrix($self, q, *, out=None)
+--
+
+Return the mass matrix of the tree, symmetric positive definite; composite bodies.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+M : (nv, nv) or (B, nv, nv) kg m2, kg m or kg
+)";
+
+constexpr const char *solve_mass_matrix = R"(solve_mass_matrix($self, q, x, *, out=None)
+--
+
+Return M(q)^-1 x without forming M; O(nb). For many x at one q, use `factor`.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+x : (nv,) or (B, nv)
+out : ndarray
+
+Returns
+-------
+y : (nv,) or (B, nv)
+)";
+
+constexpr const char *d_inverse_dynamics = R"(d_inverse_dynamics($self, q, v, a, *, loads=None)
+--
+
+Return the exact derivatives of inverse dynamics.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+a : (nv,) or (B, nv) rad/s2 or m/s2
+loads : (nb, 6) or (B, nb, 6) N m and N
+    Held constant in world axes.
+
+Returns
+-------
+dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
+    Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
+    as `integrate(q, h * e_k)` does. The last is the mass matrix.
+)";
+
+constexpr const char *d_forward_dynamics = R"(d_forward_dynamics($self, q, v, tau=None, *, loads=None)
+--
+
+Return the exact derivatives of forward dynamics.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+tau : (nv,) or (B, nv) N m or N
+    Hinge forces; zero if left out.
+loads : (nb, 6) or (B, nb, 6) N m and N
+    Held constant in world axes.
+
+Returns
+-------
+da_dq, da_dv, da_dtau : each (nv, nv) or (B, nv, nv)
+    Column k of da_dq is the derivative along the k-th direction of the tangent space: q moves as
+    `integrate(q, h * e_k)` does. The last is the inverse of the mass matrix.
+)";
+
+constexpr const char *integrate = R"(integrate($self, q, v, *, out=None)
+--
+
+Return q moved by the step v on the configuration manifold; quaternions come out normalised.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad or m
+    A speed times a time.
+out : ndarray
+
+Returns
+-------
+q : (nq,) or (B, nq) rad or m
+)";
+
+constexpr const char *difference = R"(difference($self, q0, q1, *, out=None)
+--
+
+Return the step v with ``integrate(q0, v)`` equal to q1; attitudes by the shorter way.
+
+Parameters
+----------
+q0, q1 : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+v : (nv,) or (B, nv) rad or m
+)";
+
+constexpr const char *coordinate_rates = R"(coordinate_rates($self, q, v, *, out=None)
+--
+
+Return q' = N(q) v.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+out : ndarray
+
+Returns
+-------
+q_rate : (nq,) or (B, nq) 1/s, rad/s or m/s
+)";
+
+constexpr const char *center_of_mass = R"(center_of_mass($self, q, *, out=None)
+--
+
+Return the system's centre of mass in the world.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+p : (3,) or (B, 3) m
+)";
+
+constexpr const char *centroidal_momentum_matrix = R"(centroidal_momentum_matrix($self, q, *, out=None)
+--
+
+Return A with A v = [angular momentum about the centre of mass; linear momentum], world axes.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+A : (6, nv) or (B, 6, nv)
+)";
+
+constexpr const char *velocities = R"(velocities($self, q, v, *, out=None)
+--
+
+Return angular velocity and velocity of the origin of every body frame, world axes.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+out : ndarray
+
+Returns
+-------
+V : (nb, 6) or (B, nb, 6) rad/s and m/s
+    Bodies in the order of `body_names`.
+)";
+
+constexpr const char *accelerations = R"(accelerations($self, q, v, a, *, out=None)
+--
+
+Return angular acceleration and acceleration of the origin of every body frame, world axes.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+a : (nv,) or (B, nv) rad/s2 or m/s2
+out : ndarray
+
+Returns
+-------
+A : (nb, 6) or (B, nb, 6) rad/s2 and m/s2
+    Classical accelerations: rates of what `velocities` returns.
+)";
+
+constexpr const char *reactions = R"(reactions($self, q, v, a, *, loads=None, out=None)
+--
+
+Return the load that each hinge of the tree puts on its second marker, world axes.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+a : (nv,) or (B, nv) rad/s2 or m/s2
+loads : (nb, 6) or (B, nb, 6) N m and N
+out : ndarray
+
+Returns
+-------
+F : (nb, 6) or (B, nb, 6) N m and N
+    [moment; force] about the second marker's origin, in the order of `hinge_names`. It includes
+    the hinge forces that drive the motion: the component along a freedom is tau.
+)";
+
+} // namespace dalembert::bind::docs

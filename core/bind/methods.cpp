@@ -1,0 +1,277 @@
+#include "methods.hpp"
+#include "docs.hpp"
+#include <cstring>
+
+namespace dalembert::bind {
+
+namespace {
+
+using E = Extent;
+
+constexpr Argument q{"q", E::q}, v{"v", E::v}, a{"a", E::v}, x{"x", E::v};
+constexpr Argument tau{"tau", E::v, true, true};
+constexpr Argument tau_needed{"tau", E::v};
+constexpr Argument loads{"loads", E::loads, true, false, true};
+constexpr Argument q0{"q0", E::q}, q1{"q1", E::q};
+
+// kernel, name, arguments, results, counts, {dynamics, inverts, marker, given}, doc
+constexpr Spec specs[] = {
+    {Kernel::forward_dynamics, "forward_dynamics", {q, v, tau, loads}, {E::v}, 4, 1, true, true, false, false, docs::forward_dynamics},
+    {Kernel::inverse_dynamics, "inverse_dynamics", {q, v, a, loads}, {E::v}, 4, 1, true, false, false, false, docs::inverse_dynamics},
+    {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, true, false, false, false, docs::bias_forces},
+    {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads}, {E::v, E::v}, 5, 2, true, true, false, true, nullptr},
+    {Kernel::mass_matrix, "mass_matrix", {q}, {E::matrix}, 1, 1, false, false, false, false, docs::mass_matrix},
+    {Kernel::composite_diagonal, "_composite_diagonal", {q}, {E::v}, 1, 1, false, false, false, false, nullptr},
+    {Kernel::solve_mass_matrix, "solve_mass_matrix", {q, x}, {E::v}, 2, 1, false, true, false, false, docs::solve_mass_matrix},
+    {Kernel::poses, "_poses", {q}, {E::bodies_pose}, 1, 1, false, false, false, false, nullptr},
+    {Kernel::velocities, "velocities", {q, v}, {E::bodies_six}, 2, 1, false, false, false, false, docs::velocities},
+    {Kernel::accelerations, "accelerations", {q, v, a}, {E::bodies_six}, 3, 1, false, false, false, false, docs::accelerations},
+    {Kernel::marker_pose, "_marker_pose", {q}, {E::pose}, 1, 1, false, false, true, false, nullptr},
+    {Kernel::marker_velocity, "_marker_velocity", {q, v}, {E::six}, 2, 1, false, false, true, false, nullptr},
+    {Kernel::marker_acceleration, "_marker_acceleration", {q, v, a}, {E::six}, 3, 1, false, false, true, false, nullptr},
+    {Kernel::marker_jacobian, "_marker_jacobian", {q}, {E::six_v}, 1, 1, false, false, true, false, nullptr},
+    {Kernel::energy, "_energy", {q, v}, {E::two}, 2, 1, false, false, false, false, nullptr},
+    {Kernel::center_of_mass, "center_of_mass", {q}, {E::three}, 1, 1, false, true, false, false, docs::center_of_mass},
+    {Kernel::centroidal_matrix, "centroidal_momentum_matrix", {q}, {E::six_v}, 1, 1, false, true, false, false, docs::centroidal_momentum_matrix},
+    {Kernel::reactions, "reactions", {q, v, a, loads}, {E::bodies_six}, 4, 1, true, false, false, false, docs::reactions},
+    {Kernel::integrate, "integrate", {q, v}, {E::q}, 2, 1, false, false, false, false, docs::integrate},
+    {Kernel::difference, "difference", {q0, q1}, {E::v}, 2, 1, false, false, false, false, docs::difference},
+    {Kernel::coordinate_rates, "coordinate_rates", {q, v}, {E::q}, 2, 1, false, false, false, false, docs::coordinate_rates},
+    {Kernel::d_inverse_dynamics, "d_inverse_dynamics", {q, v, a, loads}, {E::matrix, E::matrix, E::matrix}, 4, 3, true, false, false, false, docs::d_inverse_dynamics},
+    {Kernel::d_forward_dynamics, "d_forward_dynamics", {q, v, tau, loads}, {E::matrix, E::matrix, E::matrix}, 4, 3, true, true, false, false, docs::d_forward_dynamics},
+};
+constexpr std::size_t spec_count = sizeof specs / sizeof *specs;
+
+std::atomic<int> threads{0};
+
+// the object given for each argument, and for out
+struct Given {
+  PyObject *inputs[max_inputs] = {};
+  PyObject *out = nullptr;
+  PyObject *marker = nullptr;
+  PyObject *marks = nullptr;
+};
+
+// sorts positional and keyword arguments; false with TypeError set
+bool sort_arguments(const Spec &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
+  PyObject **places[max_inputs + 2];
+  const char *titles[max_inputs + 2];
+  int count = 0;
+  if (spec.marker)
+    places[count] = &given.marker, titles[count++] = "marker";
+  for (int k = 0; k < spec.inputs; ++k)
+    if (!spec.arguments[std::size_t(k)].keyword)
+      places[count] = &given.inputs[k], titles[count++] = spec.arguments[std::size_t(k)].name;
+  if (spec.given)
+    places[count] = &given.marks, titles[count++] = "given";
+  if (positional > count) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, count, positional);
+    return false;
+  }
+  for (Py_ssize_t k = 0; k < positional; ++k)
+    *places[k] = args[k];
+  const Py_ssize_t keywords = names ? PyTuple_GET_SIZE(names) : 0;
+  for (Py_ssize_t k = 0; k < keywords; ++k) {
+    PyObject *name = PyTuple_GET_ITEM(names, k);
+    PyObject **place = nullptr;
+    for (int j = 0; j < count; ++j)
+      if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
+        place = places[j];
+    for (int j = 0; j < spec.inputs; ++j)
+      if (spec.arguments[std::size_t(j)].keyword && !PyUnicode_CompareWithASCIIString(name, spec.arguments[std::size_t(j)].name))
+        place = &given.inputs[j];
+    if (!place && spec.outputs == 1 && !PyUnicode_CompareWithASCIIString(name, "out"))
+      place = &given.out;
+    if (!place || *place) {
+      PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
+      return false;
+    }
+    *place = args[positional + k];
+  }
+  for (int k = 0; k < spec.inputs; ++k) {
+    const Argument &argument = spec.arguments[std::size_t(k)];
+    if (given.inputs[k] == Py_None && argument.optional)
+      given.inputs[k] = nullptr;
+    if (!given.inputs[k] && !argument.optional) {
+      PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, argument.name);
+      return false;
+    }
+  }
+  if (given.out == Py_None)
+    given.out = nullptr;
+  if ((spec.marker && !given.marker) || (spec.given && !given.marks)) {
+    PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, spec.marker ? "marker" : "given");
+    return false;
+  }
+  return true;
+}
+
+// a marker comes as 13 numbers: body, rotation, position in F
+bool read_marker(const BoundModel &model, PyObject *value, MarkerData &marker) {
+  Reference holder;
+  PyArrayObject *array = as_doubles(value, holder);
+  if (!array || PyArray_SIZE(array) != 13)
+    return false;
+  const double *numbers = static_cast<const double *>(PyArray_DATA(array));
+  if (!(numbers[0] >= 0.0 && numbers[0] <= model.data.nb))
+    return false;
+  marker.body = static_cast<std::int32_t>(numbers[0]);
+  std::memcpy(marker.R_FM, numbers + 1, sizeof marker.R_FM);
+  std::memcpy(marker.p_FM, numbers + 10, sizeof marker.p_FM);
+  return true;
+}
+
+// a quaternion of length zero is no attitude
+bool attitudes_exist(const BoundModel &model, const Input &input, npy_intp count) {
+  const npy_intp states = count < 0 || !input.stride ? 1 : count;
+  for (npy_intp s = 0; s < states; ++s)
+    for (const std::int32_t offset : model.quaternions) {
+      const double *c = input.data + s * input.stride + offset;
+      if (!(c[0] * c[0] + c[1] * c[1] + c[2] * c[2] + c[3] * c[3] > 1e-24))
+        return false;
+    }
+  return true;
+}
+
+PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+  Given given;
+  if (!sort_arguments(spec, args, positional, names, given))
+    return nullptr;
+  const BoundModel &model = *bound(self);
+  if (model.closed && spec.dynamics)
+    return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
+
+  Call call;
+  call.kernel = spec.kernel;
+  call.inputs = spec.inputs;
+  call.outputs = spec.outputs;
+  call.given = nullptr;
+  npy_intp count = -1;
+  Reference holders[max_inputs], zeros, marks;
+  for (int k = 0; k < spec.inputs; ++k) {
+    const Argument &argument = spec.arguments[std::size_t(k)];
+    const Shape shape = shape_of(argument.extent, model.data);
+    Input &input = call.in[k];
+    input = {nullptr, 0, shape.size()};
+    if (!given.inputs[k]) {
+      if (argument.zero) {
+        npy_intp size = shape.size();
+        zeros.reset(PyArray_ZEROS(1, &size, NPY_DOUBLE, 0));
+        if (!zeros.object)
+          return nullptr;
+        input.data = static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(zeros.object)));
+      }
+      continue;
+    }
+    PyArrayObject *array = as_doubles(given.inputs[k], holders[k]);
+    if (!array || !read_input(array, shape, input, count))
+      return raise_through(self, "_refuse", spec.name, argument.name, given.inputs[k]);
+    if (argument.extent == Extent::q && !model.quaternions.empty() && !attitudes_exist(model, input, count))
+      return raise_through(self, "_refuse", spec.name, argument.name, given.inputs[k]);
+  }
+  if (spec.marker && !read_marker(model, given.marker, call.marker))
+    return raise_through(self, "_refuse", spec.name, "marker", given.marker);
+  if (spec.given) {
+    marks.reset(PyArray_FROMANY(given.marks, NPY_BOOL, 1, 1, NPY_ARRAY_CARRAY_RO));
+    if (!marks.object || PyArray_SIZE(reinterpret_cast<PyArrayObject *>(marks.object)) != model.data.nv) {
+      PyErr_Clear();
+      return raise_through(self, "_refuse", spec.name, "given", given.marks);
+    }
+    call.given = static_cast<const unsigned char *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(marks.object)));
+  }
+
+  Reference results[max_outputs];
+  for (int k = 0; k < spec.outputs; ++k) {
+    const Shape shape = shape_of(spec.results[std::size_t(k)], model.data);
+    npy_intp dims[3];
+    int n = 0;
+    if (count >= 0)
+      dims[n++] = count;
+    dims[n++] = shape.rows;
+    if (shape.columns || spec.results[std::size_t(k)] == Extent::matrix)
+      dims[n++] = shape.columns;
+    PyArrayObject *array;
+    if (given.out) {
+      array = reinterpret_cast<PyArrayObject *>(given.out);
+      if (!PyArray_Check(given.out) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) || PyArray_NDIM(array) != n ||
+          std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
+        return raise_through(self, "_refuse", spec.name, "out", given.out);
+      Py_INCREF(given.out);
+      results[k].reset(given.out);
+    } else {
+      results[k].reset(PyArray_SimpleNew(n, dims, NPY_DOUBLE));
+      if (!results[k].object)
+        return nullptr;
+      array = reinterpret_cast<PyArrayObject *>(results[k].object);
+    }
+    call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
+  }
+
+  try {
+    if (count < 0) {
+      if (model.data.nb < 256) {
+        model.run_one(call);
+      } else {
+        PyThreadState *state = PyEval_SaveThread();
+        struct Restore {
+          PyThreadState *state;
+          ~Restore() { PyEval_RestoreThread(state); }
+        } restore{state};
+        model.run_one(call);
+      }
+    } else if (count > 0) {
+      PyThreadState *state = PyEval_SaveThread();
+      struct Restore {
+        PyThreadState *state;
+        ~Restore() { PyEval_RestoreThread(state); }
+      } restore{state};
+      model.run_batch(call, count, thread_count());
+    }
+  } catch (const std::bad_alloc &) {
+    return PyErr_NoMemory();
+  }
+
+  if (spec.inverts) {
+    const std::ptrdiff_t states = count < 0 ? 1 : count;
+    for (int k = 0; k < spec.outputs; ++k)
+      if (!all_finite(call.out[k].data, states * call.out[k].size))
+        return raise_through(self, "_refuse_singular", spec.name, "q", given.inputs[0]);
+  }
+  if (spec.outputs == 1)
+    return results[0].release();
+  PyObject *tuple = PyTuple_New(spec.outputs);
+  if (tuple)
+    for (int k = 0; k < spec.outputs; ++k)
+      PyTuple_SET_ITEM(tuple, k, results[k].release());
+  return tuple;
+}
+
+template <std::size_t I> PyObject *method(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  return call_kernel(specs[I], self, args, count, names);
+}
+
+template <std::size_t... I> void add_each(PyTypeObject *type, std::index_sequence<I...>) {
+  static PyMethodDef definitions[] = {
+      {specs[I].name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&method<I>)), METH_FASTCALL | METH_KEYWORDS, specs[I].doc}...};
+  for (PyMethodDef &definition : definitions) {
+    Reference descriptor(PyDescr_NewMethod(type, &definition));
+    if (!descriptor.object || PyObject_SetAttrString(reinterpret_cast<PyObject *>(type), definition.ml_name, descriptor.object))
+      return;
+  }
+}
+
+} // namespace
+
+int thread_count() {
+  const int chosen = threads.load(std::memory_order_relaxed);
+  if (chosen)
+    return chosen;
+  const unsigned cores = std::thread::hardware_concurrency();
+  return cores ? int(cores) : 1;
+}
+
+void set_thread_count(int count) { threads.store(count, std::memory_order_relaxed); }
+
+void add_methods(PyTypeObject *type) { add_each(type, std::make_index_sequence<spec_count>{}); }
+
+} // namespace dalembert::bind

@@ -1,0 +1,135 @@
+// The bound model: owns the constants, lends out workspaces, runs kernels on one state or on many.
+#pragma once
+
+#include "../kernels.hpp"
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace dalembert::bind {
+
+// a block of memory aligned for the widest register
+class Block {
+public:
+  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {}
+  ~Block() { ::operator delete(data, std::align_val_t(64)); }
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+  const std::size_t size;
+  std::byte *const data;
+};
+
+// keeps released blocks for the next call; the most recent one is handed over without a lock
+class BlockPool {
+public:
+  ~BlockPool() {
+    delete recent.load();
+    for (Block *block : spare)
+      delete block;
+  }
+  Block *take(std::size_t bytes) {
+    if (Block *block = recent.exchange(nullptr, std::memory_order_acquire)) {
+      if (block->size >= bytes)
+        return block;
+      put_aside(block);
+    }
+    std::lock_guard guard(lock);
+    for (Block *&block : spare)
+      if (block->size >= bytes) {
+        Block *found = block;
+        block = spare.back();
+        spare.pop_back();
+        return found;
+      }
+    return new Block(bytes);
+  }
+  void give(Block *block) {
+    if (Block *old = recent.exchange(block, std::memory_order_release))
+      put_aside(old);
+  }
+
+private:
+  void put_aside(Block *block) {
+    std::lock_guard guard(lock);
+    if (spare.size() < 16)
+      spare.push_back(block);
+    else
+      delete block;
+  }
+  std::atomic<Block *> recent{nullptr};
+  std::mutex lock;
+  std::vector<Block *> spare;
+};
+
+// a block for as long as a call lasts
+class Lease {
+public:
+  Lease(BlockPool &pool, std::size_t bytes) : pool(pool), block(pool.take(bytes)) {}
+  ~Lease() { pool.give(block); }
+  Lease(const Lease &) = delete;
+  Lease &operator=(const Lease &) = delete;
+  std::byte *data() const { return block->data; }
+
+private:
+  BlockPool &pool;
+  Block *block;
+};
+
+struct BoundModel {
+  std::vector<BodyData> bodies;
+  ModelData data{};
+  bool closed = false; // has chords
+  std::vector<std::int32_t> quaternions; // offsets in q
+  const KernelSet *kernels = &best_kernels();
+  mutable BlockPool singles, packs;
+
+  void run_one(const Call &call) const {
+    Lease memory(singles, kernels->bytes_one(data, call));
+    kernels->one(data, memory.data(), call, 0);
+  }
+
+  void run_batch(const Call &call, std::ptrdiff_t count, int threads) const {
+    // outputs too large for a pack of them go one state at a time
+    const bool lanes = kernels->has_lanes(call.kernel) && kernels->bytes_lanes(data, call) < (std::size_t(256) << 20);
+    const std::ptrdiff_t grain = lanes ? kernels->lanes : 1;
+    const std::ptrdiff_t pieces = (count + grain - 1) / grain;
+    const std::ptrdiff_t workers = threads < pieces ? threads : pieces;
+    const std::size_t bytes = lanes ? kernels->bytes_lanes(data, call) : kernels->bytes_one(data, call);
+    // every block is taken here, so that a lack of memory is met before a thread starts
+    std::vector<std::unique_ptr<Lease>> memory;
+    for (std::ptrdiff_t k = 0; k < workers; ++k)
+      memory.push_back(std::make_unique<Lease>(lanes ? packs : singles, bytes));
+    const auto work = [&](std::ptrdiff_t k) {
+      const std::ptrdiff_t begin = pieces * k / workers * grain;
+      const std::ptrdiff_t last = pieces * (k + 1) / workers * grain;
+      const std::ptrdiff_t end = last < count ? last : count;
+      std::byte *room = memory[std::size_t(k)]->data();
+      if (lanes)
+        kernels->lanes_range(data, room, call, begin, end);
+      else
+        for (std::ptrdiff_t state = begin; state < end; ++state)
+          kernels->one(data, room, call, state);
+    };
+    std::vector<std::thread> crew;
+    std::ptrdiff_t started = 1;
+    try {
+      for (; started < workers; ++started)
+        crew.emplace_back(work, started);
+    } catch (const std::system_error &) {
+      // no more threads to be had: the rest is done here
+    }
+    work(0);
+    for (std::ptrdiff_t k = started; k < workers; ++k)
+      work(k);
+    for (std::thread &thread : crew)
+      thread.join();
+  }
+};
+
+} // namespace dalembert::bind

@@ -1,0 +1,111 @@
+// Mass matrix by composite bodies (Walker & Orin 1982; Jain & Rodriguez 1990, (5.2)-(5.5), n_m = 0).
+//
+//     I_C = I + sum over children of I_C, seen from here                                       (1)
+//     F_k = I_C H_k               load that moves everything outboard of freedom k at unit rate (2)
+//     M_jk = H_j^T F_k            with F_k moved to the frame of j, for j on the path to ground (3)
+//
+// Because subtrees are ranges of freedoms, the loads of a whole subtree are moved to the parent
+// together: component r of F_k stands at columns[r * nv + k]. The inner loops run over k.
+#pragma once
+
+#include "kinematics.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const BodyData &b) {
+  return {T(b.mass), lift<T>(as_vec(b.h)), lift<T>(as_sym(b.J))};
+}
+
+// columns [begin, end) of component-major six-vectors: loads move to the parent
+template <class T> inline void move_columns(const Pose<T> &X, T *DALEMBERT_RESTRICT F, int nv, int begin, int end) {
+  T *n0 = F, *n1 = F + nv, *n2 = F + 2 * nv, *f0 = F + 3 * nv, *f1 = F + 4 * nv, *f2 = F + 5 * nv;
+  const Mat3<T> R = X.R;
+  const Vec3<T> p = X.p;
+#if defined(__GNUC__)
+#pragma GCC ivdep // the six rows do not overlap
+#endif
+  for (int k = begin; k < end; ++k) {
+    const Vec3<T> f = mul(R, Vec3<T>{f0[k], f1[k], f2[k]}), n = mul(R, Vec3<T>{n0[k], n1[k], n2[k]}) + cross(p, f);
+    n0[k] = n.x, n1[k] = n.y, n2[k] = n.z;
+    f0[k] = f.x, f1[k] = f.y, f2[k] = f.z;
+  }
+}
+
+// copies the upper triangle into the lower one, tile by tile so that both sides stay in the cache
+template <class T> inline void mirror(T *M, int n) {
+  constexpr int tile = 16;
+  for (int r0 = 0; r0 < n; r0 += tile)
+    for (int c0 = 0; c0 <= r0; c0 += tile)
+      for (int r = r0; r < r0 + tile && r < n; ++r)
+        for (int c = c0; c < c0 + tile && c < r; ++c)
+          M[std::ptrdiff_t(r) * n + c] = M[std::ptrdiff_t(c) * n + r];
+}
+
+// M: nv x nv, full
+template <class T> inline void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M) {
+  const int nv = m.nv;
+  T *F = ws.columns;
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t(nv) * nv; ++i)
+    M[i] = T(0.0);
+  for (int i = 1; i <= m.nb; ++i) {
+    position(m, ws, q, i);
+    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+  }
+  for (int i = m.nb; i > 0; --i) {
+    const BodyData &b = m.bodies[i];
+    const RigidInertia<T> &I = ws.I_C[i];
+    const Motion<T> *H = ws.H + b.H;
+    for (int k = 0; k < b.nv; ++k) {
+      Load<T> L;
+      if (b.kind == Hinge::revolute)
+        L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
+      else if (b.kind == Hinge::prismatic)
+        L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
+      else
+        L = mul(I, H[k].w, H[k].v);
+      T *column = F + b.v + k;
+      column[0] = L.n.x, column[nv] = L.n.y, column[2 * nv] = L.n.z;
+      column[3 * nv] = L.f.x, column[4 * nv] = L.f.y, column[5 * nv] = L.f.z;
+    }
+    for (int k = 0; k < b.nv; ++k) {
+      const int row = b.v + k;
+      T *to = M + std::ptrdiff_t(row) * nv;
+      if (b.kind == Hinge::revolute || b.kind == Hinge::prismatic) {
+        const T *from = F + (b.kind == Hinge::revolute ? 2 : 5) * nv;
+        for (int j = row; j < b.v_end; ++j)
+          to[j] = from[j];
+      } else {
+        const Motion<T> h = H[k];
+        for (int j = row; j < b.v_end; ++j)
+          to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
+                  h.v.z * F[5 * nv + j];
+      }
+    }
+    if (b.parent) {
+      add_to_parent(ws.X[i], I, ws.I_C[b.parent]);
+      move_columns(ws.X[i], F, nv, b.v, b.v_end);
+    }
+  }
+  mirror(M, nv);
+}
+
+// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+template <class T> inline void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
+  for (int i = 1; i <= m.nb; ++i) {
+    position(m, ws, q, i);
+    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+  }
+  for (int i = m.nb; i > 0; --i) {
+    const BodyData &b = m.bodies[i];
+    const RigidInertia<T> &I = ws.I_C[i];
+    for (int k = 0; k < b.nv; ++k) {
+      const Motion<T> h = column(b, ws.H + b.H, k);
+      const Load<T> L = mul(I, h.w, h.v);
+      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f);
+    }
+    if (b.parent)
+      add_to_parent(ws.X[i], I, ws.I_C[b.parent]);
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,27 @@
+// Cylindrical: a turn by q0 about local z and a displacement by q1 along it. H = [z 0; 0 z].
+#pragma once
+
+#include "../workspace.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+struct Cylindrical {
+  static constexpr int nq = 2, nv = 2;
+
+  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+    T s, c;
+    sincos(q[0], s, c);
+    const Mat3<double> &R = as_mat(b.R_PJ);
+    const Vec3<double> &p = as_vec(b.p_PJ);
+    X = {turn_z(R, c, s), {p.x + R.xz * q[1], p.y + R.yz * q[1], p.z + R.zz * q[1]}};
+    const Vec3<T> o = zero3<T>(), z{T(0.0), T(0.0), T(1.0)};
+    H[0] = {z, o};
+    H[1] = {o, z};
+  }
+
+  template <class T> static DALEMBERT_INLINE Motion<T> bias(const T *, const Motion<T> &, const Motion<T> *) {
+    return {zero3<T>(), zero3<T>()};
+  }
+};
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,253 @@
+// One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see isa.hpp.
+#include "kernels.hpp"
+#include "derivatives.hpp"
+#include "observers.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+namespace {
+
+constexpr int W = DALEMBERT_LANES;
+using Lane = Pack<W>;
+
+// ---- one state of any scalar
+
+template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, const Call &call, const T *const *in, T *const *out) {
+  switch (call.kernel) {
+  case Kernel::forward_dynamics:
+    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], in[3], nullptr, out[0], nullptr);
+  case Kernel::inverse_dynamics:
+    return inverse_dynamics<T>(m, ws, in[0], in[1], in[2], in[3], out[0]);
+  case Kernel::bias_forces:
+    return inverse_dynamics<T>(m, ws, in[0], in[1], nullptr, in[2], out[0]);
+  case Kernel::mixed_dynamics:
+    for (int k = 0; k < m.nv; ++k)
+      out[0][k] = in[3][k];
+    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], in[4], call.given, out[0], out[1]);
+  case Kernel::mass_matrix:
+    return mass_matrix<T>(m, ws, in[0], out[0]);
+  case Kernel::composite_diagonal:
+    return composite_diagonal<T>(m, ws, in[0], out[0]);
+  case Kernel::solve_mass_matrix: {
+    factorize<T>(m, ws, in[0]);
+    Side<T> side{ws.p_A, ws.y, ws.A};
+    return solve<T, T>(m, ws, side, in[1], out[0]);
+  }
+  case Kernel::poses:
+    return poses<T>(m, ws, in[0], out[0]);
+  case Kernel::velocities:
+    return velocities<T>(m, ws, in[0], in[1], out[0]);
+  case Kernel::accelerations:
+    return accelerations<T>(m, ws, in[0], in[1], in[2], out[0]);
+  case Kernel::marker_pose:
+    return marker_pose<T>(m, ws, call.marker, in[0], out[0]);
+  case Kernel::marker_velocity:
+    return marker_velocity<T>(m, ws, call.marker, in[0], in[1], out[0]);
+  case Kernel::marker_acceleration:
+    return marker_acceleration<T>(m, ws, call.marker, in[0], in[1], in[2], out[0]);
+  case Kernel::marker_jacobian:
+    return marker_jacobian<T>(m, ws, call.marker, in[0], out[0]);
+  case Kernel::energy:
+    return energy<T>(m, ws, in[0], in[1], out[0]);
+  case Kernel::center_of_mass:
+    return center_of_mass<T>(m, ws, in[0], out[0]);
+  case Kernel::centroidal_matrix:
+    return centroidal_matrix<T>(m, ws, in[0], out[0]);
+  case Kernel::reactions:
+    return reactions<T>(m, ws, in[0], in[1], in[2], in[3], ws.y, out[0]);
+  case Kernel::integrate:
+    return integrate<T>(m, in[0], in[1], out[0]);
+  case Kernel::difference:
+    return difference<T>(m, in[0], in[1], out[0]);
+  case Kernel::coordinate_rates:
+    return coordinate_rates<T>(m, in[0], in[1], out[0]);
+  case Kernel::d_inverse_dynamics:
+  case Kernel::d_forward_dynamics:
+    return; // directions fill the lanes: see derivatives_of_one
+  }
+}
+
+bool is_derivative(Kernel kernel) { return kernel == Kernel::d_inverse_dynamics || kernel == Kernel::d_forward_dynamics; }
+
+bool has_lanes(Kernel kernel) { return !is_derivative(kernel); }
+
+// ---- derivatives of one state
+
+struct DerivativeMemory {
+  Workspace<double> ws;
+  DerivativeRoom<W> room;
+  Side<Lane> side;
+  Lane *x;
+  double *a;
+};
+
+std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, DerivativeMemory &d) {
+  Arena arena{base};
+  arena.take<std::byte>(lay_out(m, base, d.ws));
+  arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
+  const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
+  d.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
+  d.x = arena.take<Lane>(nv);
+  d.a = arena.take<double>(nv);
+  return arena.used;
+}
+
+void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const double *const *in, double *const *out) {
+  DerivativeMemory d;
+  lay_out_derivatives(m, memory, d);
+  if (call.kernel == Kernel::d_inverse_dynamics) {
+    d_inverse_dynamics<W>(m, d.room, in[0], in[1], in[2], in[3], out[0], out[1]);
+    mass_matrix<double>(m, d.ws, in[0], out[2]);
+    return;
+  }
+  forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], in[3], nullptr, d.a, nullptr);
+  d_inverse_dynamics<W>(m, d.room, in[0], in[1], d.a, in[3], out[0], out[1]);
+  const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
+  for (std::ptrdiff_t k = 0; k < size; ++k)
+    out[2][k] = 0.0;
+  for (int k = 0; k < m.nv; ++k)
+    out[2][std::ptrdiff_t(k) * (m.nv + 1)] = 1.0;
+  // forward_dynamics has left the factors of M in the workspace
+  solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[0]);
+  solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[1]);
+  solve_columns<W>(m, d.ws, d.side, d.x, 1.0, out[2]);
+}
+
+// ---- entry points
+
+std::size_t bytes_one(const ModelData &m, const Call &call) {
+  if (is_derivative(call.kernel)) {
+    DerivativeMemory d;
+    return lay_out_derivatives(m, nullptr, d);
+  }
+  Workspace<double> ws;
+  return lay_out(m, nullptr, ws);
+}
+
+void one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
+  const double *in[max_inputs];
+  double *out[max_outputs];
+  for (int k = 0; k < call.inputs; ++k)
+    in[k] = call.in[k].data ? call.in[k].data + state * call.in[k].stride : nullptr;
+  for (int k = 0; k < call.outputs; ++k)
+    out[k] = call.out[k].data + state * call.out[k].stride;
+  if (is_derivative(call.kernel))
+    return derivatives_of_one(m, memory, call, in, out);
+  Workspace<double> ws;
+  lay_out(m, memory, ws);
+  evaluate<double>(m, ws, call, in, out);
+}
+
+struct LaneMemory {
+  Workspace<Lane> ws;
+  Lane *in[max_inputs], *out[max_outputs];
+};
+
+std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call, LaneMemory &l) {
+  Arena arena{base};
+  arena.take<std::byte>(lay_out(m, base, l.ws));
+  for (int k = 0; k < call.inputs; ++k)
+    l.in[k] = call.in[k].data ? arena.take<Lane>(std::size_t(call.in[k].size)) : nullptr;
+  for (int k = 0; k < call.outputs; ++k)
+    l.out[k] = arena.take<Lane>(std::size_t(call.out[k].size));
+  return arena.used;
+}
+
+std::size_t bytes_lanes(const ModelData &m, const Call &call) {
+  LaneMemory l;
+  return lay_out_lanes(m, nullptr, call, l);
+}
+
+void lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  LaneMemory l;
+  lay_out_lanes(m, memory, call, l);
+  for (std::ptrdiff_t state = begin; state < end; state += W) {
+    const int count = int(end - state < W ? end - state : W);
+    // a last pack that is not full repeats its last state
+    for (int k = 0; k < call.inputs; ++k) {
+      const Input &input = call.in[k];
+      if (!input.data)
+        continue;
+      const double *rows[W];
+      for (int lane = 0; lane < W; ++lane)
+        rows[lane] = input.data + (state + (lane < count ? lane : count - 1)) * input.stride;
+      for (std::ptrdiff_t j = 0; j < input.size; ++j)
+        for (int lane = 0; lane < W; ++lane)
+          l.in[k][j].set(lane, rows[lane][j]);
+    }
+    evaluate<Lane>(m, l.ws, call, l.in, l.out);
+    for (int k = 0; k < call.outputs; ++k) {
+      const Output &output = call.out[k];
+      for (int lane = 0; lane < count; ++lane) {
+        double *row = output.data + (state + lane) * output.stride;
+        for (std::ptrdiff_t j = 0; j < output.size; ++j)
+          row[j] = l.out[k][j][lane];
+      }
+    }
+  }
+}
+
+// ---- a factorisation that stays
+
+struct FactorMemory {
+  Workspace<double> ws;
+  Side<Lane> side;
+  Lane *x;
+};
+
+std::size_t lay_out_factor(const ModelData &m, std::byte *base, FactorMemory &f) {
+  Arena arena{base};
+  arena.take<std::byte>(lay_out(m, base, f.ws));
+  const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
+  f.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
+  f.x = arena.take<Lane>(nv);
+  return arena.used;
+}
+
+std::size_t bytes_factor(const ModelData &m) {
+  FactorMemory f;
+  return lay_out_factor(m, nullptr, f);
+}
+
+void factor(const ModelData &m, std::byte *memory, const double *q) {
+  FactorMemory f;
+  lay_out_factor(m, memory, f);
+  factorize<double>(m, f.ws, q);
+}
+
+void factor_solve(const ModelData &m, std::byte *memory, const double *x, double *a, std::ptrdiff_t count) {
+  FactorMemory f;
+  lay_out_factor(m, memory, f);
+  const std::ptrdiff_t nv = m.nv;
+  if (count == 1) {
+    Side<double> side{f.ws.p_A, f.ws.y, f.ws.A};
+    return solve<double, double>(m, f.ws, side, x, a);
+  }
+  for (std::ptrdiff_t first = 0; first < count; first += W) {
+    const int width = int(count - first < W ? count - first : W);
+    for (std::ptrdiff_t k = 0; k < nv; ++k) {
+      Lane row(0.0);
+      for (int lane = 0; lane < width; ++lane)
+        row.set(lane, x[(first + lane) * nv + k]);
+      f.x[k] = row;
+    }
+    solve<double, Lane>(m, f.ws, f.side, f.x, f.x);
+    for (int lane = 0; lane < width; ++lane)
+      for (std::ptrdiff_t k = 0; k < nv; ++k)
+        a[(first + lane) * nv + k] = f.x[k][lane];
+  }
+}
+
+void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
+  FactorMemory f;
+  lay_out_factor(m, memory, f);
+  for (int k = 0; k < m.nv; ++k)
+    pivots[k] = 1.0 / f.ws.pivot[k].inverse;
+}
+
+} // namespace
+
+extern const KernelSet kernels;
+const KernelSet kernels{DALEMBERT_ISA_NAME, W,      has_lanes, bytes_one,    bytes_lanes,   one,
+                        lanes_range,        bytes_factor, factor, factor_solve, factor_pivots};
+
+} // namespace dalembert::DALEMBERT_ISA

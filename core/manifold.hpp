@@ -1,0 +1,71 @@
+// The configuration manifold: steps along it, differences on it, and q' = N(q) v.
+//
+// Angles and displacements add. Attitudes are unit quaternions: a step turns by the rotation
+// vector in axes of the second marker. A free hinge steps its position by C u and its attitude by
+// omega, independently; difference is the exact inverse.
+#pragma once
+
+#include "hinge.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+DALEMBERT_INLINE bool has_quaternion(const BodyData &b) { return b.nq != b.nv; }
+
+template <class T> inline void integrate(const ModelData &m, const T *q, const T *v, T *out) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    const T *qi = q + b.q, *vi = v + b.v;
+    T *to = out + b.q;
+    if (!has_quaternion(b)) {
+      for (int k = 0; k < b.nv; ++k)
+        to[k] = qi[k] + vi[k];
+      continue;
+    }
+    if (b.nv == 6) {
+      const Vec3<T> step = mul(rotation_of(qi), Vec3<T>{vi[3], vi[4], vi[5]});
+      to[4] = qi[4] + step.x, to[5] = qi[5] + step.y, to[6] = qi[6] + step.z;
+    }
+    quaternion_turn(qi, Vec3<T>{vi[0], vi[1], vi[2]}, to);
+  }
+}
+
+template <class T> inline void difference(const ModelData &m, const T *q0, const T *q1, T *out) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    const T *from = q0 + b.q, *to = q1 + b.q;
+    T *d = out + b.v;
+    if (!has_quaternion(b)) {
+      for (int k = 0; k < b.nv; ++k)
+        d[k] = to[k] - from[k];
+      continue;
+    }
+    const Vec3<T> phi = quaternion_difference(from, to);
+    d[0] = phi.x, d[1] = phi.y, d[2] = phi.z;
+    if (b.nv == 6) {
+      const Vec3<T> u = mul_t(rotation_of(from), Vec3<T>{to[4] - from[4], to[5] - from[5], to[6] - from[6]});
+      d[3] = u.x, d[4] = u.y, d[5] = u.z;
+    }
+  }
+}
+
+template <class T> DALEMBERT_INLINE void hinge_rates(const BodyData &b, const T *q, const T *v, T *rate) {
+  if (!has_quaternion(b)) {
+    for (int k = 0; k < b.nv; ++k)
+      rate[k] = v[k];
+    return;
+  }
+  quaternion_rate(q, v, rate);
+  if (b.nv == 6) {
+    const Vec3<T> step = mul(rotation_of(q), Vec3<T>{v[3], v[4], v[5]});
+    rate[4] = step.x, rate[5] = step.y, rate[6] = step.z;
+  }
+}
+
+template <class T> inline void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    hinge_rates(b, q + b.q, v + b.v, out + b.q);
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,191 @@
+"""From a `System` to the constant `Model`: flat arrays, aligned hinge frames.
+
+The kernels work in frames of their own: frame F of a body sits at the outboard end of its hinge,
+frame J at the inboard end, both turned so that the hinge's axis is local z. `FrameMap` is the one
+place where these frames and the user's body frames meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .connections.hinges import Hinge
+from .errors import ModelError
+from .topology import Forest
+
+if TYPE_CHECKING:
+    from .model import Model
+    from .system import System
+
+__all__ = ["FrameMap", "compile_system"]
+
+Array = NDArray[np.float64]
+
+# numbers of the compiled hinges, by name and direction; the order is that of `Hinge` in core/model.hpp
+_KINDS = {
+    ("Fixed", False): 0,
+    ("Fixed", True): 0,
+    ("Revolute", False): 1,
+    ("Revolute", True): 1,
+    ("Prismatic", False): 2,
+    ("Prismatic", True): 2,
+    ("Screw", False): 3,
+    ("Screw", True): 3,
+    ("Cylindrical", False): 4,
+    ("Cylindrical", True): 4,
+    ("Universal", False): 5,
+    ("Universal", True): 6,
+    ("Planar", False): 7,
+    ("Planar", True): 8,
+    ("Spherical", False): 9,
+    ("Spherical", True): 10,
+    ("Free", False): 11,
+    ("Free", True): 12,
+}
+
+# Walked from its second end, a hinge about or along z is again one of its kind, with the same sign, in frames
+# turned by pi about x; a universal joint likewise in frames turned by pi about (1, -1, 0).
+_TURN_X = np.diag([1.0, -1.0, -1.0])
+_TURN_XY = np.array([[0.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+_REVERSAL = {
+    "Revolute": _TURN_X,
+    "Prismatic": _TURN_X,
+    "Screw": _TURN_X,
+    "Cylindrical": _TURN_X,
+    "Universal": _TURN_XY,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMap:
+    """Poses between the user's frames B and the kernel frames F, for ground (0) and every body.
+
+    Attributes
+    ----------
+    R_FB : (nb + 1, 3, 3)
+    p_FB : (nb + 1, 3) m
+        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``.
+    R_PJ : (nb, 3, 3)
+    p_PJ : (nb, 3) m
+        The inboard hinge frame J in the parent's F.
+    """
+
+    R_FB: Array
+    p_FB: Array
+    R_PJ: Array
+    p_PJ: Array
+
+    @classmethod
+    def of(cls, forest: Forest) -> FrameMap:
+        """Compute the frames of a forest."""
+        nb = forest.nb
+        R_FB, p_FB = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
+        R_PJ, p_PJ = np.empty((nb, 3, 3)), np.empty((nb, 3))
+        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True)):
+            axes = hinge.element.frame()
+            if hinge.reversed:
+                axes = axes @ _REVERSAL.get(hinge.element.kind, np.eye(3))
+            inboard, outboard = hinge.inboard, hinge.outboard
+            R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
+            p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
+            R_BF = outboard.rotation @ axes
+            R_FB[k + 1] = R_BF.T
+            p_FB[k + 1] = -R_BF.T @ outboard.position
+        return cls(R_FB, p_FB, R_PJ, p_PJ)
+
+    def to_kernel(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in F a pose given in the user's frame of body number `body`."""
+        R = self.R_FB[body]
+        return R @ rotation, R @ position + self.p_FB[body]
+
+    def to_user(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in the user's frame of body number `body` a pose given in F."""
+        R = self.R_FB[body]
+        return R.T @ rotation, R.T @ (position - self.p_FB[body])
+
+
+def compile_system(system: System) -> Model:
+    """Return the model of a system.
+
+    Raises
+    ------
+    TopologyError
+        If there are no bodies.
+    ModelError
+        If a body's data are impossible, or a hinge has nothing to move: no inertia outboard of it
+        along one of its freedoms.
+    """
+    from .model import Model
+
+    for body in system.bodies.values():
+        body.validate()
+    forest = system.forest()
+    frames = FrameMap.of(forest)
+    model = Model(system, forest, frames, *_flatten(system, forest, frames))
+    _check_inertia(model, forest)
+    return model
+
+
+def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32]]:
+    """Return the rows of core/bind/module.cpp: 35 numbers and 3 integers per body."""
+    nb = forest.nb
+    bodies = [system.bodies[name] for name in forest.bodies[1:]]
+    mass = np.array([body.mass for body in bodies])
+    R, p = frames.R_FB[1:], frames.p_FB[1:]
+    c = np.einsum("nij,nj->ni", R, np.array([body.com for body in bodies])) + p
+    inertia = np.array([body.inertia for body in bodies])
+    # about the origin of F: R I R^T + m (c.c 1 - c c^T)
+    J = R @ inertia @ R.transpose(0, 2, 1)
+    J += mass[:, None, None] * ((c * c).sum(1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+    pitch = [getattr(hinge.element, "pitch", 0.0) / (2 * np.pi) for hinge in forest.hinges]
+    numbers = np.empty((nb, 35))
+    numbers[:, :9] = frames.R_PJ.reshape(nb, 9)
+    numbers[:, 9:12] = frames.p_PJ
+    numbers[:, 12] = mass
+    numbers[:, 13:16] = mass[:, None] * c
+    numbers[:, 16:22] = J.reshape(nb, 9)[:, [0, 1, 2, 4, 5, 8]]
+    numbers[:, 22:31] = R.reshape(nb, 9)
+    numbers[:, 31:34] = p
+    numbers[:, 34] = pitch
+    if not np.isfinite(numbers).all():
+        row = int(np.argwhere(~np.isfinite(numbers))[0, 0])
+        raise ModelError(
+            f"body {forest.bodies[row + 1]!r}", "data", "too large", "lengths and masses must stay finite when multiplied"
+        )
+    integers = np.empty((nb, 3), dtype=np.int32)
+    for k, hinge in enumerate(forest.hinges):
+        integers[k] = _KINDS[hinge.element.kind, hinge.reversed], forest.parent[k], hinge.reversed
+    return numbers, integers
+
+
+def _check_inertia(model: Model, forest: Forest) -> None:
+    """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration."""
+    if model.nv == 0:
+        return
+    q = model.random_state(np.random.default_rng(1)).q
+    pivots = model.factor(q).pivots()
+    # what a pivot would be if everything outboard were locked; an exact zero shows as round-off of this
+    scale = model.composite_inertias(q)
+    weak = ~(pivots > 1e-13 * scale)
+    if not weak.any():
+        return
+    k = int(weak.argmax())
+    name = model.speed_names[k]
+    for body, hinge in zip(forest.bodies[1:], forest.hinges, strict=True):
+        span = model.v_slice(hinge.name)
+        if span.start <= k < span.stop:
+            raise ModelError(
+                f"body {body!r}",
+                "inertia",
+                "zero",
+                f"freedom {name!r} of hinge {hinge.name!r} ({_described(hinge.element)}) moves no inertia: "
+                "give the body (or one it carries) mass away from the axis or a moment of inertia about it, or use Fixed()",
+            )
+
+
+def _described(hinge: Hinge) -> str:
+    return hinge.kind.lower()

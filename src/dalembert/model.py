@@ -1,0 +1,389 @@
+"""The constant model: kernels by the names that mechanics gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _core
+from .bodies.markers import Marker
+from .bodies.rigid import Body
+from .errors import ModelError, SingularityError, TopologyError
+from .state import State
+
+if TYPE_CHECKING:
+    from .compile import FrameMap
+    from .system import System
+    from .topology import Forest
+
+__all__ = ["Energy", "Factor", "Model", "Pose"]
+
+Array = NDArray[np.float64]
+
+
+class Pose(NamedTuple):
+    """Attitude and position of a frame M in the world.
+
+    rotation : (..., 3, 3), R_WM, the frame's axes as columns
+    position : (..., 3) m, p_WM
+    """
+
+    rotation: Array
+    position: Array
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy, J; scalars or (B,)."""
+
+    kinetic: Any
+    potential: Any
+
+    @property
+    def total(self) -> Any:
+        """Sum of both, J."""
+        return self.kinetic + self.potential
+
+
+class Factor:
+    """The mass matrix at one configuration in factored form, for many right-hand sides.
+
+    M = (1 + H Phi K) D (1 + H Phi K)^T (Jain and Rodriguez 1990, Lemma 6.1), never formed.
+    """
+
+    def __init__(self, model: Model, q: ArrayLike) -> None:
+        self._core = _core.Factor(model, model._coordinates("factor", q))
+        self._model = model
+
+    def solve(self, x: ArrayLike) -> Array:
+        """Return M^-1 x for x of shape (nv,), or for each row of x (k, nv)."""
+        nv = self._model.nv
+        try:
+            rows = np.ascontiguousarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty(0)
+        if rows.ndim not in (1, 2) or rows.shape[-1] != nv or not np.isfinite(rows).all():
+            raise ModelError("factor.solve", "x", x, f"give finite numbers of shape ({nv},) or (k, {nv})")
+        result: Array = self._core.solve(rows)
+        return result
+
+    def pivots(self) -> Array:
+        """Return the diagonal of D after its blocks are factored too, (nv,): all positive, det M is their product."""
+        result: Array = self._core.pivots()
+        return result
+
+    def logdet(self) -> float:
+        """Return the logarithm of the determinant of M."""
+        return float(np.log(self.pivots()).sum())
+
+
+class Model(_core.Model):
+    """A compiled system. Immutable; made by ``System.compile()``.
+
+    Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
+    several threads at once. Hinge coordinates are stacked in the order of `hinge_names`, which
+    follows the tree; use names or `q_slice` and `v_slice` to address them.
+
+    Attributes
+    ----------
+    nb, nq, nv : int
+        Numbers of bodies, coordinates and speeds.
+    nx, nc : int
+        Numbers of element states and of constraint rows from closed loops.
+    body_names, hinge_names : tuple of str, (nb,)
+        In tree order.
+    coordinate_names : tuple of str, (nq,)
+    speed_names : tuple of str, (nv,)
+    forest : Forest
+    system : System
+        The description it was compiled from; later changes to it do not reach the model.
+    """
+
+    nx = 0
+
+    def __init__(
+        self, system: System, forest: Forest, frames: FrameMap, numbers: Array, integers: NDArray[np.int32]
+    ) -> None:
+        super().__init__(numbers, integers, system.gravity, bool(forest.chords))
+        self.system = system
+        self.forest = forest
+        self.frames = frames
+        self.body_names = forest.bodies[1:]
+        self.hinge_names = tuple(hinge.name for hinge in forest.hinges)
+        self.nc = sum(6 - chord.element.nv for chord in forest.chords)
+        coordinates: list[str] = []
+        speeds: list[str] = []
+        self._q_slices: dict[str, slice] = {}
+        self._v_slices: dict[str, slice] = {}
+        for hinge in forest.hinges:
+            element = hinge.element
+            self._q_slices[hinge.name] = slice(len(coordinates), len(coordinates) + element.nq)
+            self._v_slices[hinge.name] = slice(len(speeds), len(speeds) + element.nv)
+            coordinates += _full_names(hinge.name, element.coordinates)
+            speeds += _full_names(hinge.name, element.speeds)
+        self.coordinate_names = tuple(coordinates)
+        self.speed_names = tuple(speeds)
+
+    # ---- names and states
+
+    def q_slice(self, hinge: str) -> slice:
+        """Return where a hinge's coordinates stand in q."""
+        return self._slice(self._q_slices, hinge)
+
+    def v_slice(self, hinge: str) -> slice:
+        """Return where a hinge's speeds stand in v, and its forces in tau."""
+        return self._slice(self._v_slices, hinge)
+
+    def zero_configuration(self) -> Array:
+        """Return the q at which the two markers of every hinge coincide, (nq,)."""
+        return np.concatenate([np.zeros(0)] + [hinge.element.zero for hinge in self.forest.hinges])
+
+    def initial_state(self) -> State:
+        """Return the start values that ``System.initial`` set; zero where it did not."""
+        q, v = self.zero_configuration(), np.zeros(self.nv)
+        for name, initial in self.system.initials.items():
+            if name not in self._q_slices:
+                continue
+            if initial.position is not None:
+                q[self._q_slices[name]] = initial.position
+            if initial.speed is not None:
+                v[self._v_slices[name]] = initial.speed
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
+
+    def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
+        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+
+        Parameters
+        ----------
+        rng : numpy Generator, seed or None
+        size : int
+            Number of states; None for one without a batch axis.
+        """
+        rng = np.random.default_rng(rng)
+        shape = () if size is None else (size,)
+        q = np.empty((*shape, self.nq))
+        for hinge in self.forest.hinges:
+            span = self._q_slices[hinge.name]
+            for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
+                if name.startswith("angle"):
+                    q[..., column] = rng.uniform(-np.pi, np.pi, shape)
+                elif name.startswith("q"):
+                    q[..., column] = rng.normal(size=shape)
+                else:
+                    q[..., column] = rng.uniform(-1, 1, shape)
+        v = rng.normal(size=(*shape, self.nv))
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
+
+    # ---- kinematics of bodies and markers
+
+    def poses(self, q: ArrayLike) -> Pose:
+        """Return attitude (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
+        raw = self._poses(q)
+        return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
+
+    def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
+        """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
+
+        Parameters
+        ----------
+        marker : Marker, Body or str
+            ``"crank"``, ``"crank.tip"``, ``crank.at(0.1, 0, 0)``.
+        q : (nq,) or (B, nq) rad or m
+        """
+        raw = self._marker_pose(self._marker("pose", marker), q)
+        return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
+
+    def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
+        return self._marker_velocity(self._marker("velocity", marker), q, v)
+
+    def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
+        return self._marker_acceleration(self._marker("acceleration", marker), q, v, a)
+
+    def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
+        """Return J (..., 6, nv) with velocity = J v, world axes."""
+        return self._marker_jacobian(self._marker("jacobian", marker), q)
+
+    def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
+        return self._marker_acceleration(self._marker("bias_acceleration", marker), q, v, np.zeros(self.nv))
+
+    # ---- dynamics
+
+    def mixed_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        a: ArrayLike,
+        given: ArrayLike | str | list[str],
+        *,
+        loads: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and all hinge forces when some of each are given; O(nb).
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        tau : (nv,) or (B, nv) N m or N
+            Forces of the free coordinates; entries at prescribed ones are not read.
+        a : (nv,) or (B, nv) rad/s2 or m/s2
+            Accelerations of the prescribed coordinates; others are not read. Zero locks a hinge.
+        given : (nv,) bool, or name or names of hinges or speeds
+            Which accelerations are prescribed.
+        loads : (nb, 6) or (B, nb, 6) N m and N
+
+        Returns
+        -------
+        a, tau : (nv,) or (B, nv)
+            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31).
+        """
+        return self._mixed_dynamics(q, v, tau, a, self._marks(given), loads=loads)
+
+    def factor(self, q: ArrayLike) -> Factor:
+        """Return the mass matrix at q in factored form, for many solves."""
+        return Factor(self, q)
+
+    def energy(self, q: ArrayLike, v: ArrayLike) -> Energy:
+        """Return kinetic and potential energy (J); potential energy is zero at the world's origin."""
+        raw = self._energy(q, v)
+        if raw.ndim == 1:
+            return Energy(float(raw[0]), float(raw[1]))
+        return Energy(raw[:, 0].copy(), raw[:, 1].copy())
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, about: ArrayLike | None = None) -> Array:
+        """Return [angular momentum; linear momentum] (..., 6) in world axes, N m s and N s.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        about : (3,) m
+            Fixed point for the angular part; the system's centre of mass if left out.
+        """
+        A = self.centroidal_momentum_matrix(q)
+        # checks v as any kernel does
+        q_array, v_array = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        self.coordinate_rates(q_array, v_array)
+        h: Array = (A @ v_array[..., None])[..., 0]
+        if about is not None:
+            arm = self.center_of_mass(q) - np.asarray(about, dtype=float)
+            h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
+        return h
+
+    def composite_inertias(self, q: ArrayLike) -> Array:
+        """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
+        return self._composite_diagonal(q)
+
+    def __repr__(self) -> str:
+        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
+
+    # ---- from names to numbers
+
+    def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
+        try:
+            return slices[hinge]
+        except (KeyError, TypeError):
+            chords = [chord.name for chord in self.forest.chords]
+            remedy = "it was cut to close a loop" if hinge in chords else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+            raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
+
+    def _marks(self, given: Any) -> NDArray[np.bool_]:
+        names = [given] if isinstance(given, str) else given
+        if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
+            marks = np.zeros(self.nv, dtype=bool)
+            for name in names:
+                if name in self.speed_names:
+                    marks[self.speed_names.index(name)] = True
+                else:
+                    marks[self.v_slice(name)] = True
+            return marks
+        marks = np.asarray(given)
+        if marks.dtype != bool or marks.shape != (self.nv,):
+            raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        return marks
+
+    def _marker(self, kernel: str, marker: Marker | Body | str) -> Array:
+        found = self.system[marker] if isinstance(marker, str) else marker
+        if isinstance(found, Body):
+            found = found.origin
+        body = found.body if isinstance(found, Marker) else None
+        known = body is self.system.ground or (body is not None and self.system.bodies.get(body.name) is body)
+        if not isinstance(found, Marker) or not known or found.body.name not in self.forest.number:
+            raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
+        number = self.forest.number[found.body.name]
+        R, p = self.frames.to_kernel(number, found.rotation, found.position)
+        return np.concatenate([[number], R.ravel(), p])
+
+    def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
+        """Return q as a checked (nq,) array."""
+        array = np.ascontiguousarray(q, dtype=np.float64) if np.ndim(q) == 1 else np.empty(0)
+        if array.shape != (self.nq,) or not np.isfinite(array).all():
+            self._refuse(kernel, "q", q)
+        return array
+
+    # ---- called by the core when it cannot go on
+
+    def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        kernel = kernel.lstrip("_")
+        if argument in ("marker", "given"):
+            raise ModelError(kernel, argument, value, "it does not belong to this model")
+        shape = {"q": (self.nq,), "q0": (self.nq,), "q1": (self.nq,), "loads": (self.nb, 6)}.get(argument, (self.nv,))
+        if argument == "out":
+            raise ModelError(kernel, "out", value, "give a writable float64 array in C order, of the shape of the result")
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            array = np.empty(0, dtype=object)
+        if array.dtype.kind not in "iuf":
+            raise ModelError(kernel, argument, value, "give an array of real numbers")
+        if array.shape != shape and array.shape[1:] != shape:
+            batch = "(B, " + ", ".join(map(str, shape)) + ")"
+            raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {shape}, or {batch} for a batch")
+        if not np.isfinite(array).all():
+            place = np.argwhere(~np.isfinite(array))[0]
+            name = self._entry_name(argument, int(place[array.ndim - len(shape)]))
+            raise ModelError(kernel, f"{argument}[{', '.join(map(str, place))}]{name}", float(array[tuple(place)]), "it must be finite")
+        if argument.startswith("q"):
+            rows = np.atleast_2d(array)
+            for hinge in self.forest.hinges:
+                span = self._q_slices[hinge.name]
+                four = rows[:, span.start : span.start + 4]
+                if hinge.element.nq > hinge.element.nv and ((four**2).sum(1) <= 1e-24).any():
+                    raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
+        raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], "all batched arrays need the same number of states")
+
+    def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        names = ", ".join(repr(chord.name) for chord in self.forest.chords)
+        raise TopologyError(
+            f"{kernel.lstrip('_')}: the system has closed loops, cut at {names}; their equations are not solved yet, "
+            "so tree dynamics would be wrong. Kinematics of the tree, mass_matrix and energy are available; "
+            "remove these connections to get the dynamics of the open system."
+        )
+
+    def _refuse_singular(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        kernel = kernel.lstrip("_")
+        for row in np.atleast_2d(np.asarray(value, dtype=float)):
+            pivots = self.factor(row).pivots()
+            weak = ~(pivots > 1e-13 * self.composite_inertias(row))
+            if weak.any():
+                names = ", ".join(repr(self.speed_names[k]) for k in np.flatnonzero(weak)[:6])
+                raise SingularityError(
+                    f"{kernel}: the mass matrix is singular at this configuration; smallest pivot {pivots.min():.3g}; "
+                    f"no inertia along {names}. Give the bodies they carry some inertia, or lock them with mixed_dynamics."
+                )
+        raise ModelError(kernel, "result", "not finite", "the inputs are too large for double precision")
+
+    def _entry_name(self, argument: str, index: int) -> str:
+        names: tuple[str, ...] = {"q": self.coordinate_names, "q0": self.coordinate_names, "q1": self.coordinate_names}.get(
+            argument, self.body_names if argument == "loads" else self.speed_names
+        )
+        return f" ({names[index]})" if index < len(names) else ""
+
+
+def _full_names(hinge: str, parts: tuple[str, ...]) -> list[str]:
+    """Return the names of a hinge's coordinates: its own if there is one, else with endings."""
+    return [hinge] if len(parts) == 1 else [f"{hinge}.{part}" for part in parts]

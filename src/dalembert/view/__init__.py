@@ -1,0 +1,1 @@
+"""Pictures, by matplotlib. Imported only when a picture is asked for."""
