@@ -42,4 +42,5 @@ def _print_tree(path: str, base: str) -> None:
     model = load(path, base=base).compile()
     mass = sum(body.mass for body in model.system.bodies.values())
     print(model.forest.chart())
-    print(f"{model.nb} bodies, {mass:.4g} kg; {model.nq} coordinates, {model.nv} freedoms, {len(model.forest.chords)} chords")
+    print(f"{model.nb} bodies, {mass:.4g} kg; {model.nq} coordinates, {model.nv} freedoms, ", end="")
+    print(f"{len(model.forest.chords)} chords")

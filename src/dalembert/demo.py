@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from . import isa
+from ._core import isa
 from .library import chain, humanoid
 from .model import Model
 
@@ -69,7 +69,8 @@ def run(output: str) -> None:
     print("   t [s]   origin of the last link, x, y, z [m]      kinetic [J]   potential [J]   energy drift [J]")
     for k in range(0, len(t), 500):
         x, y, z = position[k]
-        print(f"{t[k]:8.2f}   {x:10.5f} {y:10.5f} {z:10.5f} {energy.kinetic[k]:17.5f} {energy.potential[k]:15.5f} {drift[k]:18.2e}")
+        joules = f"{energy.kinetic[k]:17.5f} {energy.potential[k]:15.5f} {drift[k]:18.2e}"
+        print(f"{t[k]:8.2f}   {x:10.5f} {y:10.5f} {z:10.5f} {joules}")
     print(f"\n16,000 evaluations of forward dynamics and as many steps on the manifold in {seconds:.2f} s.\n")
     _print_speeds()
     _draw(model, t, q, drift, output)

@@ -278,6 +278,20 @@ class Model(_core.Model):
         """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
         return self._composite_diagonal(q)
 
+    def freedoms_without_inertia(self, q: ArrayLike) -> list[str]:
+        """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
+        pivots, scale = self.factor(q).pivots(), self.composite_inertias(q)
+        # an exact zero shows as round-off of what the pivot would be with everything outboard locked
+        weak = ~(pivots > 1e-13 * scale)
+        hinges = {k for k, name in enumerate(self.hinge_names) if weak[self._v_slices[name]].any()}
+        # a vanishing pivot spoils those further in: only the outermost are at fault
+        spoilt = {ancestor - 1 for k in hinges for ancestor in self.forest.path(k + 1)[1:]}
+        names = []
+        for k in sorted(hinges - spoilt):
+            span = self._v_slices[self.hinge_names[k]]
+            names += [self.speed_names[j] for j in range(span.start, span.stop) if weak[j]]
+        return names
+
     def __repr__(self) -> str:
         return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
 
@@ -288,7 +302,11 @@ class Model(_core.Model):
             return slices[hinge]
         except (KeyError, TypeError):
             chords = [chord.name for chord in self.forest.chords]
-            remedy = "it was cut to close a loop" if hinge in chords else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+            remedy = (
+                "it was cut to close a loop"
+                if hinge in chords
+                else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+            )
             raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
 
     def _marks(self, given: Any) -> NDArray[np.bool_]:
@@ -333,7 +351,9 @@ class Model(_core.Model):
             raise ModelError(kernel, argument, value, "it does not belong to this model")
         shape = {"q": (self.nq,), "q0": (self.nq,), "q1": (self.nq,), "loads": (self.nb, 6)}.get(argument, (self.nv,))
         if argument == "out":
-            raise ModelError(kernel, "out", value, "give a writable float64 array in C order, of the shape of the result")
+            raise ModelError(
+                kernel, "out", value, "give a writable float64 array in C order, of the shape of the result"
+            )
         try:
             array = np.asarray(value)
         except ValueError:
@@ -346,15 +366,24 @@ class Model(_core.Model):
         if not np.isfinite(array).all():
             place = np.argwhere(~np.isfinite(array))[0]
             name = self._entry_name(argument, int(place[array.ndim - len(shape)]))
-            raise ModelError(kernel, f"{argument}[{', '.join(map(str, place))}]{name}", float(array[tuple(place)]), "it must be finite")
+            raise ModelError(
+                kernel,
+                f"{argument}[{', '.join(map(str, place))}]{name}",
+                float(array[tuple(place)]),
+                "it must be finite",
+            )
         if argument.startswith("q"):
             rows = np.atleast_2d(array)
             for hinge in self.forest.hinges:
                 span = self._q_slices[hinge.name]
                 four = rows[:, span.start : span.start + 4]
                 if hinge.element.nq > hinge.element.nv and ((four**2).sum(1) <= 1e-24).any():
-                    raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
-        raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], "all batched arrays need the same number of states")
+                    raise ModelError(
+                        kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one"
+                    )
+        raise ModelError(
+            kernel, f"the batch size of {argument}", array.shape[0], "all batched arrays need the same number of states"
+        )
 
     def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
         names = ", ".join(repr(chord.name) for chord in self.forest.chords)
@@ -367,20 +396,21 @@ class Model(_core.Model):
     def _refuse_singular(self, kernel: str, argument: str, value: Any) -> NoReturn:
         kernel = kernel.lstrip("_")
         for row in np.atleast_2d(np.asarray(value, dtype=float)):
-            pivots = self.factor(row).pivots()
-            weak = ~(pivots > 1e-13 * self.composite_inertias(row))
-            if weak.any():
-                names = ", ".join(repr(self.speed_names[k]) for k in np.flatnonzero(weak)[:6])
+            weak = self.freedoms_without_inertia(row)
+            if weak:
+                names = ", ".join(map(repr, weak[:6]))
                 raise SingularityError(
-                    f"{kernel}: the mass matrix is singular at this configuration; smallest pivot {pivots.min():.3g}; "
-                    f"no inertia along {names}. Give the bodies they carry some inertia, or lock them with mixed_dynamics."
+                    f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
+                    "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
                 )
         raise ModelError(kernel, "result", "not finite", "the inputs are too large for double precision")
 
     def _entry_name(self, argument: str, index: int) -> str:
-        names: tuple[str, ...] = {"q": self.coordinate_names, "q0": self.coordinate_names, "q1": self.coordinate_names}.get(
-            argument, self.body_names if argument == "loads" else self.speed_names
-        )
+        names: tuple[str, ...] = {
+            "q": self.coordinate_names,
+            "q0": self.coordinate_names,
+            "q1": self.coordinate_names,
+        }.get(argument, self.body_names if argument == "loads" else self.speed_names)
         return f" ({names[index]})" if index < len(names) else ""
 
 

@@ -32,9 +32,7 @@ __all__ = [
 Matrix = NDArray[np.float64]
 
 _AXES = {
-    sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i]
-    for i, letter in enumerate("xyz")
-    for sign in ("", "+", "-")
+    sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
 }
 
 
@@ -55,7 +53,7 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     """
     if isinstance(axis, str):
         try:
-            return _AXES[axis.strip().lower()].copy()
+            return np.array(_AXES[axis.strip().lower()])
         except KeyError:
             raise ModelError(item, field, axis, "use 'x', 'y', 'z' (with a sign if needed) or three numbers") from None
     vector = finite_array(axis, (3,), item=item, field=field)
@@ -98,7 +96,8 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     n = unit_vector(axis, item="axis_angle")
     angle = finite_number(angle, item="axis_angle", field="angle")
     cross = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
-    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    R: Matrix = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    return R
 
 
 def quaternion(w: float, x: float, y: float, z: float) -> Matrix:

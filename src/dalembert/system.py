@@ -204,7 +204,9 @@ class System:
 
         def twin_of(marker: Marker) -> Marker:
             known = markers.get(id(marker))
-            return known or Marker(bodies[id(marker.body)], marker.position.copy(), marker.rotation.copy(), marker.label)
+            return known or Marker(
+                bodies[id(marker.body)], marker.position.copy(), marker.rotation.copy(), marker.label
+            )
 
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
@@ -243,13 +245,17 @@ class System:
             raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
         body = marker.body
         if body is not self.ground and self.bodies.get(body.name) is not body:
-            raise ModelError(item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed")
+            raise ModelError(
+                item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed"
+            )
         return marker
 
     def _connection(self, connection: str | Connection) -> Connection:
         found = self[connection] if isinstance(connection, str) else connection
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
-            raise ModelError(f"system {self.name!r}", "connection", connection, "give the name of one of its connections")
+            raise ModelError(
+                f"system {self.name!r}", "connection", connection, "give the name of one of its connections"
+            )
         return found
 
     def _suggest(self, name: str) -> str:

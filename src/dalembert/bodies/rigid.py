@@ -56,9 +56,13 @@ class Body:
         item = f"body {name!r}"
         if shape is not None:
             if not isinstance(shape, Shape):
-                raise ModelError(item, "shape", shape, "give a shape such as rod(...) or box(...), or mass= and inertia=")
+                raise ModelError(
+                    item, "shape", shape, "give a shape such as rod(...) or box(...), or mass= and inertia="
+                )
             if mass is not None or com is not None or inertia is not None:
-                raise ModelError(item, "shape", shape.kind, "a shape brings its mass, com and inertia: give one or the other")
+                raise ModelError(
+                    item, "shape", shape.kind, "a shape brings its mass, com and inertia: give one or the other"
+                )
             mass, com, inertia = shape.mass, shape.com, shape.inertia
         self.system = system
         self.name = name
@@ -91,8 +95,8 @@ class Body:
                 item,
                 "inertia",
                 self.inertia,
-                f"no rigid body has principal moments {a:.6g}, {b:.6g}, {c:.6g}: two of them must add up to at least the third; "
-                "is it about the centre of mass and in kg m2?",
+                f"no rigid body has principal moments {a:.6g}, {b:.6g}, {c:.6g}: two of them must add up to at least "
+                "the third; is it about the centre of mass and in kg m2?",
             )
 
     def at(self, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Marker:
@@ -130,4 +134,6 @@ def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if shape == (3, 3):
         return finite_array(inertia, (3, 3), item=item, field="inertia")
-    raise ModelError(item, "inertia", inertia, "give three moments, six numbers (xx, yy, zz, xy, xz, yz) or a 3 by 3 matrix")
+    raise ModelError(
+        item, "inertia", inertia, "give three moments, six numbers (xx, yy, zz, xy, xz, yz) or a 3 by 3 matrix"
+    )

@@ -157,7 +157,7 @@ class Revolute(Hinge):
     Coordinate: the angle, rad, right-handed about `axis`.
     """
 
-    axis: Axis = "z"
+    axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     directions: ClassVar[tuple[str, ...]] = ("axis",)
@@ -184,7 +184,7 @@ class Prismatic(Hinge):
     Coordinate: the displacement of the second marker along `axis`, m.
     """
 
-    axis: Axis = "z"
+    axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("slide",)
     speeds: ClassVar[tuple[str, ...]] = ("slide",)
     directions: ClassVar[tuple[str, ...]] = ("axis",)
@@ -212,7 +212,7 @@ class Screw(Hinge):
     Coordinate: the angle, rad.
     """
 
-    axis: Axis = "z"
+    axis: Any = "z"
     pitch: float = 0.0
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
@@ -243,7 +243,7 @@ class Cylindrical(Hinge):
     Coordinates: angle (rad), slide (m).
     """
 
-    axis: Axis = "z"
+    axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("angle", "slide")
     speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
@@ -272,8 +272,8 @@ class Universal(Hinge):
     Coordinates: angle_1, angle_2 (rad). Slaats 1991, section 3.3, is the case ("x", "y").
     """
 
-    axis_1: Axis = "x"
-    axis_2: Axis = "y"
+    axis_1: Any = "x"
+    axis_2: Any = "y"
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     speeds: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
@@ -310,7 +310,7 @@ class Planar(Hinge):
     Coordinates: x, y (m, along the in-plane axes of the first marker), angle (rad).
     """
 
-    normal: Axis = "z"
+    normal: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     directions: ClassVar[tuple[str, ...]] = ("normal",)
@@ -390,9 +390,7 @@ def frame_with_z(axis: Axis) -> Array:
 
 def _columns(*pairs: tuple[Any, Any]) -> Array:
     zero = np.zeros(3)
-    return np.column_stack(
-        [np.concatenate([zero if w is None else w, zero if u is None else u]) for w, u in pairs]
-    )
+    return np.column_stack([np.concatenate([zero if w is None else w, zero if u is None else u]) for w, u in pairs])
 
 
 def _quaternion_rate(q: Array, w: Array) -> Array:
