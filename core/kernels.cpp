@@ -1,6 +1,8 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see isa.hpp.
 #include "kernels.hpp"
 #include "derivatives.hpp"
+#include "dual_derivatives.hpp"
+#include "manifold.hpp"
 #include "observers.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -61,55 +63,69 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
   case Kernel::coordinate_rates:
     return coordinate_rates<T>(m, in[0], in[1], out[0]);
   case Kernel::d_inverse_dynamics:
+  case Kernel::d_inverse_by_duals:
   case Kernel::d_forward_dynamics:
-    return; // directions fill the lanes: see derivatives_of_one
+    return; // these need more room: see derivatives_of_one
   }
 }
 
-bool is_derivative(Kernel kernel) { return kernel == Kernel::d_inverse_dynamics || kernel == Kernel::d_forward_dynamics; }
+bool is_derivative(Kernel kernel) {
+  return kernel == Kernel::d_inverse_dynamics || kernel == Kernel::d_inverse_by_duals || kernel == Kernel::d_forward_dynamics;
+}
 
 bool has_lanes(Kernel kernel) { return !is_derivative(kernel); }
 
 // ---- derivatives of one state
 
+// up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
+constexpr int largest_product = 256;
+
 struct DerivativeMemory {
   Workspace<double> ws;
-  DerivativeRoom<W> room;
+  DerivativeRoom<double> room;
+  DualRoom<W> duals;
   Side<Lane> side;
   Lane *x;
-  double *a;
+  double *a, *tile;
 };
 
-std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, DerivativeMemory &d) {
+std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kernel, DerivativeMemory &d) {
   Arena arena{base};
+  if (kernel == Kernel::d_inverse_by_duals)
+    return lay_out(m, base, d.duals);
   arena.take<std::byte>(lay_out(m, base, d.ws));
   arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
   const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
   d.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
   d.x = arena.take<Lane>(nv);
   d.a = arena.take<double>(nv);
+  d.tile = arena.take<double>(m.nv <= largest_product ? nv * std::size_t(padded<W>(m.nv)) : 0);
   return arena.used;
 }
 
 void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const double *const *in, double *const *out) {
   DerivativeMemory d;
-  lay_out_derivatives(m, memory, d);
-  if (call.kernel == Kernel::d_inverse_dynamics) {
-    d_inverse_dynamics<W>(m, d.room, in[0], in[1], in[2], in[3], out[0], out[1]);
-    mass_matrix<double>(m, d.ws, in[0], out[2]);
-    return;
-  }
+  lay_out_derivatives(m, memory, call.kernel, d);
+  if (call.kernel == Kernel::d_inverse_by_duals)
+    return d_inverse_dynamics_by_duals<W>(m, d.duals, in[0], in[1], in[2], in[3], out[0], out[1]);
+  if (call.kernel == Kernel::d_inverse_dynamics)
+    return d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
   forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], in[3], nullptr, d.a, nullptr);
-  d_inverse_dynamics<W>(m, d.room, in[0], in[1], d.a, in[3], out[0], out[1]);
+  d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], d.a, in[3], out[0], out[1], out[2]);
   const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
   for (std::ptrdiff_t k = 0; k < size; ++k)
     out[2][k] = 0.0;
   for (int k = 0; k < m.nv; ++k)
     out[2][std::ptrdiff_t(k) * (m.nv + 1)] = 1.0;
-  // forward_dynamics has left the factors of M in the workspace
-  solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[0]);
-  solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[1]);
+  // forward_dynamics has left the factors of M in the workspace, and the derivatives did not touch them
   solve_columns<W>(m, d.ws, d.side, d.x, 1.0, out[2]);
+  if (m.nv <= largest_product) {
+    minus_product<W>(out[2], out[0], d.tile, m.nv);
+    minus_product<W>(out[2], out[1], d.tile, m.nv);
+  } else {
+    solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[0]);
+    solve_columns<W>(m, d.ws, d.side, d.x, -1.0, out[1]);
+  }
 }
 
 // ---- entry points
@@ -117,7 +133,7 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
 std::size_t bytes_one(const ModelData &m, const Call &call) {
   if (is_derivative(call.kernel)) {
     DerivativeMemory d;
-    return lay_out_derivatives(m, nullptr, d);
+    return lay_out_derivatives(m, nullptr, call.kernel, d);
   }
   Workspace<double> ws;
   return lay_out(m, nullptr, ws);

@@ -33,6 +33,7 @@ enum class Kernel {
   difference,          // q0 q1 -> v
   coordinate_rates,    // q v -> q'
   d_inverse_dynamics,  // q v a [loads] -> d tau / dq, d tau / dv, M
+  d_inverse_by_duals,  // q v a [loads] -> d tau / dq, d tau / dv
   d_forward_dynamics,  // q v tau [loads] -> da/dq, da/dv, M^-1
 };
 

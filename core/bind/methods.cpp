@@ -38,6 +38,7 @@ constexpr Spec specs[] = {
     {Kernel::difference, "difference", {q0, q1}, {E::v}, 2, 1, false, false, false, false, docs::difference},
     {Kernel::coordinate_rates, "coordinate_rates", {q, v}, {E::q}, 2, 1, false, false, false, false, docs::coordinate_rates},
     {Kernel::d_inverse_dynamics, "d_inverse_dynamics", {q, v, a, loads}, {E::matrix, E::matrix, E::matrix}, 4, 3, true, false, false, false, docs::d_inverse_dynamics},
+    {Kernel::d_inverse_by_duals, "_d_inverse_dynamics_by_duals", {q, v, a, loads}, {E::matrix, E::matrix}, 4, 2, true, false, false, false, nullptr},
     {Kernel::d_forward_dynamics, "d_forward_dynamics", {q, v, tau, loads}, {E::matrix, E::matrix, E::matrix}, 4, 3, true, true, false, false, docs::d_forward_dynamics},
 };
 constexpr std::size_t spec_count = sizeof specs / sizeof *specs;

@@ -59,6 +59,9 @@ class Model:
     def d_forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
     ) -> tuple[Array, Array, Array]: ...
+    def _d_inverse_dynamics_by_duals(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None
+    ) -> tuple[Array, Array]: ...
     def _mixed_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, a: ArrayLike, given: Any, *, loads: ArrayLike | None = None
     ) -> tuple[Array, Array]: ...

@@ -66,5 +66,8 @@ class UserFunctionError(DalembertError):
 
 
 def _short(value: Any, limit: int = 120) -> str:
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a value that cannot even be printed, such as an integer of 5000 digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."

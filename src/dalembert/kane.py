@@ -152,7 +152,7 @@ class Kane:
         for hinge, parent in zip(hinges, self.forest.parent, strict=True):
             q_slice = slice(first_q, first_q + hinge.element.nq)
             v_slice = slice(first_v, first_v + hinge.element.nv)
-            frames.append(self._cross(hinge, frames[parent], q_slice, v_slice))
+            frames.append(self._outboard_frame(hinge, frames[parent], q_slice, v_slice))
             first_q, first_v = q_slice.stop, v_slice.stop
 
         bodies = [system.bodies[name] for name in self.forest.bodies[1:]]
@@ -165,7 +165,7 @@ class Kane:
         self.m = np.array([b.mass for b in bodies])
         self.I = np.array([f.R @ b.inertia @ f.R.T for f, b in zip(centers, bodies, strict=True)])
 
-    def _cross(self, hinge: TreeHinge, parent: _Frame, q_slice: slice, v_slice: slice) -> _Frame:
+    def _outboard_frame(self, hinge: TreeHinge, parent: _Frame, q_slice: slice, v_slice: slice) -> _Frame:
         """Return the frame of the body that a hinge carries, given its parent's.
 
         One relation joins the user's first marker F and second marker S, with d from F to S:

@@ -33,7 +33,6 @@ core, and the compiled core is tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from .block_operators import block_diagonal, consecutive, identity, resolvent, transport
 from .errors import SingularityError
 from .rotation import finite_array
 from .topology import TreeHinge
@@ -192,8 +192,8 @@ class Operators:
     def __init__(self, system: System, q: ArrayLike, v: ArrayLike | None = None) -> None:
         self.system = system
         self.forest = forest = system.forest()
-        self.q_slices = _consecutive([hinge.element.nq for hinge in forest.hinges])
-        self.v_slices = _consecutive([hinge.element.nv for hinge in forest.hinges])
+        self.q_slices = consecutive([hinge.element.nq for hinge in forest.hinges])
+        self.v_slices = consecutive([hinge.element.nv for hinge in forest.hinges])
         self.nb, self.nq, self.nv = forest.nb, self.q_slices[-1].stop, self.v_slices[-1].stop
         item = f"system {system.name!r}"
         self.q = finite_array(q, (self.nq,), item=item, field="q")
@@ -263,57 +263,57 @@ class Operators:
     @cached_property
     def H(self) -> LinearOperator:
         """Hinge operator (nv, 6 nb): H* v are the velocities across the hinges, at body origins."""
-        return _block_diagonal(self._H)
+        return block_diagonal(self._H)
 
     @cached_property
     def E_Phi(self) -> LinearOperator:
         """Transport of a force from each body to its parent, (6 nb, 6 nb), (3.20)."""
-        return _transport(self.forest.parent, self._phi)
+        return transport(self.forest.parent, self._phi)
 
     @cached_property
     def Phi(self) -> LinearOperator:
         """Transport of forces to all ancestors, (1 - E_Phi)^-1, (6 nb, 6 nb), (3.21)."""
-        return _resolvent(self.forest.parent, self._phi)
+        return resolvent(self.forest.parent, self._phi)
 
     @cached_property
     def M(self) -> LinearOperator:
         """Inertia of the bodies about their origins, (6 nb, 6 nb), (3.1)."""
-        return _block_diagonal(self._M)
+        return block_diagonal(self._M)
 
     @cached_property
     def R_composite(self) -> LinearOperator:
         """Inertia of each body with everything outboard of it frozen, (6 nb, 6 nb), (5.2)."""
-        return _block_diagonal(self._composite)
+        return block_diagonal(self._composite)
 
     @cached_property
     def P(self) -> LinearOperator:
         """Articulated inertia of each body with everything outboard of it, (6 nb, 6 nb), (6.1)."""
-        return _block_diagonal([body.P for body in self._innovations])
+        return block_diagonal([body.P for body in self._innovations])
 
     @cached_property
     def P_plus(self) -> LinearOperator:
         """Articulated inertia as felt through the hinge, tau_bar P, (6 nb, 6 nb)."""
-        return _block_diagonal([body.P_plus for body in self._innovations])
+        return block_diagonal([body.P_plus for body in self._innovations])
 
     @cached_property
     def D(self) -> LinearOperator:
         """Articulated inertia along the hinges' freedoms, H P H*, (nv, nv)."""
-        return _block_diagonal([body.D for body in self._innovations])
+        return block_diagonal([body.D for body in self._innovations])
 
     @cached_property
     def D_inverse(self) -> LinearOperator:
         """Inverse of D, (nv, nv)."""
-        return _block_diagonal([body.D_inverse for body in self._innovations])
+        return block_diagonal([body.D_inverse for body in self._innovations])
 
     @cached_property
     def G(self) -> LinearOperator:
         """Gain P H* D^-1, (6 nb, nv)."""
-        return _block_diagonal([body.G for body in self._innovations])
+        return block_diagonal([body.G for body in self._innovations])
 
     @cached_property
     def tau_bar(self) -> LinearOperator:
         """Projection 1 - G H of a force onto what the hinge passes on, (6 nb, 6 nb)."""
-        return _block_diagonal([body.tau_bar for body in self._innovations])
+        return block_diagonal([body.tau_bar for body in self._innovations])
 
     @cached_property
     def K(self) -> LinearOperator:
@@ -323,12 +323,12 @@ class Operators:
     @cached_property
     def E_Psi(self) -> LinearOperator:
         """Transport to the parent through a hinge that gives way, E_Phi tau_bar, (6 nb, 6 nb)."""
-        return _transport(self.forest.parent, self._psi)
+        return transport(self.forest.parent, self._psi)
 
     @cached_property
     def Psi(self) -> LinearOperator:
         """Transport to all ancestors through hinges that give way, (1 - E_Psi)^-1, (6 nb, 6 nb)."""
-        return _resolvent(self.forest.parent, self._psi)
+        return resolvent(self.forest.parent, self._psi)
 
     @cached_property
     def mass(self) -> LinearOperator:
@@ -338,12 +338,12 @@ class Operators:
     @cached_property
     def factor(self) -> LinearOperator:
         """Factor 1 + H Phi K of the mass matrix, (nv, nv), lemma 6.1."""
-        return _identity(self.nv) + self.H @ self.Phi @ self.K
+        return identity(self.nv) + self.H @ self.Phi @ self.K
 
     @cached_property
     def inverse_factor(self) -> LinearOperator:
         """Inverse 1 - H Psi K of the factor, (nv, nv), lemma 6.2."""
-        return _identity(self.nv) - self.H @ self.Psi @ self.K
+        return identity(self.nv) - self.H @ self.Psi @ self.K
 
     @cached_property
     def mass_inverse(self) -> LinearOperator:
@@ -576,80 +576,3 @@ class Operators:
         if loads is None:
             return np.zeros(6 * self.nb)
         return finite_array(loads, (self.nb, 6), item=f"system {self.system.name!r}", field="loads").ravel()
-
-
-# ---- linear operators that are applied block by block
-
-_Apply = Callable[[Array], Array]
-
-
-def _consecutive(sizes: Sequence[int]) -> list[slice]:
-    ends = np.cumsum(sizes)
-    return [slice(int(end) - size, int(end)) for size, end in zip(sizes, ends, strict=True)]
-
-
-def _operator(rows: int, columns: int, apply: _Apply, adjoint: _Apply) -> LinearOperator:
-    """Return an operator from two functions that take a column (n,) or several side by side (n, m)."""
-    return LinearOperator(
-        (rows, columns), matvec=apply, rmatvec=adjoint, matmat=apply, rmatmat=adjoint, dtype=np.float64
-    )
-
-
-def _identity(n: int) -> LinearOperator:
-    return _operator(n, n, lambda x: x, lambda x: x)
-
-
-def _block_diagonal(blocks: Sequence[Array]) -> LinearOperator:
-    rows = _consecutive([len(B) for B in blocks])
-    columns = _consecutive([B.shape[1] for B in blocks])
-
-    def apply(x: Array) -> Array:
-        return np.concatenate([B @ x[c] for B, c in zip(blocks, columns, strict=True)])
-
-    def adjoint(y: Array) -> Array:
-        return np.concatenate([B.T @ y[r] for B, r in zip(blocks, rows, strict=True)])
-
-    return _operator(rows[-1].stop, columns[-1].stop, apply, adjoint)
-
-
-def _edges(parent: NDArray[np.int32]) -> list[tuple[int, slice, slice]]:
-    """Return (child, rows of its parent, rows of the child) for every body that does not hang on ground."""
-    return [(k, slice(6 * (i - 1), 6 * i), slice(6 * k, 6 * k + 6)) for k, i in enumerate(map(int, parent)) if i > 0]
-
-
-def _transport(parent: NDArray[np.int32], blocks: Sequence[Array]) -> LinearOperator:
-    """Return E with `blocks[k]` from child k to its parent."""
-    edges = _edges(parent)
-
-    def apply(x: Array) -> Array:
-        y = np.zeros(x.shape)
-        for k, inboard, outboard in edges:
-            y[inboard] += blocks[k] @ x[outboard]
-        return y
-
-    def adjoint(x: Array) -> Array:
-        y = np.zeros(x.shape)
-        for k, inboard, outboard in edges:
-            y[outboard] += blocks[k].T @ x[inboard]
-        return y
-
-    return _operator(6 * len(parent), 6 * len(parent), apply, adjoint)
-
-
-def _resolvent(parent: NDArray[np.int32], blocks: Sequence[Array]) -> LinearOperator:
-    """Return (1 - E)^-1: y = x + E y is an inward sweep, y = x + E* y an outward one."""
-    edges = _edges(parent)
-
-    def apply(x: Array) -> Array:
-        y = np.array(x, dtype=np.float64)
-        for k, inboard, outboard in reversed(edges):
-            y[inboard] += blocks[k] @ y[outboard]
-        return y
-
-    def adjoint(x: Array) -> Array:
-        y = np.array(x, dtype=np.float64)
-        for k, inboard, outboard in edges:
-            y[outboard] += blocks[k].T @ y[inboard]
-        return y
-
-    return _operator(6 * len(parent), 6 * len(parent), apply, adjoint)

@@ -9,7 +9,10 @@ Bryant and most mechanics texts), small letters about the axes of the fixed fram
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,8 @@ __all__ = [
 ]
 
 Matrix = NDArray[np.float64]
+
+_REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 _AXES = {
     sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
@@ -69,15 +74,27 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     """Return `value` as a new float64 array of the given shape, or refuse it by name."""
     wanted = " by ".join(map(str, shape)) if shape else "one"
     try:
-        array = np.array(value, dtype=object)
-        if array.shape != shape or any(isinstance(x, (str, bytes, bool, np.bool_)) for x in array.flat):
-            raise ValueError
+        if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
+            elements = np.array(value, dtype=object).flat
+            # NumPy would take text, truth values, dates and the real parts of complex numbers
+            if any(isinstance(x, bool) or not isinstance(x, _REAL) for x in elements):
+                raise ValueError
         array = np.array(value, dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ModelError(item, field, value, f"give {wanted} real number{'s' if shape else ''}") from None
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
     return array
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested numbers, or None if they do not form an array."""
+    try:
+        return tuple(np.shape(value))
+    except (TypeError, ValueError):
+        return None
 
 
 def finite_number(value: Any, *, item: str, field: str) -> float:
@@ -106,9 +123,9 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     The four numbers are normalised; q and -q are the same attitude.
     """
     q = finite_array((w, x, y, z), (4,), item="quaternion", field="components")
-    norm = float(np.linalg.norm(q))
-    if norm < 1e-12:
-        raise ModelError("quaternion", "components", (w, x, y, z), "a quaternion of length zero is no attitude")
+    norm = math.hypot(*q)
+    if norm < 1e-12 or math.isinf(norm):
+        raise ModelError("quaternion", "components", (w, x, y, z), "a quaternion needs a finite length other than zero")
     w, x, y, z = (float(c) for c in q / norm)
     return np.array(
         [
@@ -147,11 +164,16 @@ def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
 
 
 def to_euler(rotation: ArrayLike, convention: str = "ZXZ") -> Matrix:
-    """Return the three angles (rad) of `rotation` in the given convention (see `euler`)."""
+    """Return the three angles (rad) of `rotation` in the given convention (see `euler`).
+
+    Where the first and third axes coincide only their sum is determined; the third angle is then zero.
+    """
     from scipy.spatial.transform import Rotation
 
     letters = _convention(convention)
-    angles: Matrix = Rotation.from_matrix(as_rotation_matrix(rotation)).as_euler(letters)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Gimbal lock")  # one of many triples is returned: see the docstring
+        angles: Matrix = Rotation.from_matrix(as_rotation_matrix(rotation)).as_euler(letters)
     return angles
 
 
@@ -162,7 +184,7 @@ def to_bryant(rotation: ArrayLike) -> Matrix:
 
 def quaternion_from_matrix(rotation: ArrayLike) -> Matrix:
     """Return the unit quaternion (w, x, y, z) of a rotation matrix, with w >= 0."""
-    R = np.asarray(rotation, dtype=np.float64)
+    R = as_rotation_matrix(rotation)
     # the largest of the four squared components is at least 1/4: divide by that one
     squares = 1.0 + np.array([R.trace(), *(2.0 * R.diagonal() - R.trace())])
     k = int(squares.argmax())
@@ -193,20 +215,26 @@ def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "r
     """
     if rotation is None:
         return np.eye(3)
-    if hasattr(rotation, "as_matrix"):
+    if callable(getattr(rotation, "as_matrix", None)):
         rotation = rotation.as_matrix()
     if isinstance(rotation, (tuple, list)) and len(rotation) == 2:
         axis = unit_vector(rotation[0], item=item, field=field + " axis")
         return axis_angle(axis, finite_number(rotation[1], item=item, field=field + " angle"))
-    if np.shape(rotation) == (4,):
+    shape = shape_of(rotation)
+    if shape == (4,):
         q = finite_array(rotation, (4,), item=item, field=field)
-        if abs(float(np.linalg.norm(q)) - 1.0) > 1e-6:
+        if abs(math.hypot(*q) - 1.0) > 1e-6:
             raise ModelError(item, field, rotation, "four numbers are read as a unit quaternion (w, x, y, z)")
         return quaternion(*q)
-    if np.shape(rotation) == (3, 3):
+    if shape == (3, 3):
         R = finite_array(rotation, (3, 3), item=item, field=field)
-        if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+        # the first test keeps the products below from overflowing
+        error = np.inf if np.abs(R).max() > 2 else np.abs(R @ R.T - np.eye(3)).max()
+        if error > 1e-6 or np.linalg.det(R) < 0:
             raise ModelError(item, field, rotation, "a rotation matrix has orthonormal columns and determinant +1")
+        if error > 1e-14:  # rounded input: the nearest rotation, so that nothing downstream drifts
+            U, _, V = np.linalg.svd(R)
+            R = U @ V
         return R
     raise ModelError(
         item,
@@ -217,7 +245,7 @@ def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "r
 
 
 def _convention(convention: str) -> str:
-    letters = str(convention)
+    letters = convention if isinstance(convention, str) else ""
     ok = len(letters) == 3 and set(letters.lower()) <= set("xyz") and (letters.isupper() or letters.islower())
     if not ok or letters[0] == letters[1] or letters[1] == letters[2]:
         raise ModelError(

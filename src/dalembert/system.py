@@ -15,7 +15,7 @@ from .connections.connection import Connection
 from .connections.hinges import Hinge
 from .connections.mimic import Mimic
 from .errors import ModelError
-from .rotation import finite_array
+from .rotation import finite_array, quaternion, shape_of
 
 if TYPE_CHECKING:
     from .model import Model
@@ -130,9 +130,12 @@ class System:
         def vector(value: Any, size: int, field: str) -> NDArray[np.float64] | None:
             if value is None:
                 return None
-            if size == 1 and np.ndim(value) == 0:
+            if size == 1 and shape_of(value) == ():
                 value = [value]
-            return finite_array(value, (size,), item=item, field=field)
+            array = finite_array(value, (size,), item=item, field=field)
+            if field == "position" and "qw" in hinge.coordinates:
+                quaternion(*array[:4])  # refuses a quaternion of length zero
+            return array
 
         new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
         old = self.initials.get(found.name, Initial())
@@ -164,19 +167,21 @@ class System:
 
     def __getitem__(self, name: str) -> Any:
         """Return the body, connection or marker (``"crank.tip"``) of that name."""
+        if not isinstance(name, str):
+            raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
         if name == GROUND:
             return self.ground
         found = self.bodies.get(name) or self.connections.get(name)
         if found is not None:
             return found
-        owner, dot, label = str(name).rpartition(".")
+        owner, dot, label = name.rpartition(".")
         while dot:
             body = self.ground if owner == GROUND else self.bodies.get(owner)
             if body is not None and label in body.markers:
                 return body.markers[label]
             owner, dot, rest = owner.rpartition(".")
             label = f"{rest}.{label}"
-        raise ModelError(f"system {self.name!r}", "name", name, self._suggest(str(name)))
+        raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
 
     def __contains__(self, name: str) -> bool:
         try:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.hinges import Free, Hinge
-from .errors import TopologyError
+from .errors import ModelError, TopologyError
 
 if TYPE_CHECKING:
     from .system import System
@@ -226,7 +226,11 @@ class Forest:
         return self.chart()
 
     def _number(self, body: int | str) -> int:
-        return self.number[body] if isinstance(body, str) else int(body)
+        if isinstance(body, str) and body in self.number:
+            return self.number[body]
+        if isinstance(body, (int, np.integer)) and 0 <= body <= self.nb:
+            return int(body)
+        raise ModelError("forest", "body", body, f"give the name of a body, or a number from 0 to {self.nb}")
 
 
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
-from ..rotation import as_rotation_matrix, finite_array, finite_number
+from ..rotation import as_rotation_matrix, finite_array, finite_number, shape_of
 from .markers import Marker
 from .shapes import Shape
 from .visual import Visual
@@ -126,7 +126,7 @@ class Body:
 
 def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:
     """Return a (3, 3) inertia from three moments, six numbers (xx, yy, zz, xy, xz, yz) or a matrix; kg m2."""
-    shape = np.shape(inertia)
+    shape = shape_of(inertia)
     if shape == (3,):
         return np.diag(finite_array(inertia, (3,), item=item, field="inertia"))
     if shape == (6,):

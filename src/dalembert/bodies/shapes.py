@@ -64,7 +64,7 @@ def rod(
     com = np.zeros(3)
     com[k] = length / 2
     size = {"length": length, "radius": r, "axis": float(k)}
-    return Shape("rod", size, m, com, _axial(k, m * r * r / 2, m * (length**2 / 12 + r * r / 4)))
+    return Shape("rod", size, m, com, _axial(k, m * r * r / 2, m * (length * length / 12 + r * r / 4)))
 
 
 def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
@@ -86,17 +86,18 @@ def cylinder(
     """Return a solid cylinder along `axis` centred at the body's origin."""
     length, radius = _length("cylinder", "length", length), _length("cylinder", "radius", radius)
     k = _axis("cylinder", axis)
-    m = _mass("cylinder", mass, density, math.pi * radius**2 * length)
+    square = radius * radius
+    m = _mass("cylinder", mass, density, math.pi * square * length)
     size = {"length": length, "radius": radius, "axis": float(k)}
-    inertia = _axial(k, m * radius**2 / 2, m * (length**2 / 12 + radius**2 / 4))
+    inertia = _axial(k, m * square / 2, m * (length * length / 12 + square / 4))
     return Shape("cylinder", size, m, np.zeros(3), inertia)
 
 
 def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
-    m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius**3)
-    return Shape("sphere", {"radius": radius}, m, np.zeros(3), np.eye(3) * 0.4 * m * radius**2)
+    m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius * radius * radius)
+    return Shape("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * m * radius * radius] * 3))
 
 
 def plate(
@@ -135,10 +136,10 @@ def tube(
     if inner >= outer:
         raise ModelError("tube", "inner", inner, f"it must be smaller than the outer radius {outer}")
     k = _axis("tube", axis)
-    m = _mass("tube", mass, density, math.pi * (outer**2 - inner**2) * length)
-    squares = outer**2 + inner**2
+    m = _mass("tube", mass, density, math.pi * (outer - inner) * (outer + inner) * length)
+    squares = outer * outer + inner * inner
     size = {"length": length, "outer": outer, "inner": inner, "axis": float(k)}
-    return Shape("tube", size, m, np.zeros(3), _axial(k, m * squares / 2, m * (length**2 / 12 + squares / 4)))
+    return Shape("tube", size, m, np.zeros(3), _axial(k, m * squares / 2, m * (length * length / 12 + squares / 4)))
 
 
 def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) -> float:
@@ -149,7 +150,7 @@ def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) ->
 
 
 def _axis(kind: str, axis: str) -> int:
-    if axis not in ("x", "y", "z"):
+    if not isinstance(axis, str) or axis not in ("x", "y", "z"):
         raise ModelError(kind, "axis", axis, "use 'x', 'y' or 'z'")
     return "xyz".index(axis)
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
-from ..rotation import axis_angle, finite_array, finite_number, quaternion, unit_vector
+from ..rotation import axis_angle, finite_array, finite_number, quaternion, shape_of, unit_vector
 
 __all__ = [
     "Cylindrical",
@@ -83,7 +83,7 @@ class Hinge:
             value = getattr(self, field)
             if value is None:
                 continue
-            if np.ndim(value) == 0:
+            if shape_of(value) == ():
                 value = np.full(self.nv, finite_number(value, item=self.kind, field=field))
             else:
                 value = finite_array(value, (self.nv,), item=self.kind, field=field)

@@ -1,0 +1,108 @@
+"""XML from files that are not trusted.
+
+Document types and entities are refused, and so are documents that are too large or too deeply
+nested. Nothing here recurses, and what is not a document ends in a named error.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from ..errors import ModelError
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PARTS", "MAX_TAG", "parse_document", "read_document"]
+
+MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
+MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
+MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40
+MAX_TAG = 2**20  # bytes of one tag or comment: the parser re-reads an unfinished one with every chunk
+_CHUNK = 2**16
+
+
+def read_document(path_or_text: Any) -> tuple[str, bytes, str | None]:
+    """Return a name for messages, the bytes of the document, and its encoding if that is known."""
+    if isinstance(path_or_text, (bytes, bytearray)):
+        return "URDF text", _limited(bytes(path_or_text), "URDF text"), None
+    if isinstance(path_or_text, str) and _is_document(path_or_text):
+        try:
+            return "URDF text", _limited(path_or_text.encode(), "URDF text"), "utf-8"
+        except UnicodeEncodeError as error:
+            raise ModelError("URDF text", "character", path_or_text[error.start], "use valid Unicode") from None
+    if not isinstance(path_or_text, (str, os.PathLike)):
+        raise ModelError("load_urdf", "path_or_text", path_or_text, "give the name of a file, or a URDF document")
+    path = os.fsdecode(path_or_text)
+    source = f"URDF file {path!r}"
+    try:
+        # a pipe or a device could block for ever or never end
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ModelError(source, "path", path, "it is a directory or a device: give the name of a file")
+        with Path(path).open("rb") as file:
+            return source, _limited(file.read(MAX_BYTES + 1), source), None
+    except FileNotFoundError:
+        raise ModelError(source, "path", path, f"there is no such file (seen from {os.getcwd()!r})") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(source, "path", path, f"it cannot be read: {error}") from None
+
+
+def _is_document(text: str) -> bool:
+    return text.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in text
+
+
+def _limited(data: bytes, source: str) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise ModelError(source, "size", f"more than {MAX_BYTES} bytes", "keep meshes in files of their own")
+    return data
+
+
+def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
+    """Return the root element of an XML document, or refuse it; namespaces stay part of the names."""
+    document = data.lstrip(b" \t\r\n")
+    if not document:
+        raise ModelError(source, "document", "", "it is empty: a URDF document has a <robot> element")
+    skipped_lines = data[: len(data) - len(document)].count(b"\n")
+    builder = TreeBuilder()
+    parser = expat.ParserCreate(encoding)
+    depth = parts = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, parts
+        depth += 1
+        parts += 1 + len(attributes)
+        if depth > MAX_DEPTH:
+            raise ModelError(source, "depth", depth, f"elements may be nested at most {MAX_DEPTH} deep")
+        if parts > MAX_PARTS:
+            raise ModelError(source, "size", parts, f"a document may have at most {MAX_PARTS} elements and attributes")
+        builder.start(tag, attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def doctype(name: str, *_: object) -> NoReturn:
+        raise ModelError(source, "DOCTYPE", name, "document types and entities are refused: remove the <!DOCTYPE ...>")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = doctype
+    try:
+        for at in range(0, len(document), _CHUNK):
+            chunk = document[at : at + _CHUNK]
+            parser.Parse(chunk, False)
+            if at + len(chunk) - parser.CurrentByteIndex > MAX_TAG:
+                raise ModelError(source, "tag", "very long", f"one tag or comment may have at most {MAX_TAG} bytes")
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        line, column = error.lineno + skipped_lines, error.offset + 1
+        what = expat.ErrorString(error.code) or "syntax error"
+        remedy = f"it is not well-formed XML at line {line}, column {column}; check the file and save it as UTF-8"
+        raise ModelError(source, "document", what, remedy) from None
+    except (LookupError, ValueError) as error:
+        raise ModelError(source, "encoding", str(error), "save it as UTF-8") from None
+    root: Element = builder.close()
+    return root

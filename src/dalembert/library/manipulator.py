@@ -1,0 +1,67 @@
+"""The two-arm space manipulator of Passerello & Huston 1972, chapter V."""
+
+from __future__ import annotations
+
+from ..bodies.rigid import Body
+from ..connections.hinges import Fixed, Free, Revolute, Spherical
+from ..system import System
+
+__all__ = ["POUND", "space_manipulator"]
+
+POUND = 12.0
+"""One pound-force in the units of the manipulator: slug in/s2. Impulses: 1 lb s = 12 slug in/s."""
+
+
+def space_manipulator() -> System:
+    """Return a weightless main body with two arms of two links, each carrying a disk.
+
+    The numbers are those of the paper's Fig. 10 in its own units, *slug and inch*, not SI: forces are
+    in slug in/s2, moments in slug in2/s2 (divide by `POUND` for lb and in lb), times in s.
+
+    ========= ====== =============== ===================== ========================
+    body      mass   mass centre     origin on its parent  inertia about mass centre
+    ========= ====== =============== ===================== ========================
+    main      10     (0, 0, 0)       free                  240, 240, 240
+    upper_a   0.5    (0, 0, -18)     (0, 0, -6) of main    54, 54, 0
+    lower_a   0.5    (0, 0, -18)     (0, 0, -36)           54, 54, 0
+    disk_1    0.25   (0, 0, 0)       (0, 0, -36)           0.5, 0.5, 1
+    upper_b   0.5    (0, 0, -18)     (0, 0, -6) of main    54, 54, 0
+    lower_b   0.5    (0, 0, -18)     (0, 0, -36)           54, 54, 0
+    disk_2    0.25   (0, 0, 0)       (0, 0, -36)           0.5, 0.5, 1
+    ========= ====== =============== ===================== ========================
+
+    Both arms hang on the same point. Shoulders are ball joints, elbows turn about y, the disks are
+    fixed: 14 freedoms. At the reference placement all axes are parallel and the arms point along -z.
+    The links are slender, without inertia about their own axes; the disks supply it.
+
+    erratum: Fig. 10 prints a unit dyad of body 2 in the inertia of body 3.
+
+    Examples
+    --------
+    >>> s = space_manipulator()
+    >>> sum(body.mass for body in s.bodies.values())
+    12.5
+    >>> print(s.forest())
+    ground
+    └─ base: Free → main
+       ├─ shoulder_a: Spherical → upper_a
+       │  └─ elbow_a: Revolute → lower_a
+       │     └─ grip_1: Fixed → disk_1
+       └─ shoulder_b: Spherical → upper_b
+          └─ elbow_b: Revolute → lower_b
+             └─ grip_2: Fixed → disk_2
+    """
+    system = System("space manipulator", gravity=(0.0, 0.0, 0.0))
+    main = system.body("main", mass=10.0, inertia=(240.0, 240.0, 240.0))
+    system.connect("base", Free(), system.ground, main)
+    for arm, disk in (("a", 1), ("b", 2)):
+        upper, lower = _link(system, f"upper_{arm}"), _link(system, f"lower_{arm}")
+        plate = system.body(f"disk_{disk}", mass=0.25, inertia=(0.5, 0.5, 1.0))
+        system.connect(f"shoulder_{arm}", Spherical(), main.at(0.0, 0.0, -6.0), upper)
+        system.connect(f"elbow_{arm}", Revolute("y"), upper.at(0.0, 0.0, -36.0), lower)
+        system.connect(f"grip_{disk}", Fixed(), lower.at(0.0, 0.0, -36.0), plate)
+    return system
+
+
+def _link(system: System, name: str) -> Body:
+    return system.body(name, mass=0.5, com=(0.0, 0.0, -18.0), inertia=(54.0, 54.0, 0.0))
