@@ -173,9 +173,28 @@ std::size_t bytes_lanes(const ModelData &m, const Call &call) {
   return lay_out_lanes(m, nullptr, call, l);
 }
 
-void lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+// 0 x is 0 for finite numbers and NaN for others: sums of it tell whether all were finite
+unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : bit; }
+
+unsigned one_by_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
+  double seen_in = 0.0, seen_out = 0.0;
+  for (std::ptrdiff_t state = begin; state < end; ++state) {
+    for (int k = 0; k < call.inputs; ++k)
+      if (call.in[k].data)
+        for (std::ptrdiff_t j = 0; j < call.in[k].size; ++j)
+          seen_in += 0.0 * call.in[k].data[state * call.in[k].stride + j];
+    one(m, memory, call, state);
+    for (int k = 0; k < call.outputs; ++k)
+      for (std::ptrdiff_t j = 0; j < call.out[k].size; ++j)
+        seen_out += 0.0 * call.out[k].data[state * call.out[k].stride + j];
+  }
+  return finding(seen_in, bad_input) | finding(seen_out, bad_output);
+}
+
+unsigned lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin, std::ptrdiff_t end) {
   LaneMemory l;
   lay_out_lanes(m, memory, call, l);
+  Lane seen_in(0.0), seen_out(0.0);
   for (std::ptrdiff_t state = begin; state < end; state += W) {
     const int count = int(end - state < W ? end - state : W);
     // a last pack that is not full repeats its last state
@@ -186,13 +205,19 @@ void lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::p
       const double *rows[W];
       for (int lane = 0; lane < W; ++lane)
         rows[lane] = input.data + (state + (lane < count ? lane : count - 1)) * input.stride;
-      for (std::ptrdiff_t j = 0; j < input.size; ++j)
+      for (std::ptrdiff_t j = 0; j < input.size; ++j) {
+        Lane numbers;
         for (int lane = 0; lane < W; ++lane)
-          l.in[k][j].set(lane, rows[lane][j]);
+          numbers.set(lane, rows[lane][j]);
+        l.in[k][j] = numbers;
+        seen_in = seen_in + 0.0 * numbers;
+      }
     }
     evaluate<Lane>(m, l.ws, call, l.in, l.out);
     for (int k = 0; k < call.outputs; ++k) {
       const Output &output = call.out[k];
+      for (std::ptrdiff_t j = 0; j < output.size; ++j)
+        seen_out = seen_out + 0.0 * l.out[k][j];
       for (int lane = 0; lane < count; ++lane) {
         double *row = output.data + (state + lane) * output.stride;
         for (std::ptrdiff_t j = 0; j < output.size; ++j)
@@ -200,6 +225,10 @@ void lanes_range(const ModelData &m, std::byte *memory, const Call &call, std::p
       }
     }
   }
+  double zero_in = 0.0, zero_out = 0.0;
+  for (int lane = 0; lane < W; ++lane)
+    zero_in += seen_in[lane], zero_out += seen_out[lane];
+  return finding(zero_in, bad_input) | finding(zero_out, bad_output);
 }
 
 // ---- a factorisation that stays
@@ -264,6 +293,6 @@ void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
 
 extern const KernelSet kernels;
 const KernelSet kernels{DALEMBERT_ISA_NAME, W,      has_lanes, bytes_one,    bytes_lanes,   one,
-                        lanes_range,        bytes_factor, factor, factor_solve, factor_pivots};
+                        one_by_one, lanes_range,        bytes_factor, factor, factor_solve, factor_pivots};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -60,6 +60,9 @@ struct Call {
   MarkerData marker;          // marker kernels
 };
 
+// what a range of states showed, as bits
+enum Findings : unsigned { bad_input = 1, bad_output = 2 }; // a number that is not finite
+
 struct KernelSet {
   const char *isa;
   int lanes;
@@ -68,7 +71,8 @@ struct KernelSet {
   std::size_t (*bytes_one)(const ModelData &, const Call &);
   std::size_t (*bytes_lanes)(const ModelData &, const Call &);
   void (*one)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t state);
-  void (*lanes_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  unsigned (*one_by_one)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  unsigned (*lanes_range)(const ModelData &, std::byte *workspace, const Call &, std::ptrdiff_t begin, std::ptrdiff_t end);
   // a factorisation kept for many right-hand sides
   std::size_t (*bytes_factor)(const ModelData &);
   void (*factor)(const ModelData &, std::byte *workspace, const double *q);

@@ -86,15 +86,14 @@ inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp
   input.data = static_cast<const double *>(PyArray_DATA(array));
   input.size = shape.size();
   input.stride = 0;
-  std::ptrdiff_t numbers = input.size;
-  if (extra) {
-    if (count >= 0 && count != dims[0])
-      return false;
-    count = dims[0];
-    input.stride = input.size;
-    numbers *= dims[0];
-  }
-  return all_finite(input.data, numbers);
+  if (!extra)
+    return all_finite(input.data, input.size);
+  // the numbers of a batch are looked at where they are loaded, on all threads
+  if (count >= 0 && count != dims[0])
+    return false;
+  count = dims[0];
+  input.stride = input.size;
+  return true;
 }
 
 } // namespace dalembert::bind

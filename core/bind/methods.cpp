@@ -1,6 +1,7 @@
 #include "methods.hpp"
 #include "docs.hpp"
 #include <cstring>
+#include <thread>
 
 namespace dalembert::bind {
 
@@ -44,6 +45,14 @@ constexpr Spec specs[] = {
 constexpr std::size_t spec_count = sizeof specs / sizeof *specs;
 
 std::atomic<int> threads{0};
+
+// a single state of a model with fewer bodies is done before another thread could have had the GIL
+constexpr std::int32_t worth_releasing = 256;
+
+struct GilRelease {
+  PyThreadState *state = PyEval_SaveThread();
+  ~GilRelease() { PyEval_RestoreThread(state); }
+};
 
 // the object given for each argument, and for out
 struct Given {
@@ -122,18 +131,6 @@ bool read_marker(const BoundModel &model, PyObject *value, MarkerData &marker) {
   return true;
 }
 
-// a quaternion of length zero is no attitude
-bool attitudes_exist(const BoundModel &model, const Input &input, npy_intp count) {
-  const npy_intp states = count < 0 || !input.stride ? 1 : count;
-  for (npy_intp s = 0; s < states; ++s)
-    for (const std::int32_t offset : model.quaternions) {
-      const double *c = input.data + s * input.stride + offset;
-      if (!(c[0] * c[0] + c[1] * c[1] + c[2] * c[2] + c[3] * c[3] > 1e-24))
-        return false;
-    }
-  return true;
-}
-
 PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
   Given given;
   if (!sort_arguments(spec, args, positional, names, given))
@@ -166,8 +163,6 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     }
     PyArrayObject *array = as_doubles(given.inputs[k], holders[k]);
     if (!array || !read_input(array, shape, input, count))
-      return raise_through(self, "_refuse", spec.name, argument.name, given.inputs[k]);
-    if (argument.extent == Extent::q && !model.quaternions.empty() && !attitudes_exist(model, input, count))
       return raise_through(self, "_refuse", spec.name, argument.name, given.inputs[k]);
   }
   if (spec.marker && !read_marker(model, given.marker, call.marker))
@@ -208,36 +203,30 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
   }
 
+  unsigned found = 0;
   try {
-    if (count < 0) {
-      if (model.data.nb < 256) {
+    if (count < 0 && model.data.nb < worth_releasing) {
+      model.run_one(call);
+    } else if (count != 0) {
+      GilRelease released;
+      if (count < 0)
         model.run_one(call);
-      } else {
-        PyThreadState *state = PyEval_SaveThread();
-        struct Restore {
-          PyThreadState *state;
-          ~Restore() { PyEval_RestoreThread(state); }
-        } restore{state};
-        model.run_one(call);
-      }
-    } else if (count > 0) {
-      PyThreadState *state = PyEval_SaveThread();
-      struct Restore {
-        PyThreadState *state;
-        ~Restore() { PyEval_RestoreThread(state); }
-      } restore{state};
-      model.run_batch(call, count, thread_count());
+      else
+        found = model.run_batch(call, count, thread_count());
     }
   } catch (const std::bad_alloc &) {
     return PyErr_NoMemory();
   }
-
-  if (spec.inverts) {
-    const std::ptrdiff_t states = count < 0 ? 1 : count;
+  if (found & bad_input)
+    for (int k = 0; k < spec.inputs; ++k)
+      if (call.in[k].stride && !all_finite(call.in[k].data, count * call.in[k].size))
+        return raise_through(self, "_refuse", spec.name, spec.arguments[std::size_t(k)].name, given.inputs[k]);
+  if (count < 0 && (spec.inverts || model.attitudes))
     for (int k = 0; k < spec.outputs; ++k)
-      if (!all_finite(call.out[k].data, states * call.out[k].size))
-        return raise_through(self, "_refuse_singular", spec.name, "q", given.inputs[0]);
-  }
+      if (!all_finite(call.out[k].data, call.out[k].size))
+        found |= bad_output;
+  if (found & bad_output)
+    return raise_through(self, "_refuse_result", spec.name, "q", given.inputs[0]);
   if (spec.outputs == 1)
     return results[0].release();
   PyObject *tuple = PyTuple_New(spec.outputs);

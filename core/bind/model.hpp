@@ -2,14 +2,13 @@
 #pragma once
 
 #include "../kernels.hpp"
+#include "crew.hpp"
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 namespace dalembert::bind {
@@ -85,7 +84,7 @@ struct BoundModel {
   std::vector<BodyData> bodies;
   ModelData data{};
   bool closed = false; // has chords
-  std::vector<std::int32_t> quaternions; // offsets in q
+  bool attitudes = false; // has quaternions among its coordinates
   const KernelSet *kernels = &best_kernels();
   mutable BlockPool singles, packs;
 
@@ -94,7 +93,8 @@ struct BoundModel {
     kernels->one(data, memory.data(), call, 0);
   }
 
-  void run_batch(const Call &call, std::ptrdiff_t count, int threads) const {
+  // returns the Findings of all states
+  unsigned run_batch(const Call &call, std::ptrdiff_t count, int threads) const {
     // outputs too large for a pack of them go one state at a time
     const bool lanes = kernels->has_lanes(call.kernel) && kernels->bytes_lanes(data, call) < (std::size_t(256) << 20);
     const std::ptrdiff_t grain = lanes ? kernels->lanes : 1;
@@ -105,30 +105,16 @@ struct BoundModel {
     std::vector<std::unique_ptr<Lease>> memory;
     for (std::ptrdiff_t k = 0; k < workers; ++k)
       memory.push_back(std::make_unique<Lease>(lanes ? packs : singles, bytes));
-    const auto work = [&](std::ptrdiff_t k) {
+    std::atomic<unsigned> found{0};
+    Crew::run(int(workers), [&](int k) {
       const std::ptrdiff_t begin = pieces * k / workers * grain;
       const std::ptrdiff_t last = pieces * (k + 1) / workers * grain;
       const std::ptrdiff_t end = last < count ? last : count;
       std::byte *room = memory[std::size_t(k)]->data();
-      if (lanes)
-        kernels->lanes_range(data, room, call, begin, end);
-      else
-        for (std::ptrdiff_t state = begin; state < end; ++state)
-          kernels->one(data, room, call, state);
-    };
-    std::vector<std::thread> crew;
-    std::ptrdiff_t started = 1;
-    try {
-      for (; started < workers; ++started)
-        crew.emplace_back(work, started);
-    } catch (const std::system_error &) {
-      // no more threads to be had: the rest is done here
-    }
-    work(0);
-    for (std::ptrdiff_t k = started; k < workers; ++k)
-      work(k);
-    for (std::thread &thread : crew)
-      thread.join();
+      found.fetch_or(lanes ? kernels->lanes_range(data, room, call, begin, end) : kernels->one_by_one(data, room, call, begin, end),
+                     std::memory_order_relaxed);
+    });
+    return found.load();
   }
 };
 

@@ -57,7 +57,7 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
     b.q = m.nq;
     b.v = b.H = m.nv;
     if (b.nq != b.nv)
-      model.quaternions.push_back(b.q);
+      model.attitudes = true;
     m.nq += b.nq;
     m.nv += b.nv;
     depth[i] = depth[std::size_t(b.parent)] + 1;

@@ -372,15 +372,6 @@ class Model(_core.Model):
                 float(array[tuple(place)]),
                 "it must be finite",
             )
-        if argument.startswith("q"):
-            rows = np.atleast_2d(array)
-            for hinge in self.forest.hinges:
-                span = self._q_slices[hinge.name]
-                four = rows[:, span.start : span.start + 4]
-                if hinge.element.nq > hinge.element.nv and ((four**2).sum(1) <= 1e-24).any():
-                    raise ModelError(
-                        kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one"
-                    )
         raise ModelError(
             kernel, f"the batch size of {argument}", array.shape[0], "all batched arrays need the same number of states"
         )
@@ -393,9 +384,14 @@ class Model(_core.Model):
             "remove these connections to get the dynamics of the open system."
         )
 
-    def _refuse_singular(self, kernel: str, argument: str, value: Any) -> NoReturn:
+    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         kernel = kernel.lstrip("_")
-        for row in np.atleast_2d(np.asarray(value, dtype=float)):
+        rows = np.atleast_2d(np.asarray(value, dtype=float))
+        for hinge in self.forest.hinges:
+            start = self._q_slices[hinge.name].start
+            if hinge.element.nq > hinge.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
+                raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
+        for row in rows:
             weak = self.freedoms_without_inertia(row)
             if weak:
                 names = ", ".join(map(repr, weak[:6]))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -70,6 +73,8 @@ BAD = {
         r"a\[1, 8\] \(ball.wz\) is inf",
     ),
     "quaternion": (lambda m, q, v: m.mass_matrix(np.zeros(11)), "quaternion of 'base.free'"),
+    "quaternion in a batch": (lambda m, q, v: m.poses([q, 0 * q]), "quaternion of 'base.free'"),
+    "nan in a batch": (lambda m, q, v: m.d_forward_dynamics([q, q], [v, v + np.nan]), r"v\[1, 0\]"),
     "batch sizes": (lambda m, q, v: m.forward_dynamics([q] * 3, [v] * 2), "batch size of v is 2"),
     "loads": (lambda m, q, v: m.forward_dynamics(q, v, loads=np.zeros((3, 6))), "shape of loads"),
     "nan load": (lambda m, q, v: m.forward_dynamics(q, v, loads=[[0] * 6, [0, np.nan] + [0] * 4]), r"\(arm\)"),
@@ -157,6 +162,29 @@ def test_kernels_may_be_called_from_many_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_computes_batches_too() -> None:
+    model = chain(7).compile()
+    state = model.random_state(0, size=300)
+    expected = model.forward_dynamics(state.q, state.v)  # the threads of the parent exist now
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
+        child = os.fork()
+    if child == 0:
+        os._exit(0 if (model.forward_dynamics(state.q, state.v) == expected).all() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_batches_from_several_threads_do_not_disturb_each_other() -> None:
+    model = chain(20).compile()
+    states = [model.random_state(k, size=500) for k in range(4)]
+    expected = [model.forward_dynamics(s.q, s.v) for s in states]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            results = list(pool.map(lambda s: model.forward_dynamics(s.q, s.v), states))
+            assert all((r == e).all() for r, e in zip(results, expected, strict=True))
 
 
 def test_gravity_moves_bodies_down() -> None:
