@@ -150,13 +150,8 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
     const Vec3<T> &w = ws.w[i];
     ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};
   }
-  if (loads) {
-    external_loads(m, ws, loads);
-    for (int i = 1; i <= m.nb; ++i) {
-      ws.p_A[i].n -= ws.F_ext[i].n;
-      ws.p_A[i].f -= ws.F_ext[i].f;
-    }
-  }
+  if (loads)
+    subtract_loads(m, ws, loads);
   // inward: eliminate
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];

@@ -90,14 +90,16 @@ template <class T> DALEMBERT_INLINE void world_pose(const ModelData &m, Workspac
   ws.X_W[i] = compose(ws.X_W[m.bodies[i].parent], ws.X[i]);
 }
 
-// given loads: moment and force on each body at the origin of the user's frame, world axes -> about F, in F
-template <class T> inline void external_loads(const ModelData &m, Workspace<T> &ws, const T *loads) {
+// given loads come as moment and force on each body at the origin of the user's frame, in world axes; they leave p_A,
+// moved to the origin of F and turned into its axes
+template <class T> inline void subtract_loads(const ModelData &m, Workspace<T> &ws, const T *loads) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     world_pose(m, ws, i);
     const T *g = loads + 6 * (i - 1);
     const Vec3<T> f = mul_t(ws.X_W[i].R, Vec3<T>{g[3], g[4], g[5]});
-    ws.F_ext[i] = {mul_t(ws.X_W[i].R, Vec3<T>{g[0], g[1], g[2]}) + cross(as_vec(b.p_FB), f), f};
+    ws.p_A[i].f -= f;
+    ws.p_A[i].n -= mul_t(ws.X_W[i].R, Vec3<T>{g[0], g[1], g[2]}) + cross(as_vec(b.p_FB), f);
   }
 }
 

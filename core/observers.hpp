@@ -1,6 +1,6 @@
 // What users look at: motion of bodies and markers in the world, energy, momentum, hinge loads.
 //
-// The frame map from F to the user's body frame B is applied here and in external_loads only.
+// The frame map from F to the user's body frame B is applied here and in subtract_loads only.
 #pragma once
 
 #include "crba.hpp"

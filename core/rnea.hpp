@@ -38,13 +38,8 @@ inline void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
     }
     ws.p_A[i] = inertia_load(m.bodies[i], ws.w[i], ws.A[i]);
   }
-  if (loads) {
-    external_loads(m, ws, loads);
-    for (int i = 1; i <= m.nb; ++i) {
-      ws.p_A[i].n -= ws.F_ext[i].n;
-      ws.p_A[i].f -= ws.F_ext[i].f;
-    }
-  }
+  if (loads)
+    subtract_loads(m, ws, loads);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     hinge_force(b, ws.H + b.H, ws.p_A[i], tau + b.v);

@@ -35,7 +35,6 @@ template <class T> struct Workspace {
   // dynamics stage
   ArticulatedInertia<T> *I_A; // articulated inertia, before elimination of hinge i     factorize
   Load<T> *p_A;        // articulated bias load                                         inward
-  Load<T> *F_ext;      // given loads about the origin of F                             external_loads
   RigidInertia<T> *I_C; // composite inertia                                            composite
   Pivot<T> *pivot;     // one per freedom: z = L^-1 (I_A H)^T, 1 / d                    factorize
   T *L;                // 15 per body: strictly lower triangle of the unit factor       factorize
@@ -68,7 +67,6 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.c = arena.take<Motion<T>>(n);
   ws.I_A = arena.take<ArticulatedInertia<T>>(n);
   ws.p_A = arena.take<Load<T>>(n);
-  ws.F_ext = arena.take<Load<T>>(n);
   ws.I_C = arena.take<RigidInertia<T>>(n);
   ws.pivot = arena.take<Pivot<T>>(nv);
   ws.L = arena.take<T>(15 * n);

@@ -62,4 +62,6 @@ def draw_strobe(axes: Any, model: Model, q: NDArray[np.float64], trace: NDArray[
     for set_limits, c in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), centre, strict=True):
         set_limits(c - reach, c + reach)
     axes.set_box_aspect((1, 1, 1))
+    axes.locator_params(nbins=5)
+    axes.view_init(elev=18, azim=-50)
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
