@@ -276,12 +276,12 @@ template <class R> struct Side {
   Motion<R> *A;
 };
 
-// M a = x after factorize; x and a may be the same array
+// M a = x after factorize, for the bodies [first, last], which must be whole trees; x and a may be the same array
 template <class T, class R>
-inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a) {
-  for (int i = 0; i <= m.nb; ++i)
+inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last) {
+  for (int i = first; i <= last; ++i)
     side.p[i] = {zero3<R>(), zero3<R>()};
-  for (int i = m.nb; i > 0; --i) {
+  for (int i = last; i >= first; --i) {
     const BodyData &b = m.bodies[i];
     const Pivot<T> *pivot = ws.pivot + b.v;
     reduce_force(b, ws.H + b.H, ws.L + 15 * i, nullptr, side.p[i], x + b.v, side.y + b.v);
@@ -298,7 +298,7 @@ inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, con
     side.p[b.parent].n += mul(ws.X[i].R, p.n) + cross(ws.X[i].p, f);
   }
   side.A[0] = {zero3<R>(), zero3<R>()};
-  for (int i = 1; i <= m.nb; ++i) {
+  for (int i = first; i <= last; ++i) {
     const BodyData &b = m.bodies[i];
     const Pose<T> &X = ws.X[i];
     const Motion<R> &P = side.A[b.parent];

@@ -320,7 +320,7 @@ inline void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<
         row.set(l, X[std::ptrdiff_t(r) * nv + first + l]);
       x[r] = row;
     }
-    solve(m, ws, side, x, x);
+    solve(m, ws, side, x, x, 1, m.nb);
     for (int r = 0; r < nv; ++r)
       for (int l = 0; l < count; ++l)
         X[std::ptrdiff_t(r) * nv + first + l] = factor * x[r][l];

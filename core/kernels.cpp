@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 #include "derivatives.hpp"
 #include "dual_derivatives.hpp"
+#include "loops.hpp"
 #include "manifold.hpp"
 #include "observers.hpp"
 
@@ -32,7 +33,7 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
   case Kernel::solve_mass_matrix: {
     factorize<T>(m, ws, in[0]);
     Side<T> side{ws.p_A, ws.y, ws.A};
-    return solve<T, T>(m, ws, side, in[1], out[0]);
+    return solve<T, T>(m, ws, side, in[1], out[0], 1, m.nb);
   }
   case Kernel::poses:
     return poses<T>(m, ws, in[0], out[0]);
@@ -62,18 +63,21 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
     return difference<T>(m, in[0], in[1], out[0]);
   case Kernel::coordinate_rates:
     return coordinate_rates<T>(m, in[0], in[1], out[0]);
-  case Kernel::d_inverse_dynamics:
-  case Kernel::d_inverse_by_duals:
-  case Kernel::d_forward_dynamics:
-    return; // these need more room: see derivatives_of_one
+  default:
+    return; // derivatives and loops need more room: see derivatives_of_one and loops_of_one
   }
+}
+
+bool has_loops(Kernel kernel) {
+  return kernel == Kernel::constrained_dynamics || kernel == Kernel::constraint_residual || kernel == Kernel::constraint_jacobian ||
+         kernel == Kernel::constraint_bias || kernel == Kernel::row_pivots || kernel == Kernel::chord_loads;
 }
 
 bool is_derivative(Kernel kernel) {
   return kernel == Kernel::d_inverse_dynamics || kernel == Kernel::d_inverse_by_duals || kernel == Kernel::d_forward_dynamics;
 }
 
-bool has_lanes(Kernel kernel) { return !is_derivative(kernel); }
+bool has_lanes(Kernel kernel) { return !is_derivative(kernel) && !has_loops(kernel); }
 
 // ---- derivatives of one state
 
@@ -128,12 +132,54 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
   }
 }
 
+// ---- loops of one state
+
+void loops_of_one(const ModelData &m, std::byte *memory, const Call &call, const double *const *in, double *const *out) {
+  LoopRoom<W> room;
+  lay_out(m, memory, room);
+  switch (call.kernel) {
+  case Kernel::constraint_residual:
+    return evaluate_chords(m, room.ws, in[0], nullptr, {.residual = out[0]});
+  case Kernel::constraint_bias:
+    return evaluate_chords(m, room.ws, in[0], in[1], {.bias = out[0]});
+  case Kernel::constraint_jacobian:
+    evaluate_chords(m, room.ws, in[0], nullptr, {.values = room.values});
+    for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(m.nc) * m.nv; ++k)
+      out[0][k] = 0.0;
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      for (int j = 0; j < chord.rows; ++j)
+        for (int s = 0; s < chord.supports; ++s)
+          out[0][std::ptrdiff_t(chord.row + j) * m.nv + m.support[chord.support + s]] = room.values[chord.values + j * chord.supports + s];
+    }
+    return;
+  case Kernel::row_pivots:
+    return row_pivots<W>(m, room, in[0], out[0]);
+  case Kernel::chord_loads:
+    evaluate_chords(m, room.ws, in[0], nullptr, {.wrenches = room.wrenches});
+    for (int k = 0; k < m.chord_count; ++k)
+      for (int c = 0; c < 6; ++c) {
+        double sum = 0.0;
+        for (int row = m.chords[k].row; row < m.chords[k].row + m.chords[k].rows; ++row)
+          sum += in[1][row] * room.wrenches[6 * row + c];
+        out[0][6 * k + c] = sum;
+      }
+    return;
+  default:
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], out[0], out[1]);
+  }
+}
+
 // ---- entry points
 
 std::size_t bytes_one(const ModelData &m, const Call &call) {
   if (is_derivative(call.kernel)) {
     DerivativeMemory d;
     return lay_out_derivatives(m, nullptr, call.kernel, d);
+  }
+  if (has_loops(call.kernel)) {
+    LoopRoom<W> room;
+    return lay_out(m, nullptr, room);
   }
   Workspace<double> ws;
   return lay_out(m, nullptr, ws);
@@ -148,6 +194,8 @@ void one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t
     out[k] = call.out[k].data + state * call.out[k].stride;
   if (is_derivative(call.kernel))
     return derivatives_of_one(m, memory, call, in, out);
+  if (has_loops(call.kernel))
+    return loops_of_one(m, memory, call, in, out);
   Workspace<double> ws;
   lay_out(m, memory, ws);
   evaluate<double>(m, ws, call, in, out);
@@ -265,7 +313,7 @@ void factor_solve(const ModelData &m, std::byte *memory, const double *x, double
   const std::ptrdiff_t nv = m.nv;
   if (count == 1) {
     Side<double> side{f.ws.p_A, f.ws.y, f.ws.A};
-    return solve<double, double>(m, f.ws, side, x, a);
+    return solve<double, double>(m, f.ws, side, x, a, 1, m.nb);
   }
   for (std::ptrdiff_t first = 0; first < count; first += W) {
     const int width = int(count - first < W ? count - first : W);
@@ -275,7 +323,7 @@ void factor_solve(const ModelData &m, std::byte *memory, const double *x, double
         row.set(lane, x[(first + lane) * nv + k]);
       f.x[k] = row;
     }
-    solve<double, Lane>(m, f.ws, f.side, f.x, f.x);
+    solve<double, Lane>(m, f.ws, f.side, f.x, f.x, 1, m.nb);
     for (int lane = 0; lane < width; ++lane)
       for (std::ptrdiff_t k = 0; k < nv; ++k)
         a[(first + lane) * nv + k] = f.x[k][lane];

@@ -12,6 +12,12 @@ namespace dalembert {
 
 enum class Kernel {
   forward_dynamics,    // q v tau [loads] -> a
+  constrained_dynamics, // q v tau [loads] -> a lambda
+  constraint_residual, // q -> residuals of the chords
+  constraint_jacobian, // q -> P
+  constraint_bias,     // q v -> P' v
+  row_pivots,          // q -> pivot of each row as a part of its ease
+  chord_loads,         // q lambda -> load of each chord on its second marker
   inverse_dynamics,    // q v a [loads] -> tau
   bias_forces,         // q v [loads] -> tau at a = 0
   mixed_dynamics,      // q v tau a [loads] -> a tau, with the marks in `given`

@@ -67,14 +67,18 @@ template <class T> DALEMBERT_INLINE void linear_velocity(const ModelData &m, Wor
   ws.u[i] = motion.v;
 }
 
+// (3), (4) for one body while its hinge does not accelerate
+template <class T> DALEMBERT_INLINE void coasting(const ModelData &m, Workspace<T> &ws, int i) {
+  const Pose<T> &X = ws.X[i];
+  const Motion<T> &P = ws.A[m.bodies[i].parent], &c = ws.c[i];
+  ws.A[i] = {mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
+}
+
 // (3), (4) for one body
 template <class T> DALEMBERT_INLINE void acceleration(const ModelData &m, Workspace<T> &ws, const T *a, int i) {
   const BodyData &b = m.bodies[i];
-  const Pose<T> &X = ws.X[i];
-  const Motion<T> &P = ws.A[b.parent], &c = ws.c[i];
-  Motion<T> A{mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
-  add_hinge_motion(b, ws.H + b.H, a + b.v, A);
-  ws.A[i] = A;
+  coasting(m, ws, i);
+  add_hinge_motion(b, ws.H + b.H, a + b.v, ws.A[i]);
 }
 
 // ground: at rest; gravity enters as an upward acceleration of the base when `weight` is true

@@ -35,13 +35,38 @@ struct BodyData {
   double J[6];             // inertia about the origin of F (xx xy xz yy yz zz), kg m2
   double R_FB[9], p_FB[3]; // the user's body frame in F
   double pitch;            // screw: advance per radian, m
+  double c[3];             // centre of mass in F
+  double per_mass, per_inertia; // how easily the body by itself moves and turns, 1/kg and 1/(kg m2): orders of magnitude
   Hinge kind;
   std::int32_t parent;
   std::int32_t reversed; // the outboard marker is the user's first
   std::int32_t nq, nv; // sizes of this hinge
   std::int32_t q, v;   // offsets of its coordinates and speeds
   std::int32_t v_end;  // speeds of the subtree of this body: [v, v_end)
+  std::int32_t last;   // last body of its subtree
   std::int32_t H;      // offset of its motion map in the workspace, in columns
+};
+
+// A hinge that closes a loop, in its constraint form. Frames A and B are its first and second marker, aligned with it.
+struct ChordData {
+  Hinge kind; // never one of the reversed kinds: the rows are those of B seen from A
+  std::int32_t body_a, body_b;
+  double R_FA[9], p_FA[3]; // A in F of body_a
+  double R_FB[9], p_FB[3]; // B in F of body_b
+  double pitch;            // screw: advance per radian, m
+  std::int32_t row, rows;  // its rows among the constraint rows: 6 - nv of them
+  std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
+  std::int32_t roots[2];   // first bodies of the trees it touches (0: none)
+  std::int32_t reach, values; // offsets of its block in the response and in the Jacobian values
+};
+
+// constraint rows in an order of elimination, and the envelope of their coupling matrix
+struct RowOrder {
+  std::int32_t count;
+  const std::int32_t *row;          // constraint row at each place
+  const std::int32_t *chord;        // the chord it belongs to
+  const std::int32_t *first;        // first place that each place is coupled with
+  const std::int64_t *start;        // where each place's numbers begin in the envelope; count + 1
 };
 
 struct ModelData {
@@ -49,6 +74,14 @@ struct ModelData {
   std::int32_t depth;     // longest path from ground, in bodies
   double gravity[3];      // acceleration of free fall, world axes
   const BodyData *bodies; // nb + 1; entry 0 is ground
+  std::int32_t chord_count, nc; // chords and their rows
+  const ChordData *chords;
+  const std::int32_t *support;      // freedoms that move a chord's ends against each other, chord by chord
+  const std::int32_t *support_sign; // +1 on the way to B, -1 on the way to A
+  std::int32_t values;              // numbers in all blocks of the Jacobian
+  std::int32_t responses;           // numbers in all blocks of M^-1 P^T
+  RowOrder all_rows;  // every row
+  RowOrder lean_rows; // without those that repeat others in every configuration
 };
 
 // a frame fixed in a body, given in F

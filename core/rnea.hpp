@@ -29,13 +29,10 @@ inline void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     velocity(m, ws, v, i);
-    if (a) {
+    if (a)
       acceleration(m, ws, a, i);
-    } else {
-      const Pose<T> &X = ws.X[i];
-      const Motion<T> &P = ws.A[m.bodies[i].parent], &c = ws.c[i];
-      ws.A[i] = {mul_t(X.R, P.w) + c.w, mul_t(X.R, P.v + cross(P.w, X.p)) + c.v};
-    }
+    else
+      coasting(m, ws, i);
     ws.p_A[i] = inertia_load(m.bodies[i], ws.w[i], ws.A[i]);
   }
   if (loads)

@@ -76,6 +76,11 @@ template <class A, class B> DALEMBERT_INLINE auto mul(const Mat3<A> &P, const Ma
                  P.zx * Q.xz + P.zy * Q.yz + P.zz * Q.zz};
 }
 
+// P^T Q
+template <class T> DALEMBERT_INLINE Mat3<T> mul_ta(const Mat3<T> &P, const Mat3<T> &Q) {
+  return mul(Mat3<T>{P.xx, P.yx, P.zx, P.xy, P.yy, P.zy, P.xz, P.yz, P.zz}, Q);
+}
+
 // R Rz(angle) and Rx(angle), Ry(angle) likewise: a turn about one axis mixes two columns
 template <class A, class T> DALEMBERT_INLINE auto turn_z(const Mat3<A> &R, const T &c, const T &s) {
   return Mat3<T>{R.xx * c + R.xy * s, R.xy * c - R.xx * s, T(R.xz), R.yx * c + R.yy * s, R.yy * c - R.yx * s,

@@ -41,6 +41,53 @@ Examples
 array([14.715])
 )";
 
+constexpr const char *constraint_residual = R"(constraint_residual($self, q, *, out=None)
+--
+
+Return how far each row of the closed loops is from closing; zero in an assembled configuration.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+residual : (nc,) or (B, nc) m or rad
+    In the order of `constraint_names`.
+)";
+
+constexpr const char *constraint_jacobian = R"(constraint_jacobian($self, q, *, out=None)
+--
+
+Return P with residual' = P v, for the hinges that close loops.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+out : ndarray
+
+Returns
+-------
+P : (nc, nv) or (B, nc, nv)
+)";
+
+constexpr const char *constraint_bias = R"(constraint_bias($self, q, v, *, out=None)
+--
+
+Return P' v: the second rate of the residual is P a plus this.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+out : ndarray
+
+Returns
+-------
+bias : (nc,) or (B, nc) m/s2 or rad/s2
+)";
+
 constexpr const char *inverse_dynamics = R"(inverse_dynamics($self, q, v, a, *, loads=None, out=None)
 --
 

@@ -2,6 +2,7 @@
 #include "docs.hpp"
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace dalembert::bind {
 
@@ -13,13 +14,20 @@ constexpr Argument q{"q", E::q}, v{"v", E::v}, a{"a", E::v}, x{"x", E::v};
 constexpr Argument tau{"tau", E::v, true, true};
 constexpr Argument tau_needed{"tau", E::v};
 constexpr Argument loads{"loads", E::loads, true, false, true};
+constexpr Argument lam{"lam", E::rows};
 constexpr Argument q0{"q0", E::q}, q1{"q1", E::q};
 
-// kernel, name, arguments, results, counts, {dynamics, inverts, marker, given}, doc
+// kernel, name, arguments, results, counts, {open, inverts, marker, given}, doc
 constexpr Spec specs[] = {
-    {Kernel::forward_dynamics, "forward_dynamics", {q, v, tau, loads}, {E::v}, 4, 1, true, true, false, false, docs::forward_dynamics},
+    {Kernel::forward_dynamics, "forward_dynamics", {q, v, tau, loads}, {E::v}, 4, 1, false, true, false, false, docs::forward_dynamics},
+    {Kernel::constrained_dynamics, "_constrained_dynamics", {q, v, tau, loads}, {E::v, E::rows}, 4, 2, false, true, false, false, nullptr},
+    {Kernel::constraint_residual, "constraint_residual", {q}, {E::rows}, 1, 1, false, false, false, false, docs::constraint_residual},
+    {Kernel::constraint_jacobian, "constraint_jacobian", {q}, {E::rows_v}, 1, 1, false, false, false, false, docs::constraint_jacobian},
+    {Kernel::constraint_bias, "constraint_bias", {q, v}, {E::rows}, 2, 1, false, false, false, false, docs::constraint_bias},
+    {Kernel::row_pivots, "_row_pivots", {q}, {E::rows}, 1, 1, false, false, false, false, nullptr},
+    {Kernel::chord_loads, "_chord_loads", {q, lam}, {E::chords_six}, 2, 1, false, false, false, false, nullptr},
     {Kernel::inverse_dynamics, "inverse_dynamics", {q, v, a, loads}, {E::v}, 4, 1, true, false, false, false, docs::inverse_dynamics},
-    {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, true, false, false, false, docs::bias_forces},
+    {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, false, false, false, false, docs::bias_forces},
     {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads}, {E::v, E::v}, 5, 2, true, true, false, true, nullptr},
     {Kernel::mass_matrix, "mass_matrix", {q}, {E::matrix}, 1, 1, false, false, false, false, docs::mass_matrix},
     {Kernel::composite_diagonal, "_composite_diagonal", {q}, {E::v}, 1, 1, false, false, false, false, nullptr},
@@ -35,6 +43,7 @@ constexpr Spec specs[] = {
     {Kernel::center_of_mass, "center_of_mass", {q}, {E::three}, 1, 1, false, true, false, false, docs::center_of_mass},
     {Kernel::centroidal_matrix, "centroidal_momentum_matrix", {q}, {E::six_v}, 1, 1, false, true, false, false, docs::centroidal_momentum_matrix},
     {Kernel::reactions, "reactions", {q, v, a, loads}, {E::bodies_six}, 4, 1, true, false, false, false, docs::reactions},
+    {Kernel::reactions, "_tree_reactions", {q, v, a, loads}, {E::bodies_six}, 4, 1, false, false, false, false, nullptr},
     {Kernel::integrate, "integrate", {q, v}, {E::q}, 2, 1, false, false, false, false, docs::integrate},
     {Kernel::difference, "difference", {q0, q1}, {E::v}, 2, 1, false, false, false, false, docs::difference},
     {Kernel::coordinate_rates, "coordinate_rates", {q, v}, {E::q}, 2, 1, false, false, false, false, docs::coordinate_rates},
@@ -136,7 +145,7 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
   if (!sort_arguments(spec, args, positional, names, given))
     return nullptr;
   const BoundModel &model = *bound(self);
-  if (model.closed && spec.dynamics)
+  if (model.data.nc && spec.open)
     return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
 
   Call call;
@@ -184,7 +193,7 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     if (count >= 0)
       dims[n++] = count;
     dims[n++] = shape.rows;
-    if (shape.columns || spec.results[std::size_t(k)] == Extent::matrix)
+    if (shape.columns || spec.results[std::size_t(k)] == Extent::matrix || spec.results[std::size_t(k)] == Extent::rows_v)
       dims[n++] = shape.columns;
     PyArrayObject *array;
     if (given.out) {
@@ -201,6 +210,13 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
       array = reinterpret_cast<PyArrayObject *>(results[k].object);
     }
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
+  }
+  std::vector<double> multipliers; // asked for by the kernel, not by the caller
+  if (model.data.nc && spec.kernel == Kernel::forward_dynamics) {
+    call.kernel = Kernel::constrained_dynamics;
+    call.outputs = 2;
+    multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
+    call.out[1] = {multipliers.data(), model.data.nc, model.data.nc};
   }
 
   unsigned found = 0;

@@ -83,7 +83,12 @@ private:
 struct BoundModel {
   std::vector<BodyData> bodies;
   ModelData data{};
-  bool closed = false; // has chords
+  std::vector<ChordData> chords;
+  std::vector<std::int32_t> support, support_sign;
+  struct Order {
+    std::vector<std::int32_t> row, chord, first;
+    std::vector<std::int64_t> start;
+  } all_rows, lean_rows;
   bool attitudes = false; // has quaternions among its coordinates
   const KernelSet *kernels = &best_kernels();
   mutable BlockPool singles, packs;

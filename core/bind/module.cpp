@@ -2,6 +2,7 @@
 #define DALEMBERT_IMPORTS_NUMPY
 #include "methods.hpp"
 #include <cstring>
+#include <vector>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -21,8 +22,151 @@ struct HingeSize {
 constexpr HingeSize hinge_sizes[hinge_kinds] = {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {2, 2},
                                                 {3, 3}, {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}};
 
+// the first body of the tree that a body belongs to; 0 for ground
+std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t body) {
+  while (body && bodies[std::size_t(body)].parent)
+    body = bodies[std::size_t(body)].parent;
+  return body;
+}
+
+// the bodies between each end of a chord and where the two ways to ground meet, outermost first
+struct Ways {
+  std::vector<std::int32_t> to_a, to_b;
+};
+Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
+  Ways found;
+  // parent < child: step back from whichever is further out until they meet
+  while (a != b) {
+    if (a > b) {
+      found.to_a.push_back(a);
+      a = bodies[std::size_t(a)].parent;
+    } else {
+      found.to_b.push_back(b);
+      b = bodies[std::size_t(b)].parent;
+    }
+  }
+  return found;
+}
+
+// chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) pitch; integer rows: kind body_a body_b
+void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers) {
+  constexpr std::size_t width = 25;
+  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
+      numbers.shape(0) != integers.shape(0))
+    throw nb::value_error("the arrays of the chords disagree in shape");
+  ModelData &m = model.data;
+  for (std::size_t k = 0; k < numbers.shape(0); ++k) {
+    const double *row = numbers.data() + k * width;
+    const std::int32_t *codes = integers.data() + k * 3;
+    if (codes[0] < 0 || codes[0] >= hinge_kinds || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 || codes[2] > m.nb)
+      throw nb::value_error("a chord's kind or body is out of range");
+    ChordData chord{};
+    chord.kind = static_cast<Hinge>(codes[0]);
+    chord.body_a = codes[1];
+    chord.body_b = codes[2];
+    std::memcpy(chord.R_FA, row, sizeof chord.R_FA);
+    std::memcpy(chord.p_FA, row + 9, sizeof chord.p_FA);
+    std::memcpy(chord.R_FB, row + 12, sizeof chord.R_FB);
+    std::memcpy(chord.p_FB, row + 21, sizeof chord.p_FB);
+    chord.pitch = row[24];
+    chord.row = m.nc;
+    chord.rows = 6 - hinge_sizes[codes[0]].nv;
+    chord.support = std::int32_t(model.support.size());
+    const auto add_way = [&model](const std::vector<std::int32_t> &way, std::int32_t sign) {
+      for (const std::int32_t i : way)
+        for (std::int32_t f = 0; f < model.bodies[std::size_t(i)].nv; ++f) {
+          model.support.push_back(model.bodies[std::size_t(i)].v + f);
+          model.support_sign.push_back(sign);
+        }
+    };
+    const Ways found = ways(model.bodies, chord.body_a, chord.body_b);
+    add_way(found.to_b, 1);
+    add_way(found.to_a, -1);
+    chord.supports = std::int32_t(model.support.size()) - chord.support;
+    const std::int32_t a = root_of(model.bodies, chord.body_a), b = root_of(model.bodies, chord.body_b);
+    chord.roots[0] = a ? a : b;
+    chord.roots[1] = a && b && a != b ? b : 0;
+    chord.values = m.values;
+    chord.reach = m.responses;
+    std::int32_t reach = 0;
+    for (const std::int32_t root : chord.roots)
+      if (root)
+        reach += model.bodies[std::size_t(root)].v_end - model.bodies[std::size_t(root)].v;
+    m.nc += chord.rows;
+    m.values += chord.rows * chord.supports;
+    m.responses += chord.rows * reach;
+    model.chords.push_back(chord);
+  }
+  m.chord_count = std::int32_t(model.chords.size());
+  m.chords = model.chords.data();
+  m.support = model.support.data();
+  m.support_sign = model.support_sign.data();
+}
+
+// an order of elimination of constraint rows, and the envelope that goes with it
+RowOrder order_rows(const BoundModel &model, const Integers &rows, BoundModel::Order &order) {
+  const ModelData &m = model.data;
+  std::vector<std::int32_t> chord_of(std::size_t(m.nc));
+  for (std::int32_t k = 0; k < m.chord_count; ++k)
+    for (std::int32_t j = 0; j < model.chords[std::size_t(k)].rows; ++j)
+      chord_of[std::size_t(model.chords[std::size_t(k)].row + j)] = k;
+  order = {};
+  order.start.push_back(0);
+  std::vector<std::int32_t> earliest(std::size_t(m.nb) + 1, -1); // first place that moves each tree
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int32_t row = rows.data()[i];
+    if (row < 0 || row >= m.nc)
+      throw nb::value_error("a constraint row is out of range");
+    const std::int32_t k = chord_of[std::size_t(row)];
+    std::int32_t first = std::int32_t(i);
+    for (const std::int32_t root : model.chords[std::size_t(k)].roots)
+      if (root) {
+        std::int32_t &place = earliest[std::size_t(root)];
+        if (place < 0)
+          place = std::int32_t(i);
+        first = place < first ? place : first;
+      }
+    order.row.push_back(row);
+    order.chord.push_back(k);
+    order.first.push_back(first);
+    order.start.push_back(order.start.back() + std::int64_t(i) - first + 1);
+  }
+  return {std::int32_t(order.row.size()), order.row.data(), order.chord.data(), order.first.data(), order.start.data()};
+}
+
+// all rows in an order of elimination, and those of them that are not repetitions
+void settle_rows(BoundModel &model, const Integers &all, const Integers &lean) {
+  if (all.size() != std::size_t(model.data.nc) || lean.size() > all.size())
+    throw nb::value_error("the rows do not fit the model");
+  model.data.all_rows = order_rows(model, all, model.all_rows);
+  model.data.lean_rows = order_rows(model, lean, model.lean_rows);
+}
+
+// how easily each body moves by itself; bodies without mass are taken as light ones
+void set_ease(BoundModel &model) {
+  double mass = 0.0, square = 0.0;
+  for (const BodyData &b : model.bodies) {
+    mass += b.mass;
+    square += b.p_PJ[0] * b.p_PJ[0] + b.p_PJ[1] * b.p_PJ[1] + b.p_PJ[2] * b.p_PJ[2];
+  }
+  const double count = double(model.bodies.size());
+  const double light = mass > 0.0 ? 1e-3 * mass / count : 1.0, length_square = square > 0.0 ? square / count : 1.0;
+  for (std::size_t i = 1; i < model.bodies.size(); ++i) {
+    BodyData &b = model.bodies[i];
+    double offset = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      b.c[k] = b.mass > 0.0 ? b.h[k] / b.mass : 0.0;
+      offset += b.c[k] * b.c[k];
+    }
+    const double m = b.mass > light ? b.mass : light;
+    const double central = (b.J[0] + b.J[3] + b.J[5] - 2.0 * b.mass * offset) / 3.0, least = 1e-3 * m * length_square;
+    b.per_mass = 1.0 / m;
+    b.per_inertia = 1.0 / (central > least ? central : least);
+  }
+}
+
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
-void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, bool closed) {
+void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers) {
   constexpr std::size_t width = 35;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
       numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
@@ -30,7 +174,6 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   new (self) BoundModel();
   BoundModel &model = *self;
   const std::size_t nb_ = numbers.shape(0);
-  model.closed = closed;
   model.bodies.resize(nb_ + 1);
   model.bodies[0] = BodyData{};
   ModelData &m = model.data;
@@ -67,12 +210,16 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   for (std::size_t i = nb_; i > 0; --i) {
     BodyData &b = model.bodies[i];
     b.v_end = b.v_end > b.v + b.nv ? b.v_end : b.v + b.nv;
+    b.last = b.last > std::int32_t(i) ? b.last : std::int32_t(i);
     BodyData &parent = model.bodies[std::size_t(b.parent)];
     parent.v_end = parent.v_end > b.v_end ? parent.v_end : b.v_end;
+    parent.last = parent.last > b.last ? parent.last : b.last;
   }
   m.nb = std::int32_t(nb_);
   m.bodies = model.bodies.data();
   std::memcpy(m.gravity, gravity.data(), sizeof m.gravity);
+  set_ease(model);
+  build_chords(model, chord_numbers, chord_integers);
 }
 
 // the mass matrix at one configuration, factored
@@ -132,7 +279,11 @@ NB_MODULE(_core, module) {
   if (import_numpy())
     throw nb::python_error();
   nb::class_<BoundModel> model(module, "Model");
-  model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("closed"))
+  model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
+            nb::arg("chord_integers"))
+      .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
+      .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
+      .def_prop_ro("_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.nb; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; });

@@ -14,7 +14,7 @@ struct Shape {
   int dimensions() const { return columns ? 2 : 1; }
 };
 
-enum class Extent { q, v, loads, matrix, bodies_pose, bodies_six, pose, six, six_v, two, three };
+enum class Extent { q, v, rows, rows_v, chords_six, loads, matrix, bodies_pose, bodies_six, pose, six, six_v, two, three };
 
 inline Shape shape_of(Extent extent, const ModelData &m) {
   switch (extent) {
@@ -22,6 +22,12 @@ inline Shape shape_of(Extent extent, const ModelData &m) {
     return {m.nq, 0};
   case Extent::v:
     return {m.nv, 0};
+  case Extent::rows:
+    return {m.nc, 0};
+  case Extent::rows_v:
+    return {m.nc, m.nv};
+  case Extent::chords_six:
+    return {m.chord_count, 6};
   case Extent::loads:
   case Extent::bodies_six:
     return {m.nb, 6};
@@ -57,7 +63,7 @@ struct Spec {
   std::array<Argument, max_inputs> arguments;
   std::array<Extent, max_outputs> results;
   int inputs, outputs;
-  bool dynamics;  // says nothing about a model whose loops are not solved
+  bool open;      // holds for open systems only
   bool inverts;   // a singular mass matrix shows as numbers that are not finite
   bool marker;    // first positional argument is a marker
   bool given;     // last positional argument is the array of marks

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelError
+from .bodies.markers import Marker
+from .errors import DalembertError, ModelError
 from .topology import Forest
 
 if TYPE_CHECKING:
@@ -124,8 +125,10 @@ def compile_system(system: System) -> Model:
         body.validate()
     forest = system.forest()
     frames = FrameMap.of(forest)
-    model = Model(system, forest, frames, *_flatten(system, forest, frames))
-    if not forest.chords:  # in a loop, what closes it may bring the inertia that a branch lacks
+    model = Model(system, forest, frames, *_flatten(system, forest, frames), *_flatten_chords(forest, frames))
+    if forest.chords:
+        _settle_loops(model, forest)
+    else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _check_inertia(model, forest)
     return model
 
@@ -163,6 +166,65 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
     for k, hinge in enumerate(forest.hinges):
         integers[k] = _KINDS[hinge.element.kind, hinge.reversed], forest.parent[k], hinge.reversed
     return numbers, integers
+
+
+def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32]]:
+    """Return the chord rows of core/bind/module.cpp: 25 numbers and 3 integers per chord."""
+    numbers = np.empty((len(forest.chords), 25))
+    integers = np.empty((len(forest.chords), 3), dtype=np.int32)
+    for k, chord in enumerate(forest.chords):
+        axes = chord.element.frame()
+        ends = [forest.number[marker.body.name] for marker in (chord.first, chord.second)]
+        for body, marker, start in ((ends[0], chord.first, 0), (ends[1], chord.second, 12)):
+            R, p = frames.to_kernel(body, marker.rotation @ axes, marker.position)
+            numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
+        numbers[k, 24] = getattr(chord.element, "pitch", 0.0) / (2 * np.pi)
+        integers[k] = _KINDS[chord.element.kind, False], *ends
+    return numbers, integers
+
+
+def _settle_loops(model: Model, forest: Forest) -> None:
+    """Choose the order in which constraint rows are eliminated, and leave out those that repeat others everywhere.
+
+    A planar loop of spatial hinges has three such rows: they depend on the others in every
+    configuration, closed or not, so a few random ones tell.
+    """
+    starts = np.cumsum([0] + [len(chord.element.rows) for chord in forest.chords])
+    order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in _chord_order(forest)]).astype(np.int32)
+    model._settle_rows(order, order)
+    rng = np.random.default_rng(2)
+    try:
+        pivots = [model._row_pivots(model.random_state(rng).q) for _ in range(3)]
+    except DalembertError:  # a tree with freedoms that only the loops hold: nothing is left out
+        return
+    repeats = np.max(pivots, axis=0) < 1e-9
+    lean = np.array([row for row in order if not repeats[row]], dtype=np.int32)
+    model._settle_rows(order, lean)
+    model.independent_rows = tuple(model.constraint_names[row] for row in sorted(lean))
+
+
+def _chord_order(forest: Forest) -> NDArray[np.int32]:
+    """Return the chords in an order that keeps those that share a tree close together."""
+    count = len(forest.chords)
+    natural = np.arange(count, dtype=np.int32)
+    trees: dict[int, list[int]] = {}
+    for k, chord in enumerate(forest.chords):
+        for root in {forest.path(marker.body.name)[-1] for marker in (chord.first, chord.second) if _moves(marker)}:
+            trees.setdefault(root, []).append(k)
+    # few chords, or all of them on one tree: any order is as good
+    if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
+        return natural
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    pairs = np.array([(a, b) for members in trees.values() for a in members for b in members])
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count)).tocsr()
+    order: NDArray[np.int32] = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    return order
+
+
+def _moves(marker: Marker) -> bool:
+    return marker.body is not marker.body.system.ground
 
 
 def _check_inertia(model: Model, forest: Forest) -> None:

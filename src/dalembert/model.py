@@ -95,6 +95,10 @@ class Model(_core.Model):
         In tree order.
     coordinate_names : tuple of str, (nq,)
     speed_names : tuple of str, (nv,)
+    constraint_names, constraint_connections : tuple of str, (nc,)
+        Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
+    independent_rows : tuple of str
+        Those of them that do not repeat others in every configuration.
     forest : Forest
     system : System
         The description it was compiled from; later changes to it do not reach the model.
@@ -103,15 +107,26 @@ class Model(_core.Model):
     nx = 0
 
     def __init__(
-        self, system: System, forest: Forest, frames: FrameMap, numbers: Array, integers: NDArray[np.int32]
+        self,
+        system: System,
+        forest: Forest,
+        frames: FrameMap,
+        numbers: Array,
+        integers: NDArray[np.int32],
+        chord_numbers: Array,
+        chord_integers: NDArray[np.int32],
     ) -> None:
-        super().__init__(numbers, integers, system.gravity, bool(forest.chords))
+        super().__init__(numbers, integers, system.gravity, chord_numbers, chord_integers)
         self.system = system
         self.forest = forest
         self.frames = frames
         self.body_names = forest.bodies[1:]
         self.hinge_names = tuple(hinge.name for hinge in forest.hinges)
-        self.nc = sum(6 - chord.element.nv for chord in forest.chords)
+        self.constraint_connections = tuple(c.name for c in forest.chords for _ in c.element.rows)
+        self.constraint_names = tuple(f"{c.name}.{row}" for c in forest.chords for row in c.element.rows)
+        self.independent_rows = self.constraint_names
+        rows = np.arange(self.nc, dtype=np.int32)
+        self._settle_rows(rows, rows)
         coordinates: list[str] = []
         speeds: list[str] = []
         self._q_slices: dict[str, slice] = {}
@@ -242,6 +257,64 @@ class Model(_core.Model):
             Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31).
         """
         return self._mixed_dynamics(q, v, tau, a, self._marks(given), loads=loads)
+
+    def multipliers(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+    ) -> Array:
+        """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
+
+        They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
+        repeat each other the multipliers are not unique; those of least norm are given.
+        """
+        a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
+        P = self.constraint_jacobian(q)
+        # the generalised force is unique: share it out among all rows, dependent ones too
+        force = np.einsum("...ij,...i->...j", P, lam)
+        return _least_norm(P, force)
+
+    def connection_loads(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+    ) -> dict[str, Array]:
+        """Return the load of every connection on its second marker while the system moves freely under `tau`.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+        v : (nv,) rad/s or m/s
+        tau : (nv,) N m or N
+            Hinge forces; zero if left out.
+        loads : (nb, 6) N m and N
+            [moment; force] on each body, at the origin of its frame, in world axes.
+
+        Returns
+        -------
+        dict of str to (6,) N m and N
+            [moment; force] by connection name, about the origin of its second marker, world axes.
+            Where loops repeat each other's demands the loads are not unique; they are then those
+            of the multipliers of least norm.
+        """
+        a = self.forward_dynamics(q, v, tau, loads=loads)
+        on_bodies = np.zeros((self.nb, 6)) if loads is None else np.array(loads, dtype=float)
+        result: dict[str, Array] = {}
+        if self.forest.chords:
+            chord_loads = self._chord_loads(q, self.multipliers(q, v, tau, loads=loads))
+            for chord, load in zip(self.forest.chords, chord_loads, strict=True):
+                result[chord.name] = load
+                point = self.pose(chord.second, q).position
+                for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+                    number = self.forest.number[marker.body.name]
+                    if number:
+                        arm = point - self.pose(marker.body, q).position
+                        on_bodies[number - 1, :3] += sign * (load[:3] + np.cross(arm, load[3:]))
+                        on_bodies[number - 1, 3:] += sign * load[3:]
+        tree = self._tree_reactions(q, v, a, loads=on_bodies)
+        result.update(zip(self.hinge_names, tree, strict=True))
+        return result
 
     def factor(self, q: ArrayLike) -> Factor:
         """Return the mass matrix at q in factored form, for many solves."""
@@ -379,9 +452,9 @@ class Model(_core.Model):
     def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
         names = ", ".join(repr(chord.name) for chord in self.forest.chords)
         raise TopologyError(
-            f"{kernel.lstrip('_')}: the system has closed loops, cut at {names}; their equations are not solved yet, "
-            "so tree dynamics would be wrong. Kinematics of the tree, mass_matrix and energy are available; "
-            "remove these connections to get the dynamics of the open system."
+            f"{kernel.lstrip('_')}: the system has closed loops, cut at {names}, for which this is not solved yet; "
+            "forward_dynamics, multipliers and connection_loads are. "
+            "Remove these connections to get it for the open system."
         )
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
@@ -408,6 +481,14 @@ class Model(_core.Model):
             "q1": self.coordinate_names,
         }.get(argument, self.body_names if argument == "loads" else self.speed_names)
         return f" ({names[index]})" if index < len(names) else ""
+
+
+def _least_norm(P: Array, force: Array) -> Array:
+    """Return the shortest lam with P^T lam = force; P (..., nc, nv), force (..., nv)."""
+    if P.ndim == 3:
+        return np.array([_least_norm(p, f) for p, f in zip(P, force, strict=True)]).reshape(P.shape[:2])
+    result: Array = np.linalg.lstsq(P.T, force, rcond=1e-11)[0]
+    return result
 
 
 def _full_names(hinge: str, parts: tuple[str, ...]) -> list[str]:

@@ -6,6 +6,9 @@ The contract of a hinge, in the frame of the *first* marker (Sol 1983, section 3
     motion(q)       H        [omega; v] of the second marker relative to the first is H v
     bias(q, v)      H' v     what remains of its rate, seen from the first marker, when v' = 0
     rates(q, v)     q' = N(q) v
+    rows            names of the 6 - nv equations it amounts to where it closes a loop: displacements x, y, z of the
+                    second marker, tilts of its axis, components rx, ry, rz of its attitude; in axes of the first
+                    marker, turned so that the hinge's axis is z (`frame`)
 
 These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled
 hinge of the same name is tested against. The compiled one may walk the hinge from either end
@@ -74,6 +77,7 @@ class Hinge:
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     speeds: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[tuple[str, ...]] = ()
     directions: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -138,6 +142,8 @@ class Hinge:
 class Fixed(Hinge):
     """No relative motion: the two markers coincide."""
 
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "rx", "ry", "rz")
+
     def pose(self, q: Array) -> tuple[Array, Array]:
         return np.eye(3), np.zeros(3)
 
@@ -160,6 +166,7 @@ class Revolute(Hinge):
     axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:
@@ -187,6 +194,7 @@ class Prismatic(Hinge):
     axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("slide",)
     speeds: ClassVar[tuple[str, ...]] = ("slide",)
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "rx", "ry", "rz")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:
@@ -216,6 +224,7 @@ class Screw(Hinge):
     pitch: float = 0.0
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def __post_init__(self) -> None:
@@ -246,6 +255,7 @@ class Cylindrical(Hinge):
     axis: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("angle", "slide")
     speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:
@@ -276,6 +286,7 @@ class Universal(Hinge):
     axis_2: Any = "y"
     coordinates: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
     speeds: ClassVar[tuple[str, ...]] = ("angle_1", "angle_2")
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "skew")
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
@@ -313,6 +324,7 @@ class Planar(Hinge):
     normal: Any = "z"
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
+    rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("normal",)
 
     def frame(self) -> Array:
@@ -336,6 +348,7 @@ class Spherical(Hinge):
 
     coordinates: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
     speeds: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return quaternion(*q), np.zeros(3)

@@ -1,0 +1,121 @@
+"""Forward dynamics with closed loops: N coupled four-bars (A02), against N and beside Pinocchio.
+
+    python bench/loops.py [--json out.json]
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+import argparse  # isort: skip
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dalembert as da
+from dalembert.library.windows import windows
+
+SIZES = (1, 3, 10, 40, 100, 300, 1000)
+PINOCCHIO_SIZES = (1, 3, 10, 40, 100)
+ANGLE, SPEED = -0.3, -1.0
+
+
+def state(model: da.Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return a closed configuration with all cranks at ANGLE, turning at SPEED."""
+    cranks = np.array([name.startswith("A") for name in model.speed_names])
+    return np.where(cranks, ANGLE, -ANGLE), np.where(cranks, SPEED, -SPEED)
+
+
+def exact(n: int) -> float:
+    """Return the acceleration of the cranks (BENCHMARKS A02: I th'' = G sin th, th from upright)."""
+    return ((n + 1) / 2 + n) * 9.81 * float(np.sin(ANGLE)) / ((n + 1) / 3 + n)
+
+
+def pinocchio(n: int) -> Callable[[], np.ndarray] | None:
+    """Return a call of Pinocchio's constrained dynamics for the same mechanism, or None if it is not installed."""
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return None
+    model = pin.Model()
+    model.gravity = pin.Motion(np.array([0.0, -9.81, 0.0]), np.zeros(3))
+    thin = np.diag([1 / 12, 1e-9, 1 / 12])
+    flat = np.diag([1e-9, 1 / 12, 1 / 12])
+    constraints, ends = [], []
+    for k in range(n + 1):
+        place = pin.SE3(np.eye(3), np.array([float(k), 0, 0]))
+        crank = model.addJoint(0, pin.JointModelRZ(), place, f"A{k}")
+        model.appendBodyToJoint(crank, pin.Inertia(1.0, np.array([0, 0.5, 0]), thin), pin.SE3.Identity())
+        top = pin.SE3(np.eye(3), np.array([0, 1.0, 0]))
+        if ends:
+            kind, frame = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+            constraints.append(pin.RigidConstraintModel(kind, model, *ends.pop(), crank, top, frame))
+        if k < n:
+            level = model.addJoint(crank, pin.JointModelRZ(), top, f"B{k}")
+            model.appendBodyToJoint(level, pin.Inertia(1.0, np.array([0.5, 0, 0]), flat), pin.SE3.Identity())
+            ends.append((level, pin.SE3(np.eye(3), np.array([1.0, 0, 0]))))
+    data = model.createData()
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for constraint in constraints:
+        models.append(constraint)
+        datas.append(constraint.createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    cranks = np.array([name.startswith("A") for name in model.names[1:]])
+    q, v = np.where(cranks, ANGLE, -ANGLE), np.where(cranks, SPEED, -SPEED)
+    tau, settings = np.zeros(model.nv), pin.ProximalSettings(1e-12, 1e-10, 10)
+
+    def call() -> np.ndarray:
+        result: np.ndarray = pin.constraintDynamics(model, data, q, v, tau, models, datas, settings)
+        return result
+
+    return call
+
+
+def microseconds(call: Callable[[], Any], rounds: int = 30) -> float:
+    """Return the fastest of some rounds."""
+    best = np.inf
+    for _ in range(rounds):
+        started = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - started)
+    return float(best) * 1e6
+
+
+def main() -> None:
+    """Print the table and write it as JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args()
+    print("        N   freedoms   rows   solved   compile s        us   us per N   rel. error   Pinocchio us   ratio")
+    table = []
+    for n in SIZES:
+        started = time.perf_counter()
+        model = windows(n).compile()
+        compiled = time.perf_counter() - started
+        q, v = state(model)
+        peer = pinocchio(n) if n in PINOCCHIO_SIZES else None
+        ours = theirs = np.inf
+        for _ in range(5):  # interleaved
+            ours = min(ours, microseconds(lambda m=model, q=q, v=v: m.forward_dynamics(q, v)))
+            theirs = min(theirs, microseconds(peer)) if peer else np.inf
+        a = model.forward_dynamics(q, v)
+        error = abs(a[model.v_slice("A0")][0] / exact(n) - 1)
+        if peer:
+            assert abs(peer()[0] / exact(n) - 1) < 1e-5, "Pinocchio computes another mechanism"
+        row = {"n": n, "us": ours, "error": error, "compile": compiled, "pinocchio_us": theirs if peer else None}
+        table.append(row)
+        beside = f"{theirs:14.1f} {theirs / ours:7.1f}" if peer else ""
+        solved = len(model.independent_rows)
+        print(f"{n:9d} {model.nv:10d} {model.nc:6d} {solved:8d} {compiled:11.3f} {ours:9.2f} {ours / n:10.3f} {error:12.1e} {beside}")
+    ten, thousand = (next(r["us"] for r in table if r["n"] == n) for n in (10, 1000))
+    print(f"cost grows as N^{np.log(thousand / ten) / np.log(100):.2f} from N = 10 to N = 1000")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(table, indent=1))
+
+
+if __name__ == "__main__":
+    main()

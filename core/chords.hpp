@@ -1,0 +1,241 @@
+// Hinges that close loops, in constraint form: 6 - nv rows between two frames A and B.
+//
+// With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with the
+// term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):
+//
+//     residual  phi(R, p)          phi' = g_w . omega + g_v . v          phi'' = g_w . alpha + g_v . a + bias       (1)
+//
+//     along e          phi = e . p                        g_v = e
+//     tilt about       phi = e . r, r a column of R       g_w = r x e         bias = e . (omega x (omega x r))
+//     attitude         phi = 2 sgn(q0) vec q              g_w = q0 e + vec q x e      bias = e . (q0' omega + omega x vec q')
+//     advance          phi = p_z - pitch theta, modulo a turn                                                        (2)
+//
+// A row is a wrench [R_WA g_w; R_WA g_v] at the origin of B: it acts on B's body, and its opposite, at the same point, on
+// A's. So a row of the Jacobian P is the wrench times the motions of the freedoms between the two ends:
+//
+//     P_k = +- wrench . S_k        + on the way to B, - on the way to A, nothing inward of where the ways meet       (3)
+#pragma once
+
+#include "kinematics.hpp"
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+struct ChordRows {
+  double residual[6], bias[6];
+  Motion<double> g[6];
+  int count = 0;
+
+  void add(double phi, const Vec3<double> &g_w, const Vec3<double> &g_v, double b) {
+    residual[count] = phi;
+    g[count] = {g_w, g_v};
+    bias[count++] = b;
+  }
+};
+
+struct RelativeMotion {
+  Mat3<double> R;
+  Vec3<double> p, w, v;
+};
+
+inline const Vec3<double> unit_axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+inline double component(const Vec3<double> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
+
+// p has no component along axis k
+inline void row_along(const RelativeMotion &m, int k, ChordRows &rows) { rows.add(component(m.p, k), {0, 0, 0}, unit_axes[k], 0.0); }
+
+// column r of R has no component along axis k
+inline void row_tilt(const RelativeMotion &m, const Vec3<double> &r, int k, ChordRows &rows) {
+  rows.add(component(r, k), cross(r, unit_axes[k]), {0, 0, 0}, component(cross(m.w, cross(m.w, r)), k));
+}
+
+inline void quaternion_of(const Mat3<double> &R, double *q) {
+  const double squares[4] = {1 + R.xx + R.yy + R.zz, 1 + R.xx - R.yy - R.zz, 1 - R.xx + R.yy - R.zz, 1 - R.xx - R.yy + R.zz};
+  int k = 0;
+  for (int i = 1; i < 4; ++i)
+    if (squares[i] > squares[k])
+      k = i;
+  const double rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
+                             {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
+                             {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
+                             {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
+  double norm = 0.0;
+  for (double c : rows[k])
+    norm += c * c;
+  norm = (rows[k][0] < 0.0 ? -1.0 : 1.0) / std::sqrt(norm);
+  for (int i = 0; i < 4; ++i)
+    q[i] = rows[k][i] * norm;
+}
+
+inline void rows_attitude(const RelativeMotion &m, ChordRows &rows) {
+  double q[4];
+  quaternion_of(m.R, q);
+  const Vec3<double> e{q[1], q[2], q[3]};
+  const double scalar_rate = -0.5 * dot(m.w, e);
+  const Vec3<double> bias = scale(scalar_rate, m.w) + scale(0.5, cross(m.w, cross(m.w, e)));
+  for (int k = 0; k < 3; ++k)
+    rows.add(2.0 * component(e, k), scale(q[0], unit_axes[k]) + cross(e, unit_axes[k]), {0, 0, 0}, component(bias, k));
+}
+
+// the turn theta about z is atan2(s, c) with s = R_yx - R_xy, c = R_xx + R_yy
+inline void row_advance(const RelativeMotion &m, double pitch, ChordRows &rows) {
+  const Mat3<double> &R = m.R;
+  const Vec3<double> &w = m.w;
+  const double s = R.yx - R.xy, c = R.xx + R.yy, n = s * s + c * c;
+  const double a = -c * R.zx + s * R.zy, b = -c * R.zy - s * R.zx;
+  const double s_rate = w.z * c - w.x * R.zx - w.y * R.zy, c_rate = -w.z * s + w.y * R.zx - w.x * R.zy;
+  const double zx_rate = w.x * R.yx - w.y * R.xx, zy_rate = w.x * R.yy - w.y * R.xy, n_rate = 2.0 * (c * c_rate + s * s_rate);
+  const double a_rate = -c_rate * R.zx - c * zx_rate + s_rate * R.zy + s * zy_rate;
+  const double b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
+  const double theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);
+  const double turn = 6.283185307179586 * pitch, gap = m.p.z - pitch * std::atan2(s, c);
+  const double phi = turn != 0.0 ? gap - turn * std::nearbyint(gap / turn) : gap;
+  rows.add(phi, scale(-pitch, Vec3<double>{a / n, b / n, 1.0}), {0, 0, 1}, -pitch * theta_bias);
+}
+
+// the rows of a hinge, in the order of ChordData
+inline void chord_rows(const ChordData &chord, const RelativeMotion &m, ChordRows &rows) {
+  const Mat3<double> &R = m.R;
+  const Vec3<double> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
+  rows.count = 0;
+  const auto along = [&](bool x, bool y, bool z) {
+    const bool wanted[3] = {x, y, z};
+    for (int k = 0; k < 3; ++k)
+      if (wanted[k])
+        row_along(m, k, rows);
+  };
+  const auto tilts = [&] {
+    row_tilt(m, z, 0, rows);
+    row_tilt(m, z, 1, rows);
+  };
+  switch (chord.kind) {
+  case Hinge::fixed:
+    along(true, true, true);
+    return rows_attitude(m, rows);
+  case Hinge::revolute:
+    along(true, true, true);
+    return tilts();
+  case Hinge::prismatic:
+    along(true, true, false);
+    return rows_attitude(m, rows);
+  case Hinge::screw:
+    along(true, true, false);
+    tilts();
+    return row_advance(m, chord.pitch, rows);
+  case Hinge::cylindrical:
+    along(true, true, false);
+    return tilts();
+  case Hinge::universal:
+    along(true, true, true);
+    return row_tilt(m, y, 0, rows);
+  case Hinge::planar:
+    along(false, false, true);
+    return tilts();
+  case Hinge::spherical:
+    return along(true, true, true);
+  default:
+    return;
+  }
+}
+
+// motion of a frame fixed in a body, world axes
+struct FrameMotion {
+  Pose<double> X;
+  Vec3<double> w, v, alpha, a;
+};
+
+inline FrameMotion frame_motion(const Workspace<double> &ws, int body, const double *R_FM, const double *p_FM) {
+  const Pose<double> &X = ws.X_W[body];
+  const Vec3<double> &p = as_vec(p_FM), &w = ws.w[body];
+  const Motion<double> &A = ws.A[body];
+  return {compose(X, Pose<double>{as_mat(R_FM), p}), mul(X.R, w), mul(X.R, ws.u[body] + cross(w, p)), mul(X.R, A.w),
+          mul(X.R, A.v + cross(A.w, p) + cross(w, cross(w, p)))};
+}
+
+// What evaluate_chords is asked for; null where it is not.
+struct ChordOutputs {
+  double *residual = nullptr; // nc
+  double *bias = nullptr;     // nc; needs v
+  double *values = nullptr;   // Jacobian blocks: of each chord, row by row over its support
+  double *wrenches = nullptr; // nc x 6: [moment; force] of each row at the origin of B, world axes
+  double *ease = nullptr;     // nc: how far a unit multiplier would move the row if the two bodies had no other hinge
+};
+
+// the rows of all chords; v may be null unless the bias is wanted
+inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, const ChordOutputs &out) {
+  const auto [residual, bias, values, wrenches, ease] = out;
+  ground(m, ws, false);
+  for (int i = 1; i <= m.nb; ++i) {
+    position(m, ws, q, i);
+    world_pose(m, ws, i);
+    if (!v) {
+      ws.w[i] = ws.u[i] = ws.A[i].w = ws.A[i].v = {0, 0, 0};
+      continue;
+    }
+    velocity(m, ws, v, i);
+    linear_velocity(m, ws, v, i);
+    coasting(m, ws, i);
+  }
+  ChordRows rows;
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    const FrameMotion A = frame_motion(ws, chord.body_a, chord.R_FA, chord.p_FA);
+    const FrameMotion B = frame_motion(ws, chord.body_b, chord.R_FB, chord.p_FB);
+    const Vec3<double> r = B.X.p - A.X.p, w = B.w - A.w, u = B.v - A.v - cross(A.w, r);
+    const Mat3<double> &R_A = A.X.R;
+    const RelativeMotion relative{mul_ta(R_A, B.X.R), mul_t(R_A, r), mul_t(R_A, w), mul_t(R_A, u)};
+    chord_rows(chord, relative, rows);
+    const Vec3<double> alpha = mul_t(R_A, B.alpha - A.alpha - cross(A.w, w));
+    const Vec3<double> a = mul_t(R_A, B.a - A.a - cross(A.alpha, r) - cross(A.w, cross(A.w, r)) - scale(2.0, cross(A.w, u)));
+    for (int j = 0; j < rows.count; ++j) {
+      if (residual)
+        residual[chord.row + j] = rows.residual[j];
+      if (bias)
+        bias[chord.row + j] = dot(rows.g[j].w, alpha) + dot(rows.g[j].v, a) + rows.bias[j];
+    }
+    // (3): the wrenches, then every freedom of the support
+    Vec3<double> moment[6], force[6];
+    for (int j = 0; j < rows.count; ++j) {
+      moment[j] = mul(R_A, rows.g[j].w);
+      force[j] = mul(R_A, rows.g[j].v);
+      if (wrenches) {
+        double *to = wrenches + 6 * (chord.row + j);
+        to[0] = moment[j].x, to[1] = moment[j].y, to[2] = moment[j].z;
+        to[3] = force[j].x, to[4] = force[j].y, to[5] = force[j].z;
+      }
+    }
+    if (ease)
+      for (int j = 0; j < rows.count; ++j) {
+        double sum = 0.0;
+        for (const int end : {chord.body_a, chord.body_b}) {
+          const BodyData &b = m.bodies[end]; // ground does not move: both of its numbers are zero
+          const Vec3<double> arm = B.X.p - ws.X_W[end].p - mul(ws.X_W[end].R, as_vec(b.c));
+          const Vec3<double> turning = moment[j] + cross(arm, force[j]);
+          sum += b.per_mass * dot(force[j], force[j]) + b.per_inertia * dot(turning, turning);
+        }
+        ease[chord.row + j] = sum;
+      }
+    if (!values)
+      continue;
+    double *block = values + chord.values;
+    int at = 0;
+    for (const int end : {chord.body_b, chord.body_a})
+      for (int i = end; at < chord.supports && i; i = m.bodies[i].parent) {
+        const BodyData &b = m.bodies[i];
+        const std::int32_t *mine = m.support + chord.support;
+        if (b.nv && mine[at] != b.v)
+          break; // the ways have met
+        for (int f = 0; f < b.nv; ++f, ++at) {
+          const Motion<double> h = column(b, ws.H + b.H, f);
+          const Vec3<double> s_w = mul(ws.X_W[i].R, h.w);
+          const Vec3<double> s_v = mul(ws.X_W[i].R, h.v) + cross(s_w, B.X.p - ws.X_W[i].p);
+          const double sign = m.support_sign[chord.support + at];
+          for (int j = 0; j < rows.count; ++j)
+            block[j * chord.supports + at] = sign * (dot(moment[j], s_w) + dot(force[j], s_v));
+        }
+      }
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA
