@@ -8,7 +8,12 @@
 //     along e          phi = e . p                        g_v = e
 //     tilt about       phi = e . r, r a column of R       g_w = r x e         bias = e . (omega x (omega x r))
 //     attitude         phi = 2 sgn(q0) vec q              g_w = q0 e + vec q x e      bias = e . (q0' omega + omega x vec q')
-//     advance          phi = p_z - pitch theta, modulo a turn                                                        (2)
+//     advance          phi = p_z - pitch theta, modulo a turn
+//     distance         phi = |p| - length                 g_v = p / |p|
+//     rolling          the point of B at u from its origin, which touches the plane z = 0 of A, has no velocity:
+//                      g_v = e     g_w = u x e     bias = e . (omega x u'); along z this is the rate of the height,
+//                      along x and y it has no residual (nonholonomic)
+//     skate            no velocity along the y axis r of B: g_v = r     bias = (omega x r) . v    (nonholonomic)      (2)
 //
 // A row is a wrench [R_WA g_w; R_WA g_v] at the origin of B: it acts on B's body, and its opposite, at the same point, on
 // A's. So a row of the Jacobian P is the wrench times the motions of the freedoms between the two ends:
@@ -94,7 +99,36 @@ inline void row_advance(const RelativeMotion &m, double pitch, ChordRows &rows) 
   rows.add(phi, scale(-pitch, Vec3<double>{a / n, b / n, 1.0}), {0, 0, 1}, -pitch * theta_bias);
 }
 
-// the rows of a hinge, in the order of ChordData
+inline void row_distance(const RelativeMotion &m, double length, ChordRows &rows) {
+  const double distance = std::sqrt(dot(m.p, m.p)), inverse = 1.0 / (distance > 1e-300 ? distance : 1e-300);
+  const Vec3<double> u = scale(inverse, m.p);
+  const double along = dot(u, m.v);
+  rows.add(distance - length, {0, 0, 0}, u, (dot(m.v, m.v) - along * along) * inverse);
+}
+
+// no velocity of the point at u (rate u') from the origin of B; height: residual of the row along z
+inline void rows_rolling(const RelativeMotion &m, const Vec3<double> &u, const Vec3<double> &u_rate, double height, ChordRows &rows) {
+  const Vec3<double> bias = cross(m.w, u_rate);
+  for (int k = 0; k < 3; ++k)
+    rows.add(k == 2 ? height : 0.0, cross(u, unit_axes[k]), unit_axes[k], component(bias, k));
+}
+
+// a disc about the z axis n of B touches the plane at u = -r (e - c n) / s, c = e.n, s^2 = 1 - c^2, e the plane's normal
+inline void rows_rolling_disc(const RelativeMotion &m, double radius, ChordRows &rows) {
+  const Vec3<double> &e = unit_axes[2], n{m.R.xz, m.R.yz, m.R.zz}, n_rate = cross(m.w, n);
+  const double c = n.z, c_rate = n_rate.z, square = 1.0 - c * c, s = std::sqrt(square > 1e-24 ? square : 1e-24), s_rate = -c * c_rate / s;
+  const Vec3<double> down = e - scale(c, n);
+  const Vec3<double> u = scale(-radius / s, down);
+  const Vec3<double> u_rate = scale(radius / s, scale(c_rate, n) + scale(c, n_rate)) + scale(radius * s_rate / (s * s), down);
+  rows_rolling(m, u, u_rate, m.p.z - radius * s, rows);
+}
+
+inline void row_skate(const RelativeMotion &m, ChordRows &rows) {
+  const Vec3<double> r{m.R.xy, m.R.yy, m.R.zy};
+  rows.add(0.0, {0, 0, 0}, r, dot(cross(m.w, r), m.v));
+}
+
+// the rows of a closure between frames, in the order of ChordData
 inline void chord_rows(const ChordData &chord, const RelativeMotion &m, ChordRows &rows) {
   const Mat3<double> &R = m.R;
   const Vec3<double> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
@@ -110,30 +144,48 @@ inline void chord_rows(const ChordData &chord, const RelativeMotion &m, ChordRow
     row_tilt(m, z, 1, rows);
   };
   switch (chord.kind) {
-  case Hinge::fixed:
+  case Closure::fixed:
     along(true, true, true);
     return rows_attitude(m, rows);
-  case Hinge::revolute:
+  case Closure::revolute:
     along(true, true, true);
     return tilts();
-  case Hinge::prismatic:
+  case Closure::prismatic:
     along(true, true, false);
     return rows_attitude(m, rows);
-  case Hinge::screw:
+  case Closure::screw:
     along(true, true, false);
     tilts();
-    return row_advance(m, chord.pitch, rows);
-  case Hinge::cylindrical:
+    return row_advance(m, chord.parameter, rows);
+  case Closure::cylindrical:
     along(true, true, false);
     return tilts();
-  case Hinge::universal:
+  case Closure::universal:
     along(true, true, true);
     return row_tilt(m, y, 0, rows);
-  case Hinge::planar:
+  case Closure::planar:
     along(false, false, true);
     return tilts();
-  case Hinge::spherical:
+  case Closure::spherical:
     return along(true, true, true);
+  case Closure::distance:
+    return row_distance(m, chord.parameter, rows);
+  case Closure::point_on_line:
+    return along(true, true, false);
+  case Closure::point_on_plane:
+    return along(false, false, true);
+  case Closure::parallel:
+    return tilts();
+  case Closure::angle:
+    row_tilt(m, y, 0, rows);
+    rows.residual[0] -= chord.parameter;
+    return;
+  case Closure::skate:
+    return row_skate(m, rows);
+  case Closure::rolling_sphere:
+    return rows_rolling(m, {0, 0, -chord.parameter}, {0, 0, 0}, m.p.z - chord.parameter, rows);
+  case Closure::rolling_disc:
+    return rows_rolling_disc(m, chord.parameter, rows);
   default:
     return;
   }
@@ -151,6 +203,14 @@ inline FrameMotion frame_motion(const Workspace<double> &ws, int body, const dou
   const Motion<double> &A = ws.A[body];
   return {compose(X, Pose<double>{as_mat(R_FM), p}), mul(X.R, w), mul(X.R, ws.u[body] + cross(w, p)), mul(X.R, A.w),
           mul(X.R, A.v + cross(A.w, p) + cross(w, cross(w, p)))};
+}
+
+// sum of coefficient times coordinate = offset: the rows of couplings are constant
+inline double coupling_residual(const ModelData &m, const ChordData &chord, const double *q) {
+  double sum = -chord.parameter;
+  for (int s = chord.support; s < chord.support + chord.supports; ++s)
+    sum += m.support_factor[s] * q[m.coordinate[m.support[s]]];
+  return sum;
 }
 
 // What evaluate_chords is asked for; null where it is not.
@@ -180,6 +240,19 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
   ChordRows rows;
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
+    if (chord.kind == Closure::coupling) {
+      if (residual)
+        residual[chord.row] = coupling_residual(m, chord, q);
+      if (bias)
+        bias[chord.row] = 0.0;
+      if (ease)
+        ease[chord.row] = 0.0; // no bodies by themselves: a coupling is measured against its own diagonal
+      for (int c = 0; wrenches && c < 6; ++c)
+        wrenches[6 * chord.row + c] = 0.0;
+      for (int s = 0; values && s < chord.supports; ++s)
+        values[chord.values + s] = m.support_factor[chord.support + s];
+      continue;
+    }
     const FrameMotion A = frame_motion(ws, chord.body_a, chord.R_FA, chord.p_FA);
     const FrameMotion B = frame_motion(ws, chord.body_b, chord.R_FB, chord.p_FB);
     const Vec3<double> r = B.X.p - A.X.p, w = B.w - A.w, u = B.v - A.v - cross(A.w, r);
@@ -230,7 +303,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
           const Motion<double> h = column(b, ws.H + b.H, f);
           const Vec3<double> s_w = mul(ws.X_W[i].R, h.w);
           const Vec3<double> s_v = mul(ws.X_W[i].R, h.v) + cross(s_w, B.X.p - ws.X_W[i].p);
-          const double sign = m.support_sign[chord.support + at];
+          const double sign = m.support_factor[chord.support + at];
           for (int j = 0; j < rows.count; ++j)
             block[j * chord.supports + at] = sign * (dot(moment[j], s_w) + dot(force[j], s_v));
         }

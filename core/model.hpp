@@ -47,16 +47,39 @@ struct BodyData {
   std::int32_t H;      // offset of its motion map in the workspace, in columns
 };
 
-// A hinge that closes a loop, in its constraint form. Frames A and B are its first and second marker, aligned with it.
+// what closes a loop: a hinge in its constraint form (numbered as in Hinge; never reversed, the rows are those of the
+// second frame seen from the first), a constraint, or a coupling of coordinates
+enum class Closure : std::int32_t {
+  fixed = 0,
+  revolute = 1,
+  prismatic = 2,
+  screw = 3,
+  cylindrical = 4,
+  universal = 5,
+  planar = 7,
+  spherical = 9,
+  free = 11,
+  distance = 20,
+  point_on_line,
+  point_on_plane,
+  parallel,
+  angle,
+  skate,
+  rolling_sphere,
+  rolling_disc,
+  coupling,
+};
+
+// A closure between frame A, the first marker, and frame B, the second, both aligned with it.
 struct ChordData {
-  Hinge kind; // never one of the reversed kinds: the rows are those of B seen from A
+  Closure kind;
   std::int32_t body_a, body_b;
   double R_FA[9], p_FA[3]; // A in F of body_a
   double R_FB[9], p_FB[3]; // B in F of body_b
-  double pitch;            // screw: advance per radian, m
-  std::int32_t row, rows;  // its rows among the constraint rows: 6 - nv of them
+  double parameter;        // screw: advance per radian, m; a length, the cosine of an angle, a radius, an offset
+  std::int32_t row, rows;  // its rows among the constraint rows
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
-  std::int32_t roots[2];   // first bodies of the trees it touches (0: none)
+  std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
   std::int32_t reach, values; // offsets of its block in the response and in the Jacobian values
 };
 
@@ -77,7 +100,9 @@ struct ModelData {
   std::int32_t chord_count, nc; // chords and their rows
   const ChordData *chords;
   const std::int32_t *support;      // freedoms that move a chord's ends against each other, chord by chord
-  const std::int32_t *support_sign; // +1 on the way to B, -1 on the way to A
+  const double *support_factor;     // +1 on the way to B, -1 on the way to A; coefficients of couplings
+  const std::int32_t *coordinate;   // of each freedom, where it has one of its own; else -1
+  const std::int32_t *tree;         // first bodies of the trees that a chord touches, chord by chord
   std::int32_t values;              // numbers in all blocks of the Jacobian
   std::int32_t responses;           // numbers in all blocks of M^-1 P^T
   RowOrder all_rows;  // every row

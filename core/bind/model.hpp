@@ -84,7 +84,8 @@ struct BoundModel {
   std::vector<BodyData> bodies;
   ModelData data{};
   std::vector<ChordData> chords;
-  std::vector<std::int32_t> support, support_sign;
+  std::vector<std::int32_t> support, tree, coordinate;
+  std::vector<double> support_factor;
   struct Order {
     std::vector<std::int32_t> row, chord, first;
     std::vector<std::int64_t> start;

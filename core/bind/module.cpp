@@ -1,6 +1,7 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
 #include "methods.hpp"
+#include <algorithm>
 #include <cstring>
 #include <vector>
 #include <nanobind/nanobind.h>
@@ -48,50 +49,83 @@ Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
   return found;
 }
 
-// chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) pitch; integer rows: kind body_a body_b
-void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers) {
-  constexpr std::size_t width = 25;
-  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
-      numbers.shape(0) != integers.shape(0))
+// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ
+void add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
+  const auto add = [&model](const std::vector<std::int32_t> &way, double sign) {
+    for (const std::int32_t i : way)
+      for (std::int32_t f = 0; f < model.bodies[std::size_t(i)].nv; ++f) {
+        model.support.push_back(model.bodies[std::size_t(i)].v + f);
+        model.support_factor.push_back(sign);
+      }
+  };
+  const Ways found = ways(model.bodies, a, b);
+  add(found.to_b, 1.0);
+  add(found.to_a, -1.0);
+}
+
+// chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) parameter; integer rows: kind body_a body_b rows, first and number of
+// the freedoms that a coupling couples
+void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &freedoms, const Doubles &factors) {
+  constexpr std::size_t width = 25, codes_width = 6;
+  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
+      numbers.shape(0) != integers.shape(0) || freedoms.size() != factors.size())
     throw nb::value_error("the arrays of the chords disagree in shape");
   ModelData &m = model.data;
+  model.coordinate.assign(std::size_t(m.nv), -1);
+  std::vector<std::int32_t> body_of(std::size_t(m.nv));
+  for (std::int32_t i = 1; i <= m.nb; ++i) {
+    const BodyData &b = model.bodies[std::size_t(i)];
+    for (std::int32_t f = 0; f < b.nv; ++f) {
+      body_of[std::size_t(b.v + f)] = i;
+      if (b.nq == b.nv)
+        model.coordinate[std::size_t(b.v + f)] = b.q + f;
+    }
+  }
   for (std::size_t k = 0; k < numbers.shape(0); ++k) {
     const double *row = numbers.data() + k * width;
-    const std::int32_t *codes = integers.data() + k * 3;
-    if (codes[0] < 0 || codes[0] >= hinge_kinds || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 || codes[2] > m.nb)
-      throw nb::value_error("a chord's kind or body is out of range");
+    const std::int32_t *codes = integers.data() + k * codes_width;
+    if (codes[0] < 0 || codes[0] > std::int32_t(Closure::coupling) || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
+        codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
+        std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size())
+      throw nb::value_error("a chord's kind, body or size is out of range");
     ChordData chord{};
-    chord.kind = static_cast<Hinge>(codes[0]);
+    chord.kind = static_cast<Closure>(codes[0]);
     chord.body_a = codes[1];
     chord.body_b = codes[2];
     std::memcpy(chord.R_FA, row, sizeof chord.R_FA);
     std::memcpy(chord.p_FA, row + 9, sizeof chord.p_FA);
     std::memcpy(chord.R_FB, row + 12, sizeof chord.R_FB);
     std::memcpy(chord.p_FB, row + 21, sizeof chord.p_FB);
-    chord.pitch = row[24];
+    chord.parameter = row[24];
     chord.row = m.nc;
-    chord.rows = 6 - hinge_sizes[codes[0]].nv;
+    chord.rows = codes[3];
     chord.support = std::int32_t(model.support.size());
-    const auto add_way = [&model](const std::vector<std::int32_t> &way, std::int32_t sign) {
-      for (const std::int32_t i : way)
-        for (std::int32_t f = 0; f < model.bodies[std::size_t(i)].nv; ++f) {
-          model.support.push_back(model.bodies[std::size_t(i)].v + f);
-          model.support_sign.push_back(sign);
-        }
-    };
-    const Ways found = ways(model.bodies, chord.body_a, chord.body_b);
-    add_way(found.to_b, 1);
-    add_way(found.to_a, -1);
+    chord.tree = std::int32_t(model.tree.size());
+    std::vector<std::int32_t> ends{chord.body_a, chord.body_b};
+    if (chord.kind == Closure::coupling) {
+      for (std::int32_t s = codes[4]; s < codes[4] + codes[5]; ++s) {
+        const std::int32_t f = freedoms.data()[s];
+        if (f < 0 || f >= m.nv || model.coordinate[std::size_t(f)] < 0)
+          throw nb::value_error("a coupled freedom has no coordinate of its own");
+        model.support.push_back(f);
+        model.support_factor.push_back(factors.data()[s]);
+        ends.push_back(body_of[std::size_t(f)]);
+      }
+    } else {
+      add_ways(model, chord.body_a, chord.body_b);
+    }
     chord.supports = std::int32_t(model.support.size()) - chord.support;
-    const std::int32_t a = root_of(model.bodies, chord.body_a), b = root_of(model.bodies, chord.body_b);
-    chord.roots[0] = a ? a : b;
-    chord.roots[1] = a && b && a != b ? b : 0;
+    std::int32_t reach = 0;
+    for (const std::int32_t end : ends) {
+      const std::int32_t root = root_of(model.bodies, end);
+      if (!root || std::find(model.tree.begin() + chord.tree, model.tree.end(), root) != model.tree.end())
+        continue;
+      model.tree.push_back(root);
+      reach += model.bodies[std::size_t(root)].v_end - model.bodies[std::size_t(root)].v;
+    }
+    chord.trees = std::int32_t(model.tree.size()) - chord.tree;
     chord.values = m.values;
     chord.reach = m.responses;
-    std::int32_t reach = 0;
-    for (const std::int32_t root : chord.roots)
-      if (root)
-        reach += model.bodies[std::size_t(root)].v_end - model.bodies[std::size_t(root)].v;
     m.nc += chord.rows;
     m.values += chord.rows * chord.supports;
     m.responses += chord.rows * reach;
@@ -100,7 +134,9 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
   m.chord_count = std::int32_t(model.chords.size());
   m.chords = model.chords.data();
   m.support = model.support.data();
-  m.support_sign = model.support_sign.data();
+  m.support_factor = model.support_factor.data();
+  m.tree = model.tree.data();
+  m.coordinate = model.coordinate.data();
 }
 
 // an order of elimination of constraint rows, and the envelope that goes with it
@@ -119,13 +155,13 @@ RowOrder order_rows(const BoundModel &model, const Integers &rows, BoundModel::O
       throw nb::value_error("a constraint row is out of range");
     const std::int32_t k = chord_of[std::size_t(row)];
     std::int32_t first = std::int32_t(i);
-    for (const std::int32_t root : model.chords[std::size_t(k)].roots)
-      if (root) {
-        std::int32_t &place = earliest[std::size_t(root)];
-        if (place < 0)
-          place = std::int32_t(i);
-        first = place < first ? place : first;
-      }
+    const ChordData &chord = model.chords[std::size_t(k)];
+    for (std::int32_t t = chord.tree; t < chord.tree + chord.trees; ++t) {
+      std::int32_t &place = earliest[std::size_t(model.tree[std::size_t(t)])];
+      if (place < 0)
+        place = std::int32_t(i);
+      first = place < first ? place : first;
+    }
     order.row.push_back(row);
     order.chord.push_back(k);
     order.first.push_back(first);
@@ -166,7 +202,8 @@ void set_ease(BoundModel &model) {
 }
 
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
-void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers) {
+void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
+           Integers coupled, Doubles factors) {
   constexpr std::size_t width = 35;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
       numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
@@ -219,7 +256,7 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   m.bodies = model.bodies.data();
   std::memcpy(m.gravity, gravity.data(), sizeof m.gravity);
   set_ease(model);
-  build_chords(model, chord_numbers, chord_integers);
+  build_chords(model, chord_numbers, chord_integers, coupled, factors);
 }
 
 // the mass matrix at one configuration, factored
@@ -280,7 +317,7 @@ NB_MODULE(_core, module) {
     throw nb::python_error();
   nb::class_<BoundModel> model(module, "Model");
   model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
-            nb::arg("chord_integers"))
+            nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"))
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })

@@ -26,6 +26,8 @@ class Model:
         gravity: Array,
         chord_numbers: Array,
         chord_integers: NDArray[np.int32],
+        coupled: NDArray[np.int32],
+        factors: Array,
     ) -> None: ...
     @property
     def nb(self) -> int: ...

@@ -8,12 +8,15 @@ place where these frames and the user's body frames meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .bodies.markers import Marker
+from .connections.connection import Connection
+from .connections.couplings import CoordinateConnection
+from .connections.hinges import Hinge
 from .errors import DalembertError, ModelError
 from .topology import Forest
 
@@ -125,8 +128,9 @@ def compile_system(system: System) -> Model:
         body.validate()
     forest = system.forest()
     frames = FrameMap.of(forest)
-    model = Model(system, forest, frames, *_flatten(system, forest, frames), *_flatten_chords(forest, frames))
-    if forest.chords:
+    numbers, integers = _flatten(system, forest, frames)
+    model = Model(system, forest, frames, numbers, integers, *_flatten_chords(forest, frames))
+    if model.nc:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _check_inertia(model, forest)
@@ -168,48 +172,74 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
     return numbers, integers
 
 
-def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32]]:
-    """Return the chord rows of core/bind/module.cpp: 25 numbers and 3 integers per chord."""
-    numbers = np.empty((len(forest.chords), 25))
-    integers = np.empty((len(forest.chords), 3), dtype=np.int32)
+def _flatten_chords(
+    forest: Forest, frames: FrameMap
+) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
+    """Return the chord rows of core/bind/module.cpp, couplings last: 25 numbers and 6 integers each; coupled freedoms."""
+    count = len(forest.chords) + len(forest.couplings)
+    numbers, integers = np.zeros((count, 25)), np.zeros((count, 6), dtype=np.int32)
     for k, chord in enumerate(forest.chords):
-        axes = chord.element.frame()
+        element = chord.element
+        if isinstance(element, Hinge):
+            axes, code = (element.frame(), element.frame()), _KINDS[element.kind, False]
+            parameter = getattr(element, "pitch", 0.0) / (2 * np.pi)
+        else:
+            axes, code, parameter = element.frames(), element.code, element.parameter
         ends = [forest.number[marker.body.name] for marker in (chord.first, chord.second)]
-        for body, marker, start in ((ends[0], chord.first, 0), (ends[1], chord.second, 12)):
-            R, p = frames.to_kernel(body, marker.rotation @ axes, marker.position)
+        for body, marker, turn, start in zip(ends, (chord.first, chord.second), axes, (0, 12), strict=True):
+            R, p = frames.to_kernel(body, marker.rotation @ turn, marker.position)
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
-        numbers[k, 24] = getattr(chord.element, "pitch", 0.0) / (2 * np.pi)
-        integers[k] = _KINDS[chord.element.kind, False], *ends
-    return numbers, integers
+        numbers[k, 24] = parameter
+        integers[k, :4] = code, *ends, len(element.rows)
+    first = dict(zip((h.name for h in forest.hinges), np.cumsum([0] + [h.element.nv for h in forest.hinges]), strict=False))
+    freedoms: list[int] = []
+    factors: list[float] = []
+    for k, coupling in enumerate(forest.couplings, start=len(forest.chords)):
+        numbers[k, 24] = coupling.element.offset
+        integers[k] = coupling.element.code, 0, 0, 1, len(freedoms), 2
+        for hinge, part, factor in zip(
+            (coupling.first, coupling.second), coupling.coordinates, (-coupling.element.ratio, 1.0), strict=True
+        ):
+            freedoms.append(int(first[hinge.name]) + part)
+            factors.append(factor)
+    return numbers, integers, np.array(freedoms, dtype=np.int32), np.array(factors, dtype=float)
 
 
 def _settle_loops(model: Model, forest: Forest) -> None:
     """Choose the order in which constraint rows are eliminated, and leave out those that repeat others everywhere.
 
     A planar loop of spatial hinges has three such rows: they depend on the others in every
-    configuration, closed or not, so a few random ones tell.
+    configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
+    looked for; those that several loops bring about together are found at each evaluation.
     """
-    starts = np.cumsum([0] + [len(chord.element.rows) for chord in forest.chords])
+    closures: list[Connection | CoordinateConnection] = [*forest.chords, *forest.couplings]
+    starts = np.cumsum([0] + [len(c.element.rows) for c in closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in _chord_order(forest)]).astype(np.int32)
     model._settle_rows(order, order)
     rng = np.random.default_rng(2)
     try:
-        pivots = [model._row_pivots(model.random_state(rng).q) for _ in range(3)]
+        pivots = np.array([model._row_pivots(model.random_state(rng).q) for _ in range(3)])
     except DalembertError:  # a tree with freedoms that only the loops hold: nothing is left out
         return
-    repeats = np.max(pivots, axis=0) < 1e-9
-    lean = np.array([row for row in order if not repeats[row]], dtype=np.int32)
-    model._settle_rows(order, lean)
-    model.independent_rows = tuple(model.constraint_names[row] for row in sorted(lean))
+    kept = pivots > 1e-9
+    # for each chord, the rows of the sample that found the most
+    lean = np.zeros(model.nc, dtype=bool)
+    for start, stop in pairwise(starts):
+        lean[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
+    chosen = np.array([row for row in order if lean[row]], dtype=np.int32)
+    model._settle_rows(order, chosen)
+    model.independent_rows = tuple(model.constraint_names[row] for row in sorted(chosen))
 
 
 def _chord_order(forest: Forest) -> NDArray[np.int32]:
     """Return the chords in an order that keeps those that share a tree close together."""
-    count = len(forest.chords)
+    ends = [{c.first.body.name, c.second.body.name} for c in forest.chords]
+    ends += [{m.body.name for h in (c.first, c.second) for m in (h.first, h.second)} for c in forest.couplings]
+    count = len(ends)
     natural = np.arange(count, dtype=np.int32)
     trees: dict[int, list[int]] = {}
-    for k, chord in enumerate(forest.chords):
-        for root in {forest.path(marker.body.name)[-1] for marker in (chord.first, chord.second) if _moves(marker)}:
+    for k, names in enumerate(ends):
+        for root in {forest.path(name)[-1] for name in names if forest.number[name]}:
             trees.setdefault(root, []).append(k)
     # few chords, or all of them on one tree: any order is as good
     if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
@@ -221,10 +251,6 @@ def _chord_order(forest: Forest) -> NDArray[np.int32]:
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count)).tocsr()
     order: NDArray[np.int32] = reverse_cuthill_mckee(graph, symmetric_mode=True)
     return order
-
-
-def _moves(marker: Marker) -> bool:
-    return marker.body is not marker.body.system.ground
 
 
 def _check_inertia(model: Model, forest: Forest) -> None:

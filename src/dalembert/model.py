@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from .bodies.markers import Marker
 from .bodies.rigid import Body
+from .connections.connection import Connection
+from .connections.couplings import CoordinateConnection
+from .connections.hinges import Hinge
 from .errors import ModelError, SingularityError, TopologyError
 from .state import State
 
@@ -97,6 +100,8 @@ class Model(_core.Model):
     speed_names : tuple of str, (nv,)
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
+    holonomic : (nc,) bool
+        Which rows bind positions; the others bind velocities only.
     independent_rows : tuple of str
         Those of them that do not repeat others in every configuration.
     forest : Forest
@@ -115,15 +120,19 @@ class Model(_core.Model):
         integers: NDArray[np.int32],
         chord_numbers: Array,
         chord_integers: NDArray[np.int32],
+        coupled: NDArray[np.int32],
+        factors: Array,
     ) -> None:
-        super().__init__(numbers, integers, system.gravity, chord_numbers, chord_integers)
+        super().__init__(numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors)
         self.system = system
         self.forest = forest
         self.frames = frames
         self.body_names = forest.bodies[1:]
         self.hinge_names = tuple(hinge.name for hinge in forest.hinges)
-        self.constraint_connections = tuple(c.name for c in forest.chords for _ in c.element.rows)
-        self.constraint_names = tuple(f"{c.name}.{row}" for c in forest.chords for row in c.element.rows)
+        closures: list[Connection | CoordinateConnection] = [*forest.chords, *forest.couplings]
+        self.constraint_connections = tuple(c.name for c in closures for _ in c.element.rows)
+        self.constraint_names = tuple(f"{c.name}.{row}" for c in closures for row in c.element.rows)
+        self.holonomic: NDArray[np.bool_] = np.array([f for c in closures for f in c.element.holonomic], dtype=np.bool_)
         self.independent_rows = self.constraint_names
         rows = np.arange(self.nc, dtype=np.int32)
         self._settle_rows(rows, rows)
@@ -266,11 +275,10 @@ class Model(_core.Model):
         They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
         repeat each other the multipliers are not unique; those of least norm are given.
         """
-        a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
+        _, lam = self._constrained_dynamics(q, v, tau, loads=loads)
         P = self.constraint_jacobian(q)
         # the generalised force is unique: share it out among all rows, dependent ones too
-        force = np.einsum("...ij,...i->...j", P, lam)
-        return _least_norm(P, force)
+        return least_norm_multipliers(P, np.einsum("...ij,...i->...j", P, lam))
 
     def connection_loads(
         self,
@@ -299,10 +307,32 @@ class Model(_core.Model):
             of the multipliers of least norm.
         """
         a = self.forward_dynamics(q, v, tau, loads=loads)
+        lam = self.multipliers(q, v, tau, loads=loads) if self.nc else np.zeros(0)
+        return self.loads_of_motion(q, v, a, lam, loads=loads)
+
+    def loads_of_motion(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, lam: ArrayLike, *, loads: ArrayLike | None = None
+    ) -> dict[str, Array]:
+        """Return the load of every connection on its second marker for a given motion and given multipliers.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+        v : (nv,) rad/s or m/s
+        a : (nv,) rad/s2 or m/s2
+        lam : (nc,) N or N m
+            Multipliers of the constraint rows.
+        loads : (nb, 6) N m and N
+
+        Returns
+        -------
+        dict of str to (6,) N m and N
+            As `connection_loads`.
+        """
         on_bodies = np.zeros((self.nb, 6)) if loads is None else np.array(loads, dtype=float)
         result: dict[str, Array] = {}
         if self.forest.chords:
-            chord_loads = self._chord_loads(q, self.multipliers(q, v, tau, loads=loads))
+            chord_loads = self._chord_loads(q, lam)[: len(self.forest.chords)]
             for chord, load in zip(self.forest.chords, chord_loads, strict=True):
                 result[chord.name] = load
                 point = self.pose(chord.second, q).position
@@ -374,7 +404,7 @@ class Model(_core.Model):
         try:
             return slices[hinge]
         except (KeyError, TypeError):
-            chords = [chord.name for chord in self.forest.chords]
+            chords = [chord.name for chord in self.forest.chords if isinstance(chord.element, Hinge)]
             remedy = (
                 "it was cut to close a loop"
                 if hinge in chords
@@ -450,9 +480,9 @@ class Model(_core.Model):
         )
 
     def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        names = ", ".join(repr(chord.name) for chord in self.forest.chords)
+        names = ", ".join(map(repr, dict.fromkeys(self.constraint_connections)))
         raise TopologyError(
-            f"{kernel.lstrip('_')}: the system has closed loops, cut at {names}, for which this is not solved yet; "
+            f"{kernel.lstrip('_')}: the system has closed loops or constraints, {names}, for which this is not solved yet; "
             "forward_dynamics, multipliers and connection_loads are. "
             "Remove these connections to get it for the open system."
         )
@@ -483,12 +513,11 @@ class Model(_core.Model):
         return f" ({names[index]})" if index < len(names) else ""
 
 
-def _least_norm(P: Array, force: Array) -> Array:
+def least_norm_multipliers(P: Array, force: Array) -> Array:
     """Return the shortest lam with P^T lam = force; P (..., nc, nv), force (..., nv)."""
     if P.ndim == 3:
-        return np.array([_least_norm(p, f) for p, f in zip(P, force, strict=True)]).reshape(P.shape[:2])
-    result: Array = np.linalg.lstsq(P.T, force, rcond=1e-11)[0]
-    return result
+        return np.array([least_norm_multipliers(p, f) for p, f in zip(P, force, strict=True)]).reshape(P.shape[:2])
+    return np.asarray(np.linalg.lstsq(P.T, force, rcond=1e-11)[0], dtype=np.float64)
 
 
 def _full_names(hinge: str, parts: tuple[str, ...]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .connections.connection import Connection
+from .connections.constraints import Constraint
+from .connections.couplings import CoordinateConnection, Coupling
 from .connections.hinges import Hinge
 from .connections.mimic import Mimic
 from .errors import ModelError
@@ -62,6 +64,7 @@ class System:
         self.ground = Body(self, GROUND)
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
+        self.couplings: dict[str, CoordinateConnection] = {}
         self.initials: dict[str, Initial] = {}
         self.mimics: dict[str, Mimic] = {}
 
@@ -102,17 +105,32 @@ class System:
         self.bodies[name] = body
         return body
 
-    def connect(self, name: str, element: Hinge, first: Body | Marker, second: Body | Marker) -> Connection:
+    @overload
+    def connect(
+        self, name: str, element: Hinge | Constraint, first: Body | Marker, second: Body | Marker
+    ) -> Connection: ...
+    @overload
+    def connect(
+        self, name: str, element: Coupling, first: str | Connection, second: str | Connection
+    ) -> CoordinateConnection: ...
+    def connect(self, name: str, element: Any, first: Any, second: Any) -> Connection | CoordinateConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
-        loops; nothing has to be declared.
+        loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
+        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers.
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
-        if isinstance(element, type) and issubclass(element, Hinge):
+        if isinstance(element, Coupling):
+            (a, i), (b, j) = self._coordinate(item, "first", first), self._coordinate(item, "second", second)
+            if (a, i) == (b, j):
+                raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
+            self.couplings[name] = CoordinateConnection(name, element, a, b, (i, j))
+            return self.couplings[name]
+        if isinstance(element, type) and issubclass(element, (Hinge, Constraint, Coupling)):
             raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
-        if not isinstance(element, Hinge):
+        if not isinstance(element, (Hinge, Constraint)):
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
         ends = (self._endpoint(item, "first", first), self._endpoint(item, "second", second))
         if ends[0].body is ends[1].body:
@@ -126,6 +144,8 @@ class System:
         found = self._connection(connection)
         item = f"initial {found.name!r}"
         hinge = found.element
+        if not isinstance(hinge, Hinge):
+            raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
 
         def vector(value: Any, size: int, field: str) -> NDArray[np.float64] | None:
             if value is None:
@@ -150,6 +170,10 @@ class System:
         if isinstance(item, Connection) and self.connections.get(item.name) is item:
             del self.connections[item.name]
             self.initials.pop(item.name, None)
+            for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
+                del self.couplings[coupling.name]
+        elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
+            del self.couplings[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
             users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
             if users:
@@ -171,7 +195,7 @@ class System:
             raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
         if name == GROUND:
             return self.ground
-        found = self.bodies.get(name) or self.connections.get(name)
+        found = self.bodies.get(name) or self.connections.get(name) or self.couplings.get(name)
         if found is not None:
             return found
         owner, dot, label = name.rpartition(".")
@@ -215,6 +239,9 @@ class System:
 
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
+        for g in self.couplings.values():
+            first, second = new.connections[g.first.name], new.connections[g.second.name]
+            new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
         new.initials = dict(self.initials)
         new.mimics = dict(self.mimics)
         return new
@@ -241,7 +268,7 @@ class System:
     def _claim(self, name: str, what: str) -> None:
         if not isinstance(name, str) or not name.strip() or name != name.strip():
             raise ModelError(what, "name", name, "use a non-empty string without blanks at its ends")
-        if name == GROUND or name in self.bodies or name in self.connections:
+        if name == GROUND or name in self.bodies or name in self.connections or name in self.couplings:
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
     def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
@@ -255,6 +282,24 @@ class System:
             )
         return marker
 
+    def _coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
+        """Return the hinge and the number of a coordinate that has a speed of its own."""
+        part = None
+        found = self.connections.get(end) if isinstance(end, str) else end
+        if found is None and isinstance(end, str):
+            owner, _, part = end.rpartition(".")
+            found = self.connections.get(owner)
+        if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
+            raise ModelError(item, field, end, "a coupling is between hinges: give a connection, or a coordinate's name")
+        hinge = found.element
+        names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
+        if part is None and len(names) == 1:
+            return found, 0
+        if part in names:
+            return found, names.index(part)
+        remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}" if names else "it has no coordinates that can be coupled"
+        raise ModelError(item, field, end, remedy)
+
     def _connection(self, connection: str | Connection) -> Connection:
         found = self[connection] if isinstance(connection, str) else connection
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
@@ -266,7 +311,7 @@ class System:
     def _suggest(self, name: str) -> str:
         import difflib
 
-        known = [GROUND, *self.bodies, *self.connections]
+        known = [GROUND, *self.bodies, *self.connections, *self.couplings]
         known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
         close = difflib.get_close_matches(name, known, n=3)
         if close:

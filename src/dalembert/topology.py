@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .bodies.markers import Marker
 from .connections.connection import Connection
+from .connections.couplings import CoordinateConnection
 from .connections.hinges import Free, Hinge
 from .errors import ModelError, TopologyError
 
@@ -42,7 +43,8 @@ class Graph:
     @classmethod
     def of(cls, system: System) -> Graph:
         """Read the graph off a system."""
-        arcs = tuple((c.name, c.first.body.name, c.second.body.name) for c in system.connections.values())
+        hinges = (c for c in system.connections.values() if isinstance(c.element, Hinge))
+        arcs = tuple((c.name, c.first.body.name, c.second.body.name) for c in hinges)
         return cls((system.ground.name, *system.bodies), arcs)
 
     def degree(self, vertex: str) -> int:
@@ -105,7 +107,9 @@ class Forest:
     hinges : tuple of TreeHinge
         ``hinges[j - 1]`` carries body j.
     chords : tuple of Connection
-        Hinges that close loops.
+        Hinges that close loops, and constraints, which always do.
+    couplings : tuple of CoordinateConnection
+        Couplings of hinge coordinates.
     number : dict of str to int
         Number of a body, by name.
     """
@@ -116,6 +120,7 @@ class Forest:
     parent: NDArray[np.int32] = field(init=False)
     hinges: tuple[TreeHinge, ...] = field(init=False)
     chords: tuple[Connection, ...] = field(init=False)
+    couplings: tuple[CoordinateConnection, ...] = field(init=False)
     number: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,11 +129,22 @@ class Forest:
             raise TopologyError(f"system {system.name!r} has no bodies: add one with system.body(...)")
         graph = Graph.of(system)
         branches, chords = _spanning_trees(system)
+        couplings = tuple(system.couplings.values())
+        cut = {chord.name for chord in chords}
+        for coupling in couplings:
+            for hinge in (coupling.first.name, coupling.second.name):
+                if hinge in cut:
+                    raise TopologyError(
+                        f"coupling {coupling.name!r}: the loops are made of coupled hinges only, so that {hinge!r} has to be "
+                        "cut and has no coordinate; leave one hinge of each loop uncoupled"
+                    )
         adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
         for c in branches:
             a, b = c.first.body.name, c.second.body.name
-            adjacent[a].append(TreeHinge(c.name, c.element, c.first, c.second, False, c))
-            adjacent[b].append(TreeHinge(c.name, c.element, c.second, c.first, True, c))
+            hinge = c.element
+            assert isinstance(hinge, Hinge)
+            adjacent[a].append(TreeHinge(c.name, hinge, c.first, c.second, False, c))
+            adjacent[b].append(TreeHinge(c.name, hinge, c.second, c.first, True, c))
         for part in graph.parts()[1:]:
             first = system.bodies[part[0]]
             name = f"{first.name}.free"
@@ -156,6 +172,7 @@ class Forest:
             ("parent", np.array(parents[1:], dtype=np.int32)),
             ("hinges", tuple(hinges)),
             ("chords", chords),
+            ("couplings", couplings),
             ("number", number),
         ):
             object.__setattr__(self, attribute, value)
@@ -220,6 +237,8 @@ class Forest:
             indent[j] = indent[parent] + ("   " if is_last else "│  ")
         for chord in self.chords:
             lines.append(f"chord {chord.name}: {chord.element.kind}, {chord.first.name} → {chord.second.name}")
+        for coupling in self.couplings:
+            lines.append(f"coupling {coupling.name}: {coupling.second.name} = {coupling.element.ratio:.6g} {coupling.first.name}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -234,10 +253,15 @@ class Forest:
 
 
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
-    """Return the hinges kept and the hinges cut: a minimum spanning forest by number of freedoms (Kruskal)."""
+    """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
+
+    Hinges whose coordinates are coupled come first, because a cut hinge has no coordinates.
+    """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
-    for c in sorted(system.connections.values(), key=lambda c: c.element.nv):  # stable: keeps the user's order
+    coupled = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
+    hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
+    for c in sorted(hinges, key=lambda c: (c.name not in coupled, c.element.nv)):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):
             kept.add(c.name)
     everyone = system.connections.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..bodies.markers import Marker
+from .constraints import Constraint
 from .hinges import Hinge
 
 __all__ = ["Connection"]
@@ -17,12 +18,12 @@ class Connection:
     Attributes
     ----------
     name : str
-    element : Hinge
+    element : Hinge or Constraint
     first, second : Marker
     """
 
     name: str
-    element: Hinge
+    element: Hinge | Constraint
     first: Marker
     second: Marker
 

@@ -98,6 +98,11 @@ class Hinge:
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
 
     @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """Whether each row binds positions too: all rows of a hinge do."""
+        return (True,) * len(self.rows)
+
+    @property
     def kind(self) -> str:
         """Name of the hinge type."""
         return type(self).__name__

@@ -1,0 +1,380 @@
+"""From a rough guess to a configuration in which every loop is closed.
+
+What is held, what is preferred, where to start, and what to say when nothing closes; the equations and their solution
+are in `closure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import AssemblyError, ModelError
+from ..model import Model
+from ..rotation import finite_array
+from ..state import State
+from ..system import System
+from .closure import Closure, Outcome, rank_of
+from .held import HeldChord, hold_chord
+from .redundancy import contradictions, loops
+from .scales import Scales, as_model, singular_values, speed_columns
+
+__all__ = ["Assembly", "assemble", "consistent_speeds"]
+
+Array = NDArray[np.float64]
+
+_BRANCH_STARTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A configuration in which all loops are closed.
+
+    Attributes
+    ----------
+    q : (nq,) rad or m
+    residual : float
+        Largest residual, m or rad.
+    iterations : int
+    history : list of float
+        Largest scaled residual at the start and after every iteration of the last start.
+    branches : list of (nq,) arrays
+        All closed configurations that were found, nearest to the guess first; only `q` unless asked for.
+    model : Model
+    """
+
+    q: Array
+    residual: float
+    iterations: int
+    model: Model = field(repr=False)
+    history: list[float] = field(default_factory=list, repr=False)
+    branches: list[Array] = field(default_factory=list, repr=False)
+
+    def state(self, v: ArrayLike | None = None, *, fixed: str | Iterable[str] = ()) -> State:
+        """Return a State at `q` with the speeds nearest to `v` (zero if left out) that keep the loops closed.
+
+        Parameters
+        ----------
+        v : (nv,) rad/s or m/s
+        fixed : names
+            Connections or speeds that keep exactly what `v` says.
+        """
+        wanted = np.zeros(self.model.nv) if v is None else v
+        return State(q=self.q.copy(), v=consistent_speeds(self.model, self.q, wanted, fixed=fixed))
+
+
+def assemble(
+    system: System | Model,
+    *,
+    q: ArrayLike | None = None,
+    fixed: str | Iterable[str] = (),
+    prefer: str | Iterable[str] | Mapping[str, Any] | None = None,
+    weights: Mapping[str, float] | None = None,
+    tolerance: float = 1e-12,
+    max_iterations: int = 100,
+    starts: int = 1,
+    rng: np.random.Generator | int | None = None,
+    branches: bool = False,
+) -> Assembly:
+    """Close all loops of a system, starting from a rough guess.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) rad or m
+        Guess; the start values of ``System.initial`` if left out.
+    fixed : names
+        Connections or coordinates that keep the guess exactly; one at which a loop was cut is not part of q and
+        keeps its start value, to the tolerance.
+    prefer : names, or dict of name to value
+        Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
+        as little as possible otherwise. Default, if `q` is left out: those with start values.
+    weights : dict of name to float
+        Weights of the coordinates in the length of a step: the larger, the less they move. Default 1 for an angle,
+        and for a displacement measured in the characteristic length of the system.
+    tolerance : float
+        Largest residual allowed, rad, and m per characteristic length; not below what rounding permits.
+    max_iterations : int
+        Per start.
+    starts : int
+        Starting points to try, the guess first, then random ones ever farther from it.
+    rng : numpy Generator or seed
+        Of the random starts; default seed 0, so that results repeat.
+    branches : bool
+        Search for all closed configurations from many starts. They must be isolated: hold as many coordinates by
+        `fixed` as the system has freedoms.
+
+    Returns
+    -------
+    Assembly
+
+    Raises
+    ------
+    AssemblyError
+        If no start closes. Attributes: ``q``, the best configuration reached, and ``residuals``, the largest
+        residual of each connection by name, worst first.
+    ModelError
+        If a name is unknown, or `branches` meets a system that can still move.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> crank, coupler = s.body("crank", da.rod(1.0, 1.0)), s.body("coupler", da.rod(2.0, 1.0))
+    >>> s.connect("A", da.Revolute("z"), s.ground, crank)
+    <Connection 'A': Revolute from ground to crank>
+    >>> s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler)
+    <Connection 'B': Revolute from crank.at(1, 0, 0) to coupler>
+    >>> s.connect("C", da.Spherical(), coupler.at(2, 0, 0), s.ground.at(2, 0, 0))
+    <Connection 'C': Spherical from coupler.at(2, 0, 0) to ground.at(2, 0, 0)>
+    >>> closed = assemble(s, q=[1.0, -1.5])
+    >>> closed.residual < 1e-12
+    True
+    """
+    model = as_model(system)
+    closure = Closure(model, tolerance, max_iterations, weights)
+    guess = closure.guess(q)
+    held, closure.extra = _hold(model, dict.fromkeys(_names(fixed)))
+    if prefer is None:
+        # start values that were given are meant; those that were not may move
+        prefer = [name for name, value in model.system.initials.items() if value.position is not None and q is None]
+    wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(_names(prefer))
+    preferred, wanted = _hold(model, wishes)
+    guess = closure.guess(_with_values(model, guess, wishes))
+    random = np.random.default_rng(0 if rng is None else rng)
+    if not isinstance(starts, (int, np.integer)) or starts < 1:
+        raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
+
+    outcome = None
+    if preferred.any() or wanted:
+        bound, closure.extra = closure.extra, closure.extra + wanted
+        outcome = closure.close(guess, held | preferred, random, starts=1)
+        closure.extra = bound
+    if outcome is None or not outcome.closed:
+        start = outcome.q if outcome is not None and wanted else guess
+        outcome = closure.close(start, held, random, starts=starts, stay=preferred)
+    found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
+    if not outcome.closed and not found:
+        raise _failure(closure, outcome, held)
+    if not outcome.closed:
+        outcome = closure.iterate(found[0], ~held)
+    residual = float(np.abs(model.constraint_residual(outcome.q)).max(initial=0.0)) if model.nc else 0.0
+    return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
+
+
+def consistent_speeds(model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Iterable[str] = ()) -> Array:
+    """Return the speeds nearest to `v` that keep the loops closed, (nv,).
+
+    Nearest in the metric of the mass matrix: what an ideal impulse of the closed loops would make of `v`. Minimises
+    d^T M d over d = v_new - v with P v_new = 0.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        A closed configuration.
+    v : (nv,) rad/s or m/s
+    fixed : names
+        Connections or speeds that keep the value in `v`.
+
+    Raises
+    ------
+    AssemblyError
+        If the speeds that are to be kept contradict the loops.
+    """
+    v = finite_array(v, (model.nv,), item="consistent_speeds", field="v")
+    if not model.nc:
+        return v.copy()
+    q = model._coordinates("consistent_speeds", q)
+    scales = Scales.of(model)
+    names = _names(fixed)
+    free = np.ones(model.nv, dtype=bool)
+    for name in names:
+        free[speed_columns(model, name, item="consistent_speeds: fixed")] = False
+    x = v / scales.columns
+    J = scales.jacobian(model, q)
+    # M = L L^T in scaled speeds; freedoms without inertia get a little, so that they simply follow
+    M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
+    M = M[np.ix_(free, free)]
+    try:
+        low = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        low = np.linalg.cholesky(M + 1e-12 * max(float(np.diagonal(M).max()), np.finfo(float).tiny) * np.eye(len(M)))
+    A = np.linalg.solve(low, J[:, free].T).T
+    # rank is judged on the geometry, not on the masses
+    rank = rank_of(singular_values(J[:, free]), float(np.linalg.norm(J, 2)))
+    for _ in range(2):  # the second pass removes the rounding of the first
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        step = Vt[:rank].T @ ((U[:, :rank].T @ -(J @ x)) / s[:rank])
+        x[free] += np.linalg.solve(low.T, step)
+    gap = J @ x
+    size = float(np.linalg.norm(J, 2)) * float(np.linalg.norm(v / scales.columns))
+    if np.abs(gap).max(initial=0.0) > 1e-9 * size:
+        worst = int(np.abs(gap).argmax())
+        raise AssemblyError(
+            f"consistent_speeds: the speeds held at {', '.join(map(repr, names))} contradict the closed loops: row "
+            f"{model.constraint_names[worst]!r} would open at {abs(gap[worst] / scales.rows[worst]):.3g} "
+            f"{scales.units[worst]}/s; hold fewer speeds, or values that agree (see da.mobility(...).motions)"
+        )
+    result: Array = x * scales.columns
+    result[~free] = v[~free]
+    return result
+
+
+# ---- from names to numbers
+
+
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[HeldChord]]:
+    """Return which speeds of the tree rest, and what holds the chords, for names with values (None: the guess)."""
+    marks, chords = np.zeros(model.nv, dtype=bool), []
+    for name, value in values.items():
+        chord = hold_chord(model, name, value)
+        if chord is not None:
+            chords.append(chord)
+        else:
+            marks[speed_columns(model, name, item="assemble")] = True
+    return marks, chords
+
+
+def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array:
+    """Return the guess with the given values of tree coordinates put in."""
+    guess = guess.copy()
+    for name, value in values.items():
+        if value is None or hold_chord(model, name, value) is not None:
+            continue
+        if name in model.hinge_names:
+            span = model.q_slice(name)
+        elif name in model.coordinate_names:
+            place = model.coordinate_names.index(name)
+            span = slice(place, place + 1)
+        else:
+            raise ModelError("assemble: prefer", "name", name, "only a coordinate can be given a value")
+        size = span.stop - span.start
+        numbers = [value] if size == 1 and np.ndim(value) == 0 else value
+        guess[span] = finite_array(numbers, (size,), item="assemble: prefer", field=name)
+    return guess
+
+
+# ---- all ways to close
+
+
+def _all_branches(
+    closure: Closure,
+    guess: Array,
+    held: NDArray[np.bool_],
+    outcome: Outcome,
+    random: np.random.Generator,
+    starts: int,
+) -> list[Array]:
+    """Return the distinct closed configurations reached from many starts, nearest to the guess first."""
+    model, scales = closure.model, closure.scales
+    found: list[tuple[float, Array, Array]] = []
+
+    def keep(q: Array) -> None:
+        _refuse_mobile(closure, q, held)
+        R, p = model.poses(q)
+        picture = np.concatenate([R.ravel(), p.ravel() / scales.length])
+        # the same branch from two starts agrees to the square root of rounding even at a double root
+        if all(np.abs(picture - other).max() > 1e-6 for _, _, other in found):
+            q = closure.unwound(q, guess, held)
+            distance = float(np.linalg.norm(model.difference(guess, q) / scales.columns))
+            found.append((distance, q, picture))
+
+    if outcome.closed:
+        keep(outcome.q)
+    for _ in range(max(_BRANCH_STARTS, starts)):
+        trial = closure.iterate(closure.kicked(guess, held, np.pi, random), ~held)
+        if trial.closed:
+            keep(trial.q)
+    found.sort(key=lambda item: (round(item[0], 6), tuple(np.round(item[1], 6))))
+    return [q for _, q, _ in found]
+
+
+def _refuse_mobile(closure: Closure, q: Array, held: NDArray[np.bool_]) -> None:
+    """Refuse to list configurations that form a continuum."""
+    free = ~held
+    J = closure.jacobian(q, free)
+    _, s, Vt = np.linalg.svd(J)
+    left = J.shape[1] - int((s > 1e-7 * float(s.max(initial=0.0))).sum())
+    if left:
+        moving = np.abs(Vt[len(Vt) - left :]).max(0) > 1e-6
+        names = [name for name, moves in zip(np.array(closure.model.speed_names)[free], moving, strict=True) if moves]
+        raise ModelError(
+            "assemble",
+            "branches",
+            True,
+            f"the system can still move in {left} way{'s' * (left > 1)} (along {', '.join(names[:8])}), so its closed "
+            f"configurations are not isolated: hold {left} more of these by fixed=...",
+        )
+
+
+# ---- failing
+
+
+def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> AssemblyError:
+    """Return the error that says which loops stay open, by how much, why, and what to try."""
+    model, q = closure.model, outcome.q
+    residual = np.abs(model.constraint_residual(q))
+    worst: dict[str, int] = {}
+    for row in np.argsort(-closure.scales.rows * residual, kind="stable"):
+        worst.setdefault(model.constraint_connections[row], int(row))
+    residuals = {name: float(residual[row]) for name, row in worst.items()}
+    shown = [
+        f"{name!r} stays open by {residual[row]:.3g} {closure.scales.units[row]} ({model.constraint_names[row]})"
+        for name, row in list(worst.items())[:5]
+        if closure.scales.rows[row] * residual[row] > closure.tolerance
+    ]
+    for chord in closure.extra:
+        off = np.abs(chord.residual(model, q))
+        if (chord.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
+            unit = "rad" if chord.turns[int(off.argmax())].any() else "m"
+            shown.append(f"{chord.chord.name!r} is off by {off.max():.3g} {unit} from where it is held")
+    head = f"system {model.system.name!r} does not close"
+    names = [name for name, mark in zip(model.speed_names, held, strict=True) if mark]
+    names += [chord.chord.name for chord in closure.extra]
+    holding = ", ".join(names)
+    while_held = f" while {holding} {'is' if len(names) == 1 else 'are'} held" if names else ""
+    if outcome.flipped:
+        text = (
+            f"{head}: the axes of {', '.join(map(repr, outcome.flipped))} close only with the second marker's axis "
+            "against the first's; turn one of the two markers by half a turn, give a better guess by "
+            "system.initial(...), or allow more starts=..."
+        )
+    else:
+        text = f"{head}{while_held}: after {outcome.iterations} iterations {', '.join(shown)}. "
+        r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
+        pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
+        clash = contradictions(model, q) if outcome.stationary and not pull else []
+        if clash:
+            text += " ".join(clash) + " "
+            text += "Correct the markers or lengths, or replace one connection by one with more freedoms."
+        elif outcome.stationary and names and (pull or closure.extra):
+            text += f"The values held keep it open: release one of {holding}, or give it another value."
+        elif outcome.stationary:
+            text += (
+                f"Nothing nearby closes better: in {_open_loops(closure, residuals)} a link may be too short or too "
+                "long, or a marker misplaced; check the lengths, give a better guess by system.initial(...), or try "
+                "starts=20."
+            )
+        else:
+            text += (
+                "The iteration had not come to rest: give a better guess by system.initial(...), hold fewer "
+                "coordinates, or allow more max_iterations=... or starts=..."
+            )
+    error = AssemblyError(text)
+    error.__dict__.update(q=q, residuals=residuals)
+    return error
+
+
+def _open_loops(closure: Closure, residuals: dict[str, float]) -> str:
+    """Return the loops whose own rows are open, in words; at most three."""
+    found = [", ".join(loop) for loop in loops(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance]
+    return "the loop " + " and the loop ".join(found[:3]) if found else "the loops"
+
+
+def _names(names: str | Iterable[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -1,0 +1,293 @@
+"""The closure equations of a model, and their solution from one starting point.
+
+r(q) = 0, redundant rows included, is solved as scaled least squares (see `scales`). A step is the shortest one, in a
+weighted metric, that cancels the linearised residual:
+
+    minimise |x|^2 + |J x + r|^2 / mu,      J = S P D W^(-1/2),   dq = D W^(-1/2) x                              (1)
+
+mu = 0 is the Gauss-Newton step of minimum norm (quadratic convergence, also with redundant rows, because they are
+consistent where the loops close); mu > 0 is Levenberg and Marquardt's, taken when the first does not reduce |r| as it
+promised. Coordinates that are held have no column in J and keep their values to the last bit; held coordinates of a
+connection at which a loop was cut add rows (see `held`). Sol 1983, section 8.3; Garcia de Jalon and Bayo 1994,
+section 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ModelError
+from ..model import Model
+from .held import HeldChord
+from .scales import Scales, speed_columns
+
+__all__ = ["Closure", "Outcome", "rank_of"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_FLIPPABLE = frozenset({"Revolute", "Screw", "Cylindrical", "Planar"})
+_RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
+_DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
+_RETRIES = 12  # fresh starts after a closure with opposed axes
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Where one start led: the configuration, its largest scaled residual, and how it got there."""
+
+    q: Array
+    worst: float
+    iterations: int
+    history: list[float]
+    closed: bool
+    stationary: bool = False
+    flipped: tuple[str, ...] = ()
+
+
+class Closure:
+    """The closure equations of one model with tolerances and metric."""
+
+    def __init__(
+        self, model: Model, tolerance: float, max_iterations: int, weights: Mapping[str, float] | None = None
+    ) -> None:
+        if not (np.isfinite(tolerance) and tolerance > 0.0):
+            raise ModelError("assemble", "tolerance", tolerance, "give a positive number")
+        if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
+            raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
+        self.model = model
+        self.scales = Scales.of(model)
+        self.extra: list[HeldChord] = []
+        self.tolerance = max(float(tolerance), self.scales.floor)
+        self.max_iterations = int(max_iterations)
+        self.metric = np.ones(model.nv)  # W^(-1/2)
+        for name, weight in dict(weights or {}).items():
+            if not (np.isfinite(weight) and weight > 0.0):
+                raise ModelError("assemble", f"weights[{name!r}]", weight, "give a positive number")
+            self.metric[speed_columns(model, name, item="assemble: weights")] = weight**-0.5
+
+    def guess(self, q: ArrayLike | None) -> Array:
+        """Return q, or the start values, as a configuration with unit quaternions."""
+        model = self.model
+        if q is None:
+            return model.initial_state().q
+        start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
+        return start
+
+    # -- the equations
+
+    def residual(self, q: Array) -> Array:
+        """Return the scaled residual, rows of held chords last."""
+        r = self.scales.residual(self.model, q)
+        length = self.scales.length
+        return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)])
+
+    def jacobian(self, q: Array, free: Marks) -> Array:
+        """Return J of (1), with a column for every free speed."""
+        J = self.scales.rows[:, None] * self.model.constraint_jacobian(q)
+        length = self.scales.length
+        J = np.vstack([J, *(held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)])
+        J = J[:, free] * (self.scales.columns * self.metric)[free]
+        return J
+
+    # -- solving
+
+    def close(
+        self,
+        guess: Array,
+        held: Marks,
+        random: np.random.Generator,
+        *,
+        starts: int,
+        stay: Marks | None = None,
+    ) -> Outcome:
+        """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts."""
+        metric = self.metric
+        if stay is not None and stay.any():
+            self.metric = np.where(stay, 1e-3 * metric, metric)
+        best = self.escape(self.iterate(guess, ~held), held, random)
+        attempt, limit = 1, starts
+        while not best.closed and attempt < limit + (_RETRIES if best.flipped else 0):
+            attempt += 1
+            spread = np.pi * min(1.0, attempt / max(4, limit))
+            trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
+            if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
+                best = trial
+        if best.closed and stay is not None and stay.any():
+            best = self.pull_back(guess, best, ~held)
+        self.metric = metric
+        if best.closed and attempt > 1:
+            best.q = self.unwound(best.q, guess, held)
+        return best
+
+    def kicked(self, q: Array, held: Marks, size: float, random: np.random.Generator) -> Array:
+        """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""
+        kick = np.where(held, 0.0, random.uniform(-size, size, self.model.nv) * self.scales.columns)
+        moved: Array = self.model.integrate(q, kick)
+        return moved
+
+    def escape(self, best: Outcome, held: Marks, random: np.random.Generator) -> Outcome:
+        """Leave a position in which |r| is stationary but not least, such as all links of a loop in line."""
+        size = 0.1
+        while best.stationary and not best.closed and size < 0.5:
+            trial = self.iterate(self.kicked(best.q, held, size, random), ~held)
+            if trial.closed or (not trial.flipped and trial.worst < 0.999 * best.worst):
+                trial.iterations += best.iterations
+                best = trial
+            size *= 2.0
+        return best
+
+    def iterate(self, q: Array, free: Marks) -> Outcome:
+        """Reduce the scaled residual from one starting point (equation 1)."""
+        model, scales = self.model, self.scales
+        r = self.residual(q)
+        history = [float(np.abs(r).max(initial=0.0))]
+        columns = (scales.columns * self.metric)[free]
+        mu, stationary, count = 0.0, False, 0
+        while history[-1] > 0.0 and count < self.max_iterations:
+            last = history[-1] <= self.tolerance  # one step past the tolerance costs little and leaves only rounding
+            if last and history[-1] <= scales.floor:
+                break
+            norm = float(np.linalg.norm(r))
+            J = self.jacobian(q, free)
+            solve, size, gradient = _shortest_step(J, r)
+            if gradient <= 1e-9 * size * norm and not last:
+                stationary = True
+                break
+            for _ in range(30):
+                x = solve(mu)
+                # no coordinate turns by more than a radian, or slides by more than the system's length, at once
+                x /= max(1.0, float(np.abs(x * self.metric[free]).max(initial=0.0)))
+                step = np.zeros(model.nv)
+                step[free] = columns * x
+                trial = model.integrate(q, step)
+                r_trial = self.residual(trial)
+                gained = norm - float(np.linalg.norm(r_trial))
+                hoped = norm - float(np.linalg.norm(r + J @ x))
+                if gained > 1e-3 * hoped or last:
+                    break
+                mu = max(4.0 * mu, 1e-4 * size * size)
+            else:
+                stationary = True
+                break
+            if last and gained <= 0.0:
+                break
+            q, r = trial, r_trial
+            history.append(float(np.abs(r).max()))
+            count += 1
+            if last:
+                break
+            if gained <= 1e-10 * norm:
+                stationary = True
+                break
+            # trust the linear model as far as it just predicted well
+            if gained < 0.25 * hoped:
+                mu = max(4.0 * mu, 1e-4 * size * size)
+            elif gained > 0.75 * hoped:
+                mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
+        flipped = _flipped(model, q) if history[-1] <= self.tolerance else ()
+        closed = history[-1] <= self.tolerance and not flipped
+        return Outcome(q, history[-1], count, history, closed, stationary, flipped)
+
+    def pull_back(self, guess: Array, found: Outcome, free: Marks) -> Outcome:
+        """Slide along the closed configurations towards the one nearest to the guess in the weighted metric."""
+        model, scales = self.model, self.scales
+        columns = (scales.columns * self.metric)[free]
+        for _ in range(30):
+            away = model.difference(guess, found.q)[free] / columns
+            _, s, Vt = np.linalg.svd(self.jacobian(found.q, free))
+            null = Vt[rank_of(s) :]
+            back = -null.T @ (null @ away)
+            length = float(np.linalg.norm(back))
+            if length < 1e-9 * (1.0 + float(np.linalg.norm(away))):
+                break
+            step = np.zeros(model.nv)
+            step[free] = columns * back
+            step *= min(1.0, 0.3 / max(float(np.abs(step / scales.columns).max()), 1e-300))
+            trial = self.iterate(model.integrate(found.q, step), free)
+            moved = model.difference(guess, trial.q)[free] / columns
+            if not trial.closed or np.linalg.norm(moved) >= np.linalg.norm(away):
+                break
+            trial.iterations += found.iterations
+            found = trial
+        return found
+
+    def unwound(self, q: Array, guess: Array, held: Marks) -> Array:
+        """Return q with full turns removed, so that angles are within half a turn of the guess."""
+        q = q.copy()
+        for hinge in self.model.forest.hinges:
+            element = hinge.element
+            if element.kind == "Screw" or element.nq != element.nv:
+                continue
+            span, rates = self.model.q_slice(hinge.name), self.model.v_slice(hinge.name)
+            for place, column, name in zip(
+                range(span.start, span.stop), range(rates.start, rates.stop), element.coordinates, strict=True
+            ):
+                if name.startswith("angle") and not held[column]:
+                    q[place] -= 2 * np.pi * np.round((q[place] - guess[place]) / (2 * np.pi))
+        return q
+
+
+def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
+    """Return the step of (1) as a function of mu, the norm of J, and the norm of the gradient J^T r."""
+    gradient = float(np.linalg.norm(J.T @ r))
+    if min(J.shape) > _DENSE:
+        return _sparse_step(J, r), _norm_estimate(J), gradient
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    size = float(s.max(initial=0.0))
+    kept = s > _RANK * size
+    U, s, Vt = U[:, kept], s[kept], Vt[kept]
+    b = U.T @ -r
+
+    def step(mu: float) -> Array:
+        x: Array = Vt.T @ (b * s / (s * s + mu))
+        return x
+
+    return step, size, gradient
+
+
+def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
+    """Return the step of (1) from the sparse system [1, J^T; J, -mu] [x; y] = [0; -r], for many loops."""
+    from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
+    from scipy.sparse.linalg import splu
+
+    rows, n = J.shape
+    sparse = csr_array(J)
+    least = 1e-13 * _norm_estimate(J) ** 2  # stands in for the truncation of redundant rows
+
+    def step(mu: float) -> Array:
+        shift = max(mu, least)
+        K = csc_array(
+            vstack([hstack([eye_array(n), sparse.T]), hstack([sparse, -shift * eye_array(rows)])], format="csc")
+        )
+        factor = splu(K, permc_spec="COLAMD")
+        x: Array = np.asarray(factor.solve(np.concatenate([np.zeros(n), -r])))[:n]
+        return x
+
+    return step
+
+
+def _norm_estimate(J: Array) -> float:
+    return float(np.sqrt(np.abs(J).sum(0).max(initial=0.0) * np.abs(J).sum(1).max(initial=0.0)))
+
+
+def rank_of(s: Array, size: float | None = None) -> int:
+    """Return the number of singular values above rounding, relative to the largest or to `size`."""
+    largest = (float(s.max(initial=0.0)) if size is None else size) or 1.0
+    return int((s > _RANK * largest).sum())
+
+
+def _flipped(model: Model, q: Array) -> tuple[str, ...]:
+    """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
+    names = []
+    for chord in model.forest.chords:
+        if chord.element.kind in _FLIPPABLE:
+            axis = chord.element.frame()[:, 2]
+            first, second = model.pose(chord.first, q).rotation @ axis, model.pose(chord.second, q).rotation @ axis
+            if float(first @ second) < 0.0:
+                names.append(chord.name)
+    return tuple(names)

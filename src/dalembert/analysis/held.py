@@ -1,0 +1,120 @@
+"""Coordinates of a connection at which a loop was cut: not in q, but they can be held all the same.
+
+With [e_r; e_p] the small turn and displacement from the wanted relative pose (C, c) to the present one (R, p), in axes
+of the first marker, a held coordinate with motion h = [h_r; h_p] of the hinge (a column of H) adds the row
+
+    h_r . e_r = 0   (rad)     or, for a displacement,     h_p . e_p = 0   (m),     exp(e_r x) = R C^T,  e_p = p - c  (1)
+
+Its Jacobian is taken as h . [w; v] of the relative velocity, exact up to terms of the order of the residual, which
+keeps Newton's convergence quadratic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.connection import Connection
+from ..errors import ModelError
+from ..model import Model
+from ..rotation import finite_array, quaternion_from_matrix
+
+__all__ = ["HeldChord", "hold_chord"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldChord:
+    """Wanted values of one or all coordinates of a chord.
+
+    Attributes
+    ----------
+    chord : Connection
+    rotation, position : (3, 3), (3,) m
+        The wanted pose of the second marker in the first.
+    turns, moves : (k, 3)
+        h_r and h_p of each held coordinate, one of the two zero.
+    """
+
+    chord: Connection
+    rotation: Array
+    position: Array
+    turns: Array
+    moves: Array
+
+    def scales(self, length: float) -> Array:
+        """Return the scale of each row, 1 or 1/length."""
+        return np.where(self.turns.any(1), 1.0, 1.0 / length)
+
+    def residual(self, model: Model, q: Array) -> Array:
+        """Return (1), (k,) rad or m."""
+        first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
+        e = quaternion_from_matrix(first.rotation.T @ second.rotation @ self.rotation.T)
+        sine = float(np.linalg.norm(e[1:]))
+        turn = 2 * math.atan2(sine, e[0]) / sine * e[1:] if sine > 0.0 else np.zeros(3)
+        shift = first.rotation.T @ (second.position - first.position) - self.position
+        r: Array = self.turns @ turn + self.moves @ shift
+        return r
+
+    def jacobian(self, model: Model, q: Array) -> Array:
+        """Return its rows on v, (k, nv)."""
+        first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
+        J_1, J_2 = model.jacobian(self.chord.first, q), model.jacobian(self.chord.second, q)
+        d = second.position - first.position
+        turning = J_2[:3] - J_1[:3]
+        moving = J_2[3:] - J_1[3:] - np.cross(J_1[:3], d, axis=0)
+        J: Array = self.turns @ first.rotation.T @ turning + self.moves @ first.rotation.T @ moving
+        return J
+
+
+def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
+    """Return what holds the connection or coordinate `name`, or None if it is not one at which a loop was cut.
+
+    Without a value, that of ``System.initial`` is taken.
+    """
+    chord, which = _find(model, name)
+    if chord is None:
+        return None
+    element = chord.element
+    item = f"assemble: coordinate {name!r}"
+    position = element.zero
+    initial = model.system.initials.get(chord.name)
+    if initial is not None and initial.position is not None:
+        position = initial.position.copy()
+    elif value is None:
+        raise ModelError(
+            item,
+            "value",
+            None,
+            f"the loop was cut at {chord.name!r}, so q does not contain it: say where to hold it by "
+            f"system.initial({chord.name!r}, position=...), or name another connection of the loop",
+        )
+    if value is not None:
+        size = element.nq if which is None else 1
+        given = [value] if size == 1 and np.ndim(value) == 0 else value
+        numbers = finite_array(given, (size,), item=item, field="value")
+        position[slice(None) if which is None else slice(which, which + 1)] = numbers
+    C, c = element.pose(position)
+    H = element.motion(position)
+    if which is not None:
+        H = H[:, which : which + 1]
+    turns, moves = H[:3].T.copy(), H[3:].T.copy()
+    moves[turns.any(1)] = 0.0  # a screw is held by its angle
+    return HeldChord(chord, C, c, turns, moves)
+
+
+def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
+    """Return the chord that `name` means, and which of its coordinates; None for all of them."""
+    for chord in model.forest.chords:
+        if name == chord.name:
+            return chord, None
+        ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
+        # the two angles of a universal joint, and parts of a quaternion, have no meaning one by one
+        if ending in chord.element.coordinates and chord.element.kind in ("Cylindrical", "Planar"):
+            return chord, chord.element.coordinates.index(ending)
+    return None, None

@@ -1,0 +1,143 @@
+"""Lengths and angles on one footing: dimensionless rows and columns of the closure equations.
+
+Every verdict about closed loops (is it closed, what is the rank) is taken on
+
+    r_s = S r,   J_s = S P D,   v = D x
+
+with S = 1/L at rows in metres and D = L at speeds in m/s, 1 elsewhere, and L a length of the system. So it does not
+depend on the units of the description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..model import Model
+from ..system import System
+
+__all__ = ["Scales", "as_model", "singular_values", "speed_columns"]
+
+Array = NDArray[np.float64]
+
+_LENGTH_ROWS = frozenset({"x", "y", "z", "advance"})
+_LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Row and column scales of a model's closure equations.
+
+    Attributes
+    ----------
+    length : float, m
+        Mean over the bodies of the distance between the markers of a body at which it is connected.
+    rows : (nc,) 1/m or 1
+    columns : (nv,) m or 1
+    units : tuple of str, (nc,)
+        ``"m"`` or ``"rad"``.
+    floor : float
+        Scaled residual that rounding alone may leave.
+    """
+
+    length: float
+    rows: Array
+    columns: Array
+    units: tuple[str, ...]
+    floor: float
+
+    @classmethod
+    def of(cls, model: Model) -> Scales:
+        """Read the scales off a model."""
+        length, reach = _lengths(model)
+        endings = [
+            row[len(owner) + 1 :]
+            for row, owner in zip(model.constraint_names, model.constraint_connections, strict=True)
+        ]
+        is_length = np.array([ending in _LENGTH_ROWS for ending in endings], dtype=bool)
+        moves = np.array(
+            [speed in _LENGTH_SPEEDS for hinge in model.forest.hinges for speed in hinge.element.speeds], dtype=bool
+        )
+        return cls(
+            length,
+            np.where(is_length, 1.0 / length, 1.0),
+            np.where(moves, length, 1.0),
+            tuple("m" if flag else "rad" for flag in is_length),
+            16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
+        )
+
+    def residual(self, model: Model, q: Array) -> Array:
+        """Return S r (nc,)."""
+        r: Array = self.rows * model.constraint_residual(q)
+        return r
+
+    def jacobian(self, model: Model, q: Array) -> Array:
+        """Return S P D (nc, nv)."""
+        J: Array = self.rows[:, None] * model.constraint_jacobian(q) * self.columns
+        return J
+
+
+def as_model(system_or_model: System | Model) -> Model:
+    """Return the model of a system; a model as it is."""
+    if isinstance(system_or_model, Model):
+        return system_or_model
+    if isinstance(system_or_model, System):
+        return system_or_model.compile()
+    raise ModelError("analysis", "system", system_or_model, "give a System or a compiled Model")
+
+
+def singular_values(J: Array) -> Array:
+    """Return the singular values of J, largest first, (min(J.shape),)."""
+    from scipy.linalg import qr
+
+    rows, columns = J.shape
+    if not rows or not columns:
+        return np.zeros(0)
+    # with many more rows than columns first reduce to a square, R^T R = J^T J
+    square = qr(J, mode="r")[0][:columns] if rows > columns else J
+    return np.asarray(np.linalg.svd(square, compute_uv=False), dtype=np.float64)
+
+
+def speed_columns(model: Model, name: str, *, item: str) -> list[int]:
+    """Return the places in v of a hinge, a coordinate or a speed, by name."""
+    if name in model.hinge_names:
+        span = model.v_slice(name)
+        return list(range(span.start, span.stop))
+    if name in model.speed_names:
+        return [model.speed_names.index(name)]
+    if name in {chord.name for chord in model.forest.chords}:
+        remedy = "the loop was cut there, so it has no coordinates of its own; name another connection of the loop"
+    elif name in model.coordinate_names:
+        remedy = "one component of a quaternion cannot be held; name the connection, or a speed such as 'ball.wx'"
+    else:
+        remedy = f"the tree has the coordinates {', '.join(map(repr, model.speed_names[:12]))}"
+    raise ModelError(item, "name", name, remedy)
+
+
+def _lengths(model: Model) -> tuple[float, float]:
+    """Return the characteristic length, and the largest distance of a connected marker from its body's origin."""
+    markers: dict[str, list[Array]] = {}
+    for connection in model.system.connections.values():
+        for end in (connection.first, connection.second):
+            markers.setdefault(end.body.name, []).append(end.position)
+    spreads, reach = [], 0.0
+    for points in markers.values():
+        # a body with very many markers: the extent of their box will do
+        if len(points) > 30:
+            spreads.append(float(np.linalg.norm(np.ptp(points, axis=0))))
+        else:
+            spreads.append(max((float(np.linalg.norm(a - b)) for a, b in combinations(points, 2)), default=0.0))
+        reach = max(reach, float(np.abs(points).max()))
+    spreads = [s for s in spreads if s > 0.0]
+    if spreads:
+        return float(np.mean(spreads)), reach
+    # all connected at single points: the bodies' own size, from their radii of gyration
+    radii = [
+        float(np.sqrt(np.trace(body.inertia) / (2 * body.mass))) for body in model.system.bodies.values() if body.mass
+    ]
+    size = max(radii, default=0.0)
+    return (size if size > 0.0 else 1.0), reach

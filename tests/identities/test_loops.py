@@ -1,0 +1,686 @@
+"""Closed loops: the tree with its chords moves as maximal coordinates do, wherever the loops are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from oracles.maximal import Maximal
+from random_loops import (
+    ClosedSystem,
+    close,
+    hinge_coordinates,
+    isolated_loops,
+    planar_loop,
+    random_closed_system,
+    random_coordinates,
+    random_loop,
+)
+from random_systems import (
+    HINGES,
+    derivative,
+    every_hinge_both_ways,
+    random_body,
+    random_hinge,
+    random_marker,
+    random_state,
+    random_system,
+)
+
+import dalembert as da
+from dalembert import topology
+from dalembert.connections.connection import Connection
+from dalembert.connections.hinges import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Hinge,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from dalembert.model import Model
+from dalembert.rotation import quaternion_from_matrix
+from dalembert.system import System
+
+Array = NDArray[np.float64]
+
+# Two formulations in double precision; rows and mass matrix together reach condition 1e5.
+AGREEMENT = 1e-8
+# Positions and velocities are sums along a tree of some twenty hinges.
+KINEMATICS = 1e-11
+# Five-point differences with h = 1e-3; fifth derivatives are about 1e3 times the value.
+DIFFERENCES = 1e-7
+
+
+def assert_close(x: Array, y: Array, tolerance: float = AGREEMENT, scale: float = 1.0) -> None:
+    x, y = np.asarray(x), np.asarray(y)
+    assert x.shape == y.shape
+    size = max(scale, float(np.abs(y).max(initial=0.0)))
+    assert np.abs(x - y).max(initial=0.0) <= tolerance * size
+
+
+class Case:
+    """A closed system, its model, a state at which it is closed, efforts and loads."""
+
+    def __init__(self, closed: ClosedSystem, rng: np.random.Generator) -> None:
+        self.rng, self.closed, self.system = rng, closed, closed.system
+        self.model: Model = closed.system.compile()
+        self.q, self.v = closed.state(self.model)
+        self.oracle = closed.maximal()
+        self.order = closed.order(self.model)
+        self.tau = rng.normal(size=self.model.nv)
+        for hinge in self.model.forest.hinges:
+            if hinge.connection is None:  # the oracle has no hinge there to drive
+                self.tau[self.model.v_slice(hinge.name)] = 0.0
+        self.loads = rng.normal(size=(self.model.nb, 6))  # tree order
+
+    @property
+    def efforts(self) -> dict[str, Array]:
+        """The same efforts by names of connections."""
+        hinges = self.model.forest.hinges
+        return {h.name: self.tau[self.model.v_slice(h.name)] for h in hinges if h.connection is not None}
+
+    def described(self, x: Array) -> Array:
+        """Return an array over bodies in the order of the description instead of the tree's."""
+        result = np.empty_like(x)
+        result[self.order] = x
+        return result
+
+    def forward_dynamics(self) -> Array:
+        return self.model.forward_dynamics(self.q, self.v, self.tau, loads=self.loads)
+
+    def bodies_accelerate(self) -> Array:
+        """Return the accelerations (nb, 6) of all bodies in the order of the description."""
+        return self.described(self.model.accelerations(self.q, self.v, self.forward_dynamics()))
+
+
+def some_loops(seed: int) -> ClosedSystem:
+    rng = np.random.default_rng(seed)
+    nb, chords = int(rng.integers(2, 16)), int(rng.integers(1, 6))
+    return random_closed_system(rng, nb, chords, isolated=int(rng.integers(4)))
+
+
+def coupled_loops(seed: int) -> ClosedSystem:
+    """Chains of many freedoms tied to each other and to ground in several places: loops that share bodies."""
+    rng = np.random.default_rng(seed)
+    chain = (Revolute, Prismatic, Screw, Universal, Cylindrical)
+    tie = (Universal, Cylindrical, Spherical, Planar)
+    return random_closed_system(rng, 18, 5, hinges=chain, chord_hinges=tie)
+
+
+def crowded_loops(seed: int) -> ClosedSystem:
+    """Many stiff chords on few freedoms: most rows repeat others, and which ones do differs from place to place."""
+    rng = np.random.default_rng(seed)
+    chain, tie = (Revolute, Prismatic, Planar, Fixed), (Revolute, Planar, Prismatic, Cylindrical, Fixed)
+    return random_closed_system(rng, 12, 8, hinges=chain, chord_hinges=tie, mobile=False)
+
+
+def overconstrained(seed: int) -> ClosedSystem:
+    """More rows than freedoms, in part or as a whole: what still can move does."""
+    rng = np.random.default_rng(seed)
+    return random_closed_system(rng, 6, 5, mobile=False)
+
+
+def a_door() -> ClosedSystem:
+    """A body on two revolute hinges with one axis: five rows repeat the other five."""
+    system = System("door", gravity=(0, 0, -9.81))
+    door = system.body("door", mass=20.0, com=(0.4, 0, 1.0), inertia=(7.0, 8.0, 1.1))
+    system.connect("upper", Revolute("z"), system.ground.at(0, 0, 1.8), door.at(0, 0, 1.8))
+    system.connect("lower", Revolute("z"), system.ground.at(0, 0, 0.2), door.at(0, 0, 0.2))
+    return ClosedSystem(system, np.eye(3)[None], np.zeros((1, 3)), np.array([[0, 0, 1.5, 0, 0, 0]]))
+
+
+def a_moving_door(seed: int) -> ClosedSystem:
+    """A door whose two hinges have one axis, in any direction, on a body that moves itself."""
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, 3, hinges=(Universal, Spherical))
+    frame = system.bodies["b2"]
+    upper, hinge = random_marker(frame, rng), random_hinge(Revolute, rng)
+    door = random_body(system, "door", rng)
+    system.connect("upper", hinge, upper, random_marker(door, rng))
+    lower = upper.position + 1.6 * upper.rotation @ hinge.axis
+    return close(system, [(frame.at(*lower, rotation=upper.rotation), door, hinge)], rng)
+
+
+def a_latched_door() -> ClosedSystem:
+    """A door held shut by a ball in line with its hinge; a handle swings on it.
+
+    Closed, the row along the door demands nothing and the row across it everything; with the door
+    open each of the two would do, so rows must not be left out for what they are elsewhere.
+    """
+    system = System("latched door", gravity=(0, 3.0, -9.81))
+    door = system.body("door", mass=20.0, com=(0.4, 0, 1.0), inertia=(7.0, 8.0, 1.1))
+    handle = system.body("handle", mass=0.5, com=(-0.1, 0, -0.05), inertia=(1e-3, 2e-3, 2e-3))
+    system.connect("hinge", Revolute("z"), system.ground, door)
+    system.connect("latch", Spherical(), system.ground.at(0.8, 0, 1.0), door.at(0.8, 0, 1.0))
+    system.connect("pivot", Revolute("y"), door.at(0.7, 0, 1.0), handle)
+    p = np.array([[0.0, 0.0, 0.0], [0.7, 0.0, 1.0]])
+    V = np.array([[0.0] * 6, [0.0, 2.0, 0.0, 0.0, 0.0, 0.0]])
+    return ClosedSystem(system, np.stack([np.eye(3)] * 2), p, V)
+
+
+def sliders(seed: int) -> ClosedSystem:
+    """A loop of six prismatic hinges: the three rows about attitudes are met before they are asked."""
+    return random_loop(np.random.default_rng(seed), [Prismatic] * 6)
+
+
+# each of these loops has more than six freedoms in its hinges, so some are left when it is closed
+LOOPS: dict[str, list[type[Hinge]]] = {
+    "one freedom": [Revolute, Screw, Revolute, Prismatic, Revolute, Screw, Revolute, Revolute, Prismatic],
+    "two freedoms": [Universal, Cylindrical, Cylindrical, Universal, Universal],
+    "three freedoms": [Spherical, Planar, Spherical, Planar],
+    "mixed": [Revolute, Spherical, Universal, Cylindrical, Screw, Planar],
+}
+
+# The large seeds are well conditioned (400 at most) and hard for an elimination in a fixed order: the rows that
+# are independent in general are nearly dependent just there, and round-off of the others passes for a pivot.
+CASES: dict[str, Callable[[], ClosedSystem]] = {
+    **{f"random {seed}": lambda seed=seed: some_loops(seed) for seed in range(8)},
+    **{f"coupled {seed}": lambda seed=seed: coupled_loops(seed) for seed in (*range(6), 130, 190)},
+    **{f"crowded {seed}": lambda seed=seed: crowded_loops(seed) for seed in (0, 1, 100745, 101821, 101969)},
+    **{f"over-constrained {seed}": lambda seed=seed: overconstrained(seed) for seed in range(3)},
+    **{name: lambda kinds=kinds: random_loop(np.random.default_rng(3), kinds) for name, kinds in LOOPS.items()},
+    "a floating loop": lambda: random_loop(np.random.default_rng(4), LOOPS["mixed"], floating=True),
+    "floating loops": lambda: random_closed_system(np.random.default_rng(5), 0, 4, isolated=9),
+    "isolated loops": lambda: isolated_loops(np.random.default_rng(6), list(LOOPS.values())),
+    "a four-bar": lambda: planar_loop(np.random.default_rng(7)),
+    "a five-bar": lambda: planar_loop(np.random.default_rng(8), 5),
+    "a door": a_door,
+    "a moving door": lambda: a_moving_door(17),
+    "a latched door": a_latched_door,
+    "sliders": lambda: sliders(9),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return Case(CASES[request.param](), np.random.default_rng(10))
+
+
+# ---- the oracle itself, on trees
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_maximal_coordinates_move_a_tree_as_the_recursions_do(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    system = every_hinge_both_ways(rng) if seed % 2 else random_system(rng, int(rng.integers(1, 25)), isolated=3)
+    model = system.compile()
+    q, v = random_state(system, rng)
+    R, p = model.poses(q)
+    order = [model.body_names.index(name) for name in system.bodies]
+    case = Case(ClosedSystem(system, R[order], p[order], model.velocities(q, v)[order]), rng)
+    oracle, loads = case.oracle, case.described(case.loads)
+    assert oracle.gap < KINEMATICS
+    assert oracle.rank == len(oracle.G)
+    assert_close(case.v, v, KINEMATICS)
+    a = case.forward_dynamics()
+    assert_close(oracle.accelerations(loads, case.efforts), case.bodies_accelerate(), 1e-9)
+    F = model.reactions(case.q, case.v, a, loads=case.loads)
+    of_oracle = oracle.hinge_loads(loads, case.efforts)
+    for k, hinge in enumerate(model.forest.hinges):
+        if hinge.connection is not None:
+            assert_close(of_oracle[hinge.name], F[k], 1e-9, np.abs(F).max())
+
+
+@pytest.mark.parametrize("kind", HINGES)
+def test_hinge_coordinates_undo_pose(kind: type[Hinge]) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        hinge = random_hinge(kind, rng)
+        q = random_coordinates(hinge, rng) * (1.0 if "qw" in hinge.coordinates else 3.0)
+        found = hinge_coordinates(hinge, *hinge.pose(q))
+        for x, y in zip(hinge.pose(found), hinge.pose(q), strict=True):
+            assert_close(x, y, 1e-13)
+    if kind is Screw:  # whole turns too
+        assert_close(found, q, 1e-9)
+
+
+# ---- configuration
+
+
+def test_the_tree_reaches_the_closed_configuration(case: Case) -> None:
+    assert case.oracle.gap < KINEMATICS
+    R, p = case.model.poses(case.q)
+    assert_close(case.described(R), case.closed.R, KINEMATICS)
+    assert_close(case.described(p), case.closed.p, KINEMATICS)
+    assert_close(case.described(case.model.velocities(case.q, case.v)), case.closed.V, KINEMATICS)
+
+
+def test_every_chord_brings_the_rows_that_its_hinge_forbids(case: Case) -> None:
+    model = case.model
+    assert model.nc == sum(6 - chord.element.nv for chord in model.forest.chords)
+    connections = [chord.name for chord in model.forest.chords for _ in range(6 - chord.element.nv)]
+    assert list(model.constraint_connections) == connections
+    rows = [f"{chord.name}.{row}" for chord in model.forest.chords for row in ROWS[type(chord.element)]]
+    assert list(model.constraint_names) == rows
+    assert model.constraint_residual(case.q).shape == (model.nc,)
+    assert model.constraint_jacobian(case.q).shape == (model.nc, model.nv)
+
+
+def test_a_closed_configuration_leaves_no_residual(case: Case) -> None:
+    assert_close(case.model.constraint_residual(case.q), np.zeros(case.model.nc), KINEMATICS)
+
+
+TILT, TURN = ("tilt_x", "tilt_y"), ("rx", "ry", "rz")
+ROWS: dict[type[Hinge], tuple[str, ...]] = {
+    Fixed: ("x", "y", "z", *TURN),
+    Revolute: ("x", "y", "z", *TILT),
+    Prismatic: ("x", "y", *TURN),
+    Screw: ("x", "y", *TILT, "advance"),
+    Cylindrical: ("x", "y", *TILT),
+    Universal: ("x", "y", "z", "skew"),
+    Planar: ("z", *TILT),
+    Spherical: ("x", "y", "z"),
+    Free: (),
+}
+
+
+def written_residual(model: Model, q: Array) -> Array:
+    """Return the rows of all chords as they are written down, (nc,)."""
+    result = [np.zeros(0)]
+    for chord in model.forest.chords:
+        one, two, F = model.pose(chord.first, q), model.pose(chord.second, q), chord.element.frame()
+        A = one.rotation @ F
+        R, p = A.T @ two.rotation @ F, A.T @ (two.position - one.position)
+        quaternion = quaternion_from_matrix(R)  # w >= 0
+        rows = {"x": p[0], "y": p[1], "z": p[2], "tilt_x": R[0, 2], "tilt_y": R[1, 2], "skew": R[0, 1]}
+        rows |= dict(zip(TURN, 2 * quaternion[1:], strict=True))
+        if isinstance(chord.element, Screw):
+            pitch = chord.element.pitch
+            advance = p[2] - pitch * np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]) / (2 * np.pi)
+            rows["advance"] = advance - pitch * np.round(advance / pitch)
+        result.append(np.array([rows[name] for name in ROWS[type(chord.element)]]))
+    return np.concatenate(result)
+
+
+def test_residuals_are_those_written_down(case: Case) -> None:
+    for _ in range(3):
+        q = case.model.random_state(case.rng).q
+        assert_close(case.model.constraint_residual(q), written_residual(case.model, q), KINEMATICS)
+
+
+def near(case: Case) -> tuple[Array, Array]:
+    """Return a state in which the loops are open by some tenths, with speeds that no row minds."""
+    model = case.model
+    return model.integrate(case.q, 0.1 * case.rng.normal(size=model.nv)), case.rng.normal(size=model.nv)
+
+
+def test_rows_are_the_rates_of_the_residuals_closed_or_not(case: Case) -> None:
+    model = case.model
+    for q, v in ((case.q, case.rng.normal(size=model.nv)), near(case)):
+        rate = derivative(lambda t, q=q, v=v: model.constraint_residual(model.integrate(q, t * v)))
+        assert_close(model.constraint_jacobian(q) @ v, rate, DIFFERENCES)
+
+
+def test_bias_is_the_rate_of_the_rows_closed_or_not(case: Case) -> None:
+    model = case.model
+    for q, v in ((case.q, case.rng.normal(size=model.nv)), near(case)):
+        rate = derivative(lambda t, q=q, v=v: model.constraint_jacobian(model.integrate(q, t * v)) @ v)
+        assert_close(model.constraint_bias(q, v), rate, DIFFERENCES)
+
+
+def test_allowed_velocities_pass_the_rows(case: Case) -> None:
+    P = case.model.constraint_jacobian(case.q)
+    assert_close(P @ case.v, np.zeros(case.model.nc), 1e-10)
+
+
+def test_the_rows_leave_the_mobility_of_maximal_coordinates(case: Case) -> None:
+    s = np.linalg.svd(case.model.constraint_jacobian(case.q), compute_uv=False)
+    rank = int((s > 1e-9 * max(1.0, s.max(initial=0.0))).sum())
+    assert case.model.nv - rank == case.oracle.mobility
+
+
+# ---- motion
+
+
+def test_tree_and_chords_move_as_maximal_coordinates(case: Case) -> None:
+    expected = case.oracle.accelerations(case.described(case.loads), case.efforts)
+    assert_close(case.bodies_accelerate(), expected)
+
+
+def test_without_efforts_and_loads_gravity_alone_acts(case: Case) -> None:
+    a = case.model.forward_dynamics(case.q, case.v)
+    assert_close(case.described(case.model.accelerations(case.q, case.v, a)), case.oracle.accelerations())
+
+
+def test_constrained_accelerations_keep_the_loops_closed(case: Case) -> None:
+    a, P = case.forward_dynamics(), case.model.constraint_jacobian(case.q)
+    bias = case.model.constraint_bias(case.q, case.v)
+    assert_close(P @ a, -bias, AGREEMENT, max(1.0, np.abs(P).max(initial=0.0) * np.abs(a).max()))
+
+
+def test_what_the_efforts_leave_is_carried_by_the_rows(case: Case) -> None:
+    model, a, P = case.model, case.forward_dynamics(), case.model.constraint_jacobian(case.q)
+    missing = open_inverse_dynamics(case, a) - case.tau
+    size = np.abs(model.mass_matrix(case.q) @ a).max()
+    carried = P.T @ np.linalg.lstsq(P.T, missing, rcond=1e-9)[0]
+    assert_close(missing, carried, AGREEMENT, size)
+    lam = model.multipliers(case.q, case.v, case.tau, loads=case.loads)
+    assert lam.shape == (model.nc,)
+    assert_close(P.T @ lam, missing, AGREEMENT, size)
+
+
+def test_multipliers_are_the_least_where_rows_repeat(case: Case) -> None:
+    P = case.model.constraint_jacobian(case.q)
+    lam = case.model.multipliers(case.q, case.v, case.tau, loads=case.loads)
+    # the part of lam that moves nothing is zero
+    assert_close(P @ np.linalg.lstsq(P, lam, rcond=1e-9)[0], lam, AGREEMENT, np.abs(lam).max(initial=1.0))
+
+
+def open_inverse_dynamics(case: Case, a: Array) -> Array:
+    """Return M a + b of the tree without its chords."""
+    system = case.system.copy()
+    for chord in case.model.forest.chords:
+        system.remove(chord.name)
+    model = system.compile()
+    assert model.speed_names == case.model.speed_names
+    return model.inverse_dynamics(case.q, case.v, a, loads=case.loads)
+
+
+def test_energy_rate_is_power(case: Case) -> None:
+    model, a = case.model, case.forward_dynamics()
+
+    def energy(t: float) -> Array:
+        steps, q = 64, case.q
+        for k in range(steps):  # midpoint rule: error t^3 / steps^2
+            q = model.integrate(q, t / steps * (case.v + (k + 0.5) * t / steps * a))
+        return np.array(model.energy(q, case.v + t * a).total)
+
+    power = case.tau @ case.v + (case.loads * model.velocities(case.q, case.v)).sum()
+    # the energies themselves are about 1e2 and rise with the square of the accelerations
+    size = max(1.0, abs(power), model.energy(case.q, case.v).kinetic, np.abs(a).max() ** 2)
+    assert abs(derivative(energy, 1e-4) - power) <= 1e-6 * size
+
+
+# ---- loads
+
+
+def test_connection_loads_are_those_of_maximal_coordinates(case: Case) -> None:
+    model, oracle = case.model, case.oracle
+    found = model.connection_loads(case.q, case.v, tau=case.tau, loads=case.loads)
+    assert set(found) >= set(case.system.connections)
+    if oracle.rank < len(oracle.G):
+        return  # not unique: see the next test
+    expected = oracle.hinge_loads(case.described(case.loads), case.efforts)
+    size = max(np.abs(F).max() for F in expected.values())
+    for name, F in expected.items():
+        assert_close(found[name], F, AGREEMENT, size)
+
+
+def test_connection_loads_hold_every_body_in_motion(case: Case) -> None:
+    """Newton and Euler for each body alone, with the loads of its connections at their markers."""
+    model, q, v, a = case.model, case.q, case.v, case.forward_dynamics()
+    F = model.connection_loads(q, v, tau=case.tau, loads=case.loads)
+    left = {}
+    for k, name in enumerate(model.body_names):
+        body = case.system.bodies[name]
+        at_com = body.at(*body.com)
+        R, p = model.pose(at_com, q)
+        w, A = model.velocity(at_com, q, v)[:3], model.acceleration(at_com, q, v, a)
+        inertia = R @ body.inertia @ R.T
+        force = body.mass * (A[3:] - case.system.gravity) - case.loads[k, 3:]
+        moment = inertia @ A[:3] + np.cross(w, inertia @ w) - case.loads[k, :3]
+        moment = moment - np.cross(model.pose(body, q).position - p, case.loads[k, 3:])
+        left[name] = (np.concatenate([moment, force]), p)
+    size = max(np.abs(x).max() for x, _ in left.values())
+    for connection in case.system.connections.values():
+        load = F[connection.name]
+        point = model.pose(connection.second, q).position
+        size = max(size, np.abs(load).max())
+        for marker, sign in ((connection.first, -1.0), (connection.second, 1.0)):
+            if marker.body is not case.system.ground:
+                rest, p = left[marker.body.name]
+                rest[:3] -= sign * (load[:3] + np.cross(point - p, load[3:]))
+                rest[3:] -= sign * load[3:]
+    for rest, _ in left.values():
+        assert np.abs(rest).max() <= AGREEMENT * size
+
+
+def test_along_its_freedoms_a_hinge_carries_its_effort_only(case: Case) -> None:
+    F = case.model.connection_loads(case.q, case.v, tau=case.tau, loads=case.loads)
+    size = max(np.abs(x).max() for x in F.values())
+    for name, x in case.oracle.relations.items():
+        local = np.kron(np.eye(2), x.R.T) @ F[name]
+        effort = case.efforts.get(name, np.zeros(x.H.shape[1]))
+        assert_close(x.H.T @ local, effort, AGREEMENT, size)
+
+
+# ---- where a loop is cut
+
+
+def reordered(system: System, names: list[str]) -> System:
+    """Return the same system with its connections named in another order."""
+    twin = system.copy()
+    twin.connections = {name: twin.connections[name] for name in names}
+    return twin
+
+
+def cut_at(patch: pytest.MonkeyPatch, chords: set[str]) -> None:
+    """Let the forest cut these connections, whatever their freedoms."""
+
+    def spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
+        everyone = system.connections.values()
+        return [c for c in everyone if c.name not in chords], tuple(c for c in everyone if c.name in chords)
+
+    patch.setattr(topology, "_spanning_trees", spanning_trees)
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("kinds", LOOPS.values(), ids=LOOPS)
+def test_a_loop_moves_the_same_wherever_it_is_cut(
+    kinds: list[type[Hinge]], floating: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(12)
+    closed = random_loop(rng, kinds, floating=floating)
+    expected, F = closed.maximal().accelerations(), closed.maximal().hinge_loads()
+    size = max(np.abs(load).max() for load in F.values())
+    for name in closed.system.connections:
+        cut_at(monkeypatch, {name})
+        here = Case(closed, rng)
+        assert [chord.name for chord in here.model.forest.chords] == [name]
+        a = here.model.forward_dynamics(here.q, here.v)
+        assert_close(here.described(here.model.accelerations(here.q, here.v, a)), expected)
+        for other, load in here.model.connection_loads(here.q, here.v).items():
+            if other in F:
+                assert_close(load, F[other], AGREEMENT, size)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_connections_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    closed = random_closed_system(rng, 8, 4, hinges=(Revolute, Prismatic, Screw), chord_hinges=(Revolute, Spherical))
+    expected = closed.maximal().accelerations()
+    for _ in range(3):
+        names = [str(name) for name in rng.permutation(list(closed.system.connections))]
+        here = Case(closed.of(reordered(closed.system, names)), rng)
+        a = here.model.forward_dynamics(here.q, here.v)
+        assert_close(here.described(here.model.accelerations(here.q, here.v, a)), expected)
+
+
+# ---- hinge form and constraint form
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_free_bodies_and_chords_alone_move_as_the_tree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every hinge in its constraint form, on bodies free in space: maximal coordinates in the compiled core."""
+    rng = np.random.default_rng(seed)
+    system = every_hinge_both_ways(rng)
+    model = system.compile()
+    q, v = random_state(system, rng)
+    loads = rng.normal(size=(model.nb, 6))
+    a = model.forward_dynamics(q, v, loads=loads)
+    F = model.reactions(q, v, a, loads=loads)
+    (R, p), V, A = model.poses(q), model.velocities(q, v), model.accelerations(q, v, a)
+    order = [model.body_names.index(name) for name in system.bodies]
+    closed = ClosedSystem(system, R[order], p[order], V[order])
+
+    names = set(system.connections)
+    free = system.copy()
+    for body in free.bodies.values():
+        free.connect(f"free {body.name}", Free(), free.ground, body)
+    cut_at(monkeypatch, names)
+    here = Case(closed.of(free), rng)
+    assert len(here.model.forest.chords) == len(names)
+    here.tau[:] = 0.0
+    here.loads = loads[order][here.order]
+    assert_close(here.bodies_accelerate(), A[order])
+    found = here.model.connection_loads(here.q, here.v, tau=here.tau, loads=here.loads)
+    for k, hinge in enumerate(model.forest.hinges):
+        assert_close(found[hinge.name], F[k], AGREEMENT, np.abs(F).max())
+
+
+@pytest.mark.parametrize("kind", HINGES)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_hinge_named_twice_changes_nothing(kind: type[Hinge], backwards: bool) -> None:
+    """All rows of the second one repeat what the first demands; the two share the load."""
+    rng = np.random.default_rng(13)
+    system = random_system(rng, 3, hinges=(Revolute, Universal, Spherical, Free), isolated=2)
+    markers = [random_marker(system.bodies["b2"], rng), random_marker(random_body(system, "extra", rng), rng)]
+    if backwards:
+        markers.reverse()
+    system.connect("once", random_hinge(kind, rng), *markers)
+    model = system.compile()
+    q, v = random_state(system, rng)
+    tau = rng.normal(size=model.nv)
+    a = model.forward_dynamics(q, v, tau)
+    F = model.reactions(q, v, a)[model.hinge_names.index("once")]
+
+    twice = system.copy()
+    original = twice.connections["once"]
+    twice.connect("twice", original.element, original.first, original.second)
+    doubled = twice.compile()
+    assert [chord.name for chord in doubled.forest.chords] == ["twice"]
+    assert doubled.speed_names == model.speed_names
+    assert_close(doubled.forward_dynamics(q, v, tau), a)
+    loads = doubled.connection_loads(q, v, tau=tau)
+    assert_close(loads["once"] + loads["twice"], F, AGREEMENT, np.abs(model.reactions(q, v, a)).max())
+
+
+@pytest.mark.parametrize("kind", HINGES)
+@pytest.mark.parametrize("seed", range(4))
+def test_constraint_form_of_every_hinge(kind: type[Hinge], seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A random tree with one chord of the type, cut there and nowhere else."""
+    rng = np.random.default_rng(seed)
+    system = random_system(rng, 5, hinges=(Universal, Spherical, Cylindrical, Planar))
+    first, second = rng.permutation([system.ground, *system.bodies.values()])[:2]
+    closed = close(system, [(first, second, random_hinge(kind, rng))], rng)
+    cut_at(monkeypatch, {"c0"})
+    case = Case(closed, rng)
+    assert_close(case.bodies_accelerate(), case.oracle.accelerations(case.described(case.loads), case.efforts))
+
+
+# ---- batches
+
+
+def close_again(model: Model, q: Array) -> Array:
+    """Return a closed configuration near q, by Newton on all rows."""
+    for _ in range(20):
+        r = model.constraint_residual(q)
+        if np.abs(r).max(initial=0.0) < 1e-13:
+            break
+        q = model.integrate(q, -np.linalg.lstsq(model.constraint_jacobian(q), r, rcond=1e-6)[0])
+    assert np.abs(model.constraint_residual(q)).max(initial=0.0) < 1e-11
+    return q
+
+
+def closed_states(case: Case, size: int) -> tuple[Array, Array]:
+    """Return states (size, nq), (size, nv) in which the loops are closed, along the motion that they allow."""
+    q, v = np.empty((size, case.model.nq)), np.empty((size, case.model.nv))
+    for k in range(size):
+        q[k] = close_again(case.model, case.model.integrate(case.q, 0.02 * k * case.v))
+        P = case.model.constraint_jacobian(q[k])
+        v[k] = case.v - np.linalg.lstsq(P, P @ case.v, rcond=1e-9)[0]
+    return q, v
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 33])
+def test_a_batch_is_the_stack_of_its_states(case: Case, size: int) -> None:
+    model = case.model
+    q, v = closed_states(case, size)
+    tau = case.rng.normal(size=(size, model.nv))
+    loads = case.rng.normal(size=(size, model.nb, 6))
+    results = {
+        "residual": (model.constraint_residual(q), lambda k: model.constraint_residual(q[k])),
+        "jacobian": (model.constraint_jacobian(q), lambda k: model.constraint_jacobian(q[k])),
+        "bias": (model.constraint_bias(q, v), lambda k: model.constraint_bias(q[k], v[k])),
+        "accelerations": (
+            model.forward_dynamics(q, v, tau, loads=loads),
+            lambda k: model.forward_dynamics(q[k], v[k], tau[k], loads=loads[k]),
+        ),
+        "multipliers": (
+            model.multipliers(q, v, tau, loads=loads),
+            lambda k: model.multipliers(q[k], v[k], tau[k], loads=loads[k]),
+        ),
+    }
+    for together, alone in results.values():
+        assert len(together) == size
+        for k in range(size):
+            assert_close(together[k], alone(k))
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads(case: Case) -> None:
+    q, v = closed_states(case, 21)
+    before = da.threads()
+    try:
+        results = []
+        for count in (1, 2, 8):
+            da.set_threads(count)
+            results.append(case.model.forward_dynamics(q, v, v))
+    finally:
+        da.set_threads(before)
+    assert all((r == results[0]).all() for r in results)
+
+
+# ---- several loops
+
+
+def test_isolated_loops_do_not_feel_each_other() -> None:
+    """Each loop alone accelerates as it does among the others."""
+    rng = np.random.default_rng(14)
+    together = isolated_loops(rng, list(LOOPS.values()))
+    case = Case(together, rng)
+    a = case.model.forward_dynamics(case.q, case.v)
+    A = case.described(case.model.accelerations(case.q, case.v, a))
+    names = list(together.system.bodies)
+    for number in range(len(LOOPS)):
+        mine = [name for name in names if name.startswith(f"l{number}b")]
+        alone = together.system.copy()
+        for name in names:
+            if name not in mine:
+                alone.remove(name)
+        part = together.of(alone)
+        model = alone.compile()
+        q, v = part.state(model)
+        found = model.accelerations(q, v, model.forward_dynamics(q, v))
+        assert_close(found, A[[names.index(name) for name in model.body_names]])
+
+
+def test_loops_in_free_fall_keep_their_momentum() -> None:
+    """Chords are inside the part: its mass centre falls, its angular momentum stays."""
+    rng = np.random.default_rng(15)
+    case = Case(random_closed_system(rng, 0, 4, isolated=8), rng)
+    model = case.model
+    a = model.forward_dynamics(case.q, case.v)
+    mass = sum(body.mass for body in case.system.bodies.values())
+
+    def momentum(t: float) -> Array:
+        q = model.integrate(case.q, t * case.v + 0.5 * t * t * a)
+        return model.momentum(q, case.v + t * a)
+
+    rate = derivative(momentum)
+    size = np.abs(model.mass_matrix(case.q) @ a).max()
+    assert_close(rate, np.concatenate([np.zeros(3), mass * case.system.gravity]), 1e-6, size)
+
+
+def test_the_oracle_refuses_what_is_not_closed() -> None:
+    """The gap shows a loop that is open, so that agreement above means agreement on closed loops."""
+    closed = random_loop(np.random.default_rng(16), LOOPS["mixed"])
+    p = closed.p.copy()
+    p[0] += 0.01
+    assert Maximal(closed.system, closed.R, p).gap > 1e-3
