@@ -1,6 +1,6 @@
 """Forward dynamics with closed loops: N coupled four-bars (A02), against N and beside Pinocchio.
 
-    python bench/loops.py [--json out.json]
+python bench/loops.py [--json out.json]
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def main() -> None:
         table.append(row)
         beside = f"{theirs:14.1f} {theirs / ours:7.1f}" if peer else ""
         solved = len(model.independent_rows)
-        print(f"{n:9d} {model.nv:10d} {model.nc:6d} {solved:8d} {compiled:11.3f} {ours:9.2f} {ours / n:10.3f} {error:12.1e} {beside}")
+        sizes = f"{n:9d} {model.nv:10d} {model.nc:6d} {solved:8d} {compiled:11.3f}"
+        print(f"{sizes} {ours:9.2f} {ours / n:10.3f} {error:12.1e} {beside}")
     ten, thousand = (next(r["us"] for r in table if r["n"] == n) for n in (10, 1000))
     print(f"cost grows as N^{np.log(thousand / ten) / np.log(100):.2f} from N = 10 to N = 1000")
     if chosen.json:

@@ -172,10 +172,8 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
     return numbers, integers
 
 
-def _flatten_chords(
-    forest: Forest, frames: FrameMap
-) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
-    """Return the chord rows of core/bind/module.cpp, couplings last: 25 numbers and 6 integers each; coupled freedoms."""
+def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
+    """Return the chord rows of core/bind/module.cpp, couplings last, and the freedoms that couplings couple."""
     count = len(forest.chords) + len(forest.couplings)
     numbers, integers = np.zeros((count, 25)), np.zeros((count, 6), dtype=np.int32)
     for k, chord in enumerate(forest.chords):
@@ -191,7 +189,9 @@ def _flatten_chords(
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
         numbers[k, 24] = parameter
         integers[k, :4] = code, *ends, len(element.rows)
-    first = dict(zip((h.name for h in forest.hinges), np.cumsum([0] + [h.element.nv for h in forest.hinges]), strict=False))
+    first = dict(
+        zip((h.name for h in forest.hinges), np.cumsum([0] + [h.element.nv for h in forest.hinges]), strict=False)
+    )
     freedoms: list[int] = []
     factors: list[float] = []
     for k, coupling in enumerate(forest.couplings, start=len(forest.chords)):

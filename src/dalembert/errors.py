@@ -50,7 +50,18 @@ class TopologyError(DalembertError):
 
 
 class AssemblyError(DalembertError):
-    """No configuration closes the loops; names the largest residuals by connection."""
+    """No configuration closes the loops; names the largest residuals by connection.
+
+    Attributes
+    ----------
+    q : (nq,) array or None
+        The best configuration reached.
+    residuals : dict of str to float
+        Largest residual of each connection there, m or rad, largest first.
+    """
+
+    q: Any = None
+    residuals: dict[str, float] = {}  # noqa: RUF012  (replaced, never filled)
 
 
 class SingularityError(DalembertError):

@@ -482,8 +482,8 @@ class Model(_core.Model):
     def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
         names = ", ".join(map(repr, dict.fromkeys(self.constraint_connections)))
         raise TopologyError(
-            f"{kernel.lstrip('_')}: the system has closed loops or constraints, {names}, for which this is not solved yet; "
-            "forward_dynamics, multipliers and connection_loads are. "
+            f"{kernel.lstrip('_')}: the system has closed loops or constraints, {names}, for which this is not solved "
+            "yet; forward_dynamics, multipliers and connection_loads are, and da.inverse_dynamics. "
             "Remove these connections to get it for the open system."
         )
 

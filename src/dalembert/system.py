@@ -20,6 +20,7 @@ from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
 
 if TYPE_CHECKING:
+    from .analysis.mobility import Mobility
     from .model import Model
     from .topology import Forest
 
@@ -254,6 +255,18 @@ class System:
 
         return Forest(self)
 
+    def check(self) -> Mobility:
+        """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).
+
+        Raises
+        ------
+        AssemblyError
+            If the loops cannot be closed: says which connections stay open and by how much.
+        """
+        from .analysis.mobility import mobility
+
+        return mobility(self)
+
     def compile(self) -> Model:
         """Return the constant model that the kernels work on."""
         from .compile import compile_system
@@ -290,14 +303,20 @@ class System:
             owner, _, part = end.rpartition(".")
             found = self.connections.get(owner)
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
-            raise ModelError(item, field, end, "a coupling is between hinges: give a connection, or a coordinate's name")
+            raise ModelError(
+                item, field, end, "a coupling is between hinges: give a connection, or a coordinate's name"
+            )
         hinge = found.element
         names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
         if part is None and len(names) == 1:
             return found, 0
         if part in names:
             return found, names.index(part)
-        remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}" if names else "it has no coordinates that can be coupled"
+        remedy = (
+            f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
+            if names
+            else "it has no coordinates that can be coupled"
+        )
         raise ModelError(item, field, end, remedy)
 
     def _connection(self, connection: str | Connection) -> Connection:

@@ -132,19 +132,18 @@ class Forest:
         couplings = tuple(system.couplings.values())
         cut = {chord.name for chord in chords}
         for coupling in couplings:
-            for hinge in (coupling.first.name, coupling.second.name):
-                if hinge in cut:
-                    raise TopologyError(
-                        f"coupling {coupling.name!r}: the loops are made of coupled hinges only, so that {hinge!r} has to be "
-                        "cut and has no coordinate; leave one hinge of each loop uncoupled"
-                    )
+            for name in {coupling.first.name, coupling.second.name} & cut:
+                raise TopologyError(
+                    f"coupling {coupling.name!r}: a loop is made of coupled hinges only, so that {name!r} has to be "
+                    "cut and has no coordinate; leave one hinge of each loop uncoupled"
+                )
         adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
         for c in branches:
             a, b = c.first.body.name, c.second.body.name
-            hinge = c.element
-            assert isinstance(hinge, Hinge)
-            adjacent[a].append(TreeHinge(c.name, hinge, c.first, c.second, False, c))
-            adjacent[b].append(TreeHinge(c.name, hinge, c.second, c.first, True, c))
+            element = c.element
+            assert isinstance(element, Hinge)
+            adjacent[a].append(TreeHinge(c.name, element, c.first, c.second, False, c))
+            adjacent[b].append(TreeHinge(c.name, element, c.second, c.first, True, c))
         for part in graph.parts()[1:]:
             first = system.bodies[part[0]]
             name = f"{first.name}.free"
@@ -238,7 +237,9 @@ class Forest:
         for chord in self.chords:
             lines.append(f"chord {chord.name}: {chord.element.kind}, {chord.first.name} → {chord.second.name}")
         for coupling in self.couplings:
-            lines.append(f"coupling {coupling.name}: {coupling.second.name} = {coupling.element.ratio:.6g} {coupling.first.name}")
+            lines.append(
+                f"coupling {coupling.name}: {coupling.second.name} = {coupling.element.ratio:.6g} {coupling.first.name}"
+            )
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -48,7 +48,10 @@ def test_power_of_the_drive_is_the_rate_of_energy() -> None:
     v, a = motion(model, q, 2.0, 0.7)
     efforts = inverse_dynamics(model, q, v, a, actuators="A")
     h = 1e-5
-    rate = (model.energy(q + h * v + h * h / 2 * a, v + h * a).total - model.energy(q - h * v + h * h / 2 * a, v - h * a).total) / (2 * h)
+    rate = (
+        model.energy(q + h * v + h * h / 2 * a, v + h * a).total
+        - model.energy(q - h * v + h * h / 2 * a, v - h * a).total
+    ) / (2 * h)
     assert efforts.tau @ v == pytest.approx(rate, rel=1e-7)
 
 

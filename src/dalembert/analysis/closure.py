@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from .held import HeldChord
@@ -60,7 +61,7 @@ class Closure:
         if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
             raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
         self.model = model
-        self.scales = Scales.of(model)
+        self.scales = Scales.of(model, positions_only=True)
         self.extra: list[HeldChord] = []
         self.tolerance = max(float(tolerance), self.scales.floor)
         self.max_iterations = int(max_iterations)
@@ -285,7 +286,7 @@ def _flipped(model: Model, q: Array) -> tuple[str, ...]:
     """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
     names = []
     for chord in model.forest.chords:
-        if chord.element.kind in _FLIPPABLE:
+        if isinstance(chord.element, Hinge) and chord.element.kind in _FLIPPABLE:
             axis = chord.element.frame()[:, 2]
             first, second = model.pose(chord.first, q).rotation @ axis, model.pose(chord.second, q).rotation @ axis
             if float(first @ second) < 0.0:

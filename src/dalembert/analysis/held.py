@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.connection import Connection
+from ..connections.hinges import Cylindrical, Hinge, Planar
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import finite_array, quaternion_from_matrix
@@ -81,6 +82,8 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     if chord is None:
         return None
     element = chord.element
+    if not isinstance(element, Hinge):
+        raise ModelError("assemble", "name", name, "a constraint has no coordinates to hold")
     item = f"assemble: coordinate {name!r}"
     position = element.zero
     initial = model.system.initials.get(chord.name)
@@ -111,10 +114,11 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
 def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
     """Return the chord that `name` means, and which of its coordinates; None for all of them."""
     for chord in model.forest.chords:
+        element = chord.element
         if name == chord.name:
             return chord, None
         ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
         # the two angles of a universal joint, and parts of a quaternion, have no meaning one by one
-        if ending in chord.element.coordinates and chord.element.kind in ("Cylindrical", "Planar"):
-            return chord, chord.element.coordinates.index(ending)
+        if isinstance(element, (Cylindrical, Planar)) and ending in element.coordinates:
+            return chord, element.coordinates.index(ending)
     return None, None

@@ -1,7 +1,7 @@
 """Inverse dynamics of systems with loops: the efforts that a motion needs, at chosen actuators.
 
-A motion that keeps the loops closed needs generalised forces f = M a + b. Actuators supply some of their components, the
-loops supply any combination of the rows of P:
+A motion that keeps the loops closed needs generalised forces f = M a + b. Actuators supply some of their components,
+the loops supply any combination of the rows of P:
 
     S u + P^T lam = f                                                                                              (1)
 
@@ -220,8 +220,9 @@ def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) ->
     acting = np.zeros(model.nv, dtype=bool)
     acting[columns] = True
     return SingularityError(
-        f"inverse_dynamics: actuators at {_listed(model, acting)} cannot produce this motion; the system has {N.shape[1]} "
-        f"freedoms, and what is missing acts along {along}. Add an actuator there, or move the others out of a dead point."
+        f"inverse_dynamics: actuators at {_listed(model, acting)} cannot produce this motion; the system has "
+        f"{N.shape[1]} freedoms, and what is missing acts along {along}. Add an actuator there, or move the "
+        "others out of a dead point."
     )
 
 

@@ -269,7 +269,7 @@ def _general_mobility(model: Model, q: Array, here: int) -> int:
     if not here:
         return 0
     closure = Closure(model, 1e-12, 60)
-    scales, random = closure.scales, np.random.default_rng(0)
+    scales, random = Scales.of(model), np.random.default_rng(0)
     N = _null_space(scales.jacobian(model, q), model.nv)
     everything = np.ones(model.nv, dtype=bool)
     general, moved_once = here, False

@@ -38,21 +38,25 @@ def loops(model: Model) -> tuple[tuple[str, ...], ...]:
 def row_wrenches(model: Model, q: Array, scales: Scales) -> Array:
     """Return w (nc, 6): dimensionless [moment; force L] on the second marker of a unit multiplier of each scaled row.
 
-    World axes, about the mean of the chords' second markers. Exact at closed configurations.
+    World axes, about the mean of the chords' second markers.
     """
-    poses = [(model.pose(chord.first, q), model.pose(chord.second, q)) for chord in model.forest.chords]
-    centre = np.mean([second.position for _, second in poses], axis=0) if poses else np.zeros(3)
-    result, row = np.zeros((model.nc, 6)), 0
-    for chord, (first, second) in zip(model.forest.chords, poses, strict=True):
-        axes = first.rotation @ chord.element.frame()
-        R = axes.T @ second.rotation @ chord.element.frame()
-        lead = getattr(chord.element, "pitch", 0.0) / (2 * np.pi)
-        while row < model.nc and model.constraint_connections[row] == chord.name:
-            moment, force = _row_wrench(model.constraint_names[row][len(chord.name) + 1 :], R, lead)
-            moment, force = scales.rows[row] * (axes @ moment), scales.rows[row] * (axes @ force)
-            moment = moment + np.cross(second.position - centre, force)
-            result[row] = np.concatenate([moment, scales.length * force])
-            row += 1
+    chords = model.forest.chords
+    points = [model.pose(chord.second, q).position for chord in chords]
+    centre = np.mean(points, axis=0) if chords else np.zeros(3)
+    owner = {chord.name: k for k, chord in enumerate(chords)}
+    result, place = np.zeros((model.nc, 6)), np.zeros(model.nc, dtype=int)
+    for row in range(1, model.nc):
+        if model.constraint_connections[row] == model.constraint_connections[row - 1]:
+            place[row] = place[row - 1] + 1
+    # the k-th rows of all chords at once: each chord shows the wrench of its own
+    for k in range(int(place.max(initial=-1)) + 1):
+        loads = model._chord_loads(q, np.where(place == k, scales.rows, 0.0))
+        for row in map(int, np.flatnonzero(place == k)):
+            name = model.constraint_connections[row]
+            if name in owner:  # a coupling of coordinates passes no load between markers
+                moment, force = loads[owner[name], :3], loads[owner[name], 3:]
+                moment = moment + np.cross(points[owner[name]] - centre, force)
+                result[row] = np.concatenate([moment, scales.length * force])
     return result
 
 
@@ -151,24 +155,6 @@ def contradictions(model: Model, q: Array, *, least: float = 1e-11) -> list[str]
             f"({model.constraint_names[worst]}): they fix the same thing at different places."
         )
     return sentences
-
-
-def _row_wrench(row: str, R: Array, lead: float) -> tuple[Array, Array]:
-    """Return moment and force, in axes of the first marker, that a unit multiplier exerts on the second marker."""
-    x, y, z = np.eye(3)
-    zero = np.zeros(3)
-    return {
-        "x": (zero, x),
-        "y": (zero, y),
-        "z": (zero, z),
-        "rx": (x, zero),
-        "ry": (y, zero),
-        "rz": (z, zero),
-        "tilt_x": (np.cross(R[:, 2], x), zero),
-        "tilt_y": (np.cross(R[:, 2], y), zero),
-        "skew": (np.cross(R[:, 1], x), zero),
-        "advance": (-lead * z, z),
-    }.get(row, (zero, zero))  # rows that are not of a hinge pass no load along the tree
 
 
 def _coupled_chords(model: Model) -> list[set[str]]:

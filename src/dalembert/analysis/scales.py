@@ -24,7 +24,7 @@ __all__ = ["Scales", "as_model", "singular_values", "speed_columns"]
 
 Array = NDArray[np.float64]
 
-_LENGTH_ROWS = frozenset({"x", "y", "z", "advance"})
+_LENGTH_ROWS = frozenset({"x", "y", "z", "advance", "distance", "side", "slip_x", "slip_y", "height"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
 
 
@@ -51,8 +51,8 @@ class Scales:
     floor: float
 
     @classmethod
-    def of(cls, model: Model) -> Scales:
-        """Read the scales off a model."""
+    def of(cls, model: Model, *, positions_only: bool = False) -> Scales:
+        """Read the scales off a model; with `positions_only`, rows that bind velocities only count for nothing."""
         length, reach = _lengths(model)
         endings = [
             row[len(owner) + 1 :]
@@ -62,9 +62,10 @@ class Scales:
         moves = np.array(
             [speed in _LENGTH_SPEEDS for hinge in model.forest.hinges for speed in hinge.element.speeds], dtype=bool
         )
+        rows = np.where(is_length, 1.0 / length, 1.0)
         return cls(
             length,
-            np.where(is_length, 1.0 / length, 1.0),
+            np.where(model.holonomic, rows, 0.0) if positions_only else rows,
             np.where(moves, length, 1.0),
             tuple("m" if flag else "rad" for flag in is_length),
             16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),

@@ -46,7 +46,9 @@ class Coupling:
         for field in ("ratio", "offset"):
             object.__setattr__(self, field, finite_number(getattr(self, field), item="Coupling", field=field))
         if self.ratio == 0:
-            raise ModelError("Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a hinge, use Fixed")
+            raise ModelError(
+                "Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a hinge, use Fixed"
+            )
 
     @property
     def kind(self) -> str:
@@ -79,7 +81,7 @@ class CoordinateConnection:
 
 
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
-    """Return the coupling of two wheels by their numbers of teeth (or radii); they turn against each other unless one is internal."""
+    """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
     a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
     return Coupling(a / b if internal else -a / b)
 
@@ -90,7 +92,7 @@ def rack_and_pinion(radius: float) -> Coupling:
 
 
 def screw_coupling(pitch: float) -> Coupling:
-    """Return the coupling of a spindle's angle (first) and a nut's slide (second), which advances `pitch` m a revolution."""
+    """Return the coupling of a spindle's angle (first) and a nut's slide (second): `pitch` m a revolution."""
     return Coupling(finite_number(pitch, item="screw_coupling", field="pitch") / (2 * math.pi))
 
 
