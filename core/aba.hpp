@@ -276,15 +276,17 @@ template <class R> struct Side {
   Motion<R> *A;
 };
 
-// M a = x after factorize, for the bodies [first, last], which must be whole trees; x and a may be the same array
+// M a = x after factorize, for the bodies [first, last], which must be whole trees; x and a may be the same array.
+// After forward_dynamics with given accelerations, the same marks make those freedoms stand still.
 template <class T, class R>
-inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last) {
+inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last,
+                  const unsigned char *given = nullptr) {
   for (int i = first; i <= last; ++i)
     side.p[i] = {zero3<R>(), zero3<R>()};
   for (int i = last; i >= first; --i) {
     const BodyData &b = m.bodies[i];
     const Pivot<T> *pivot = ws.pivot + b.v;
-    reduce_force(b, ws.H + b.H, ws.L + 15 * i, nullptr, side.p[i], x + b.v, side.y + b.v);
+    reduce_force(b, ws.H + b.H, ws.L + 15 * i, given ? given + b.v : nullptr, side.p[i], x + b.v, side.y + b.v);
     if (!b.parent)
       continue;
     Load<R> p = side.p[i];

@@ -69,7 +69,7 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
 }
 
 bool has_loops(Kernel kernel) {
-  return kernel == Kernel::constrained_dynamics || kernel == Kernel::constraint_residual || kernel == Kernel::constraint_jacobian ||
+  return kernel == Kernel::constrained_dynamics || kernel == Kernel::constrained_mixed || kernel == Kernel::constraint_residual || kernel == Kernel::constraint_jacobian ||
          kernel == Kernel::constraint_bias || kernel == Kernel::row_pivots || kernel == Kernel::chord_loads;
 }
 
@@ -165,8 +165,11 @@ void loops_of_one(const ModelData &m, std::byte *memory, const Call &call, const
         out[0][6 * k + c] = sum;
       }
     return;
+  case Kernel::constrained_mixed:
+    std::memcpy(out[0], in[3], std::size_t(m.nv) * sizeof(double));
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[4], call.given, out[0], out[2], out[1]);
   default:
-    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], out[0], out[1]);
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], nullptr, out[0], out[1], nullptr);
   }
 }
 

@@ -13,6 +13,7 @@ namespace dalembert {
 enum class Kernel {
   forward_dynamics,    // q v tau [loads] -> a
   constrained_dynamics, // q v tau [loads] -> a lambda
+  constrained_mixed,   // q v tau a [loads] -> a tau lambda, with the marks in `given`
   constraint_residual, // q -> residuals of the chords
   constraint_jacobian, // q -> P
   constraint_bias,     // q v -> P' v

@@ -87,7 +87,8 @@ DALEMBERT_INLINE int reach_size(const ModelData &m, const ChordData &chord) {
 }
 
 // Y of one chord, W rows at a time
-template <int W> inline void respond(const ModelData &m, LoopRoom<W> &room, const ChordData &chord) {
+template <int W>
+inline void respond(const ModelData &m, LoopRoom<W> &room, const ChordData &chord, const unsigned char *given = nullptr) {
   const int size = reach_size(m, chord);
   double *Y = room.response + chord.reach;
   const double *block = room.values + chord.values;
@@ -104,7 +105,7 @@ template <int W> inline void respond(const ModelData &m, LoopRoom<W> &room, cons
       room.x[m.support[chord.support + s]] = entry;
     }
     for_each_tree(m, chord, [&](const Reach &r) {
-      solve(m, room.ws, room.side, room.x, room.x, r.root, m.bodies[r.root].last);
+      solve(m, room.ws, room.side, room.x, room.x, r.root, m.bodies[r.root].last, given);
       for (int f = r.begin; f < r.end; ++f)
         for (int l = 0; l < count; ++l)
           Y[(first + l) * size + r.offset + f - r.begin] = room.x[f][l];
@@ -341,14 +342,15 @@ template <int W> inline void solve_rows(const ModelData &m, LoopRoom<W> &room, c
     room.rhs[order.row[i]] = room.y[i];
 }
 
-// a and, per row, lambda
+// a and, per row, lambda. given: null, or one mark per freedom whose acceleration stands in a on entry: such freedoms
+// stay in the recursion, do not respond to the multipliers, and tau_out tells what drives them (Sol 1983, (6.3.7)).
 template <int W>
 inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const double *q, const double *v, const double *tau,
-                                 const double *loads, double *a, double *lambda) {
+                                 const double *loads, const unsigned char *given, double *a, double *lambda, double *tau_out) {
   evaluate_chords(m, room.ws, q, v, {.bias = room.gamma, .values = room.values, .ease = room.ease});
-  forward_dynamics<double>(m, room.ws, q, v, tau, loads, nullptr, a, nullptr);
+  forward_dynamics<double>(m, room.ws, q, v, tau, loads, given, a, nullptr);
   for (int k = 0; k < m.chord_count; ++k)
-    respond(m, room, m.chords[k]);
+    respond(m, room, m.chords[k], given);
   Factored factored = factor_rows(m, room);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = 0.0;
@@ -374,6 +376,18 @@ inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const do
       }
     }
   }
+  if (!tau_out)
+    return;
+  inverse_dynamics<double>(m, room.ws, q, v, a, loads, tau_out);
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.rows; ++j)
+      for (int s = 0; s < chord.supports; ++s)
+        tau_out[m.support[chord.support + s]] -= lambda[chord.row + j] * room.values[chord.values + j * chord.supports + s];
+  }
+  for (int f = 0; f < m.nv; ++f)
+    if (!given || !given[f])
+      tau_out[f] = tau[f];
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -28,7 +28,7 @@ constexpr Spec specs[] = {
     {Kernel::chord_loads, "_chord_loads", {q, lam}, {E::chords_six}, 2, 1, false, false, false, false, nullptr},
     {Kernel::inverse_dynamics, "inverse_dynamics", {q, v, a, loads}, {E::v}, 4, 1, true, false, false, false, docs::inverse_dynamics},
     {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, false, false, false, false, docs::bias_forces},
-    {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads}, {E::v, E::v}, 5, 2, true, true, false, true, nullptr},
+    {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads}, {E::v, E::v}, 5, 2, false, true, false, true, nullptr},
     {Kernel::mass_matrix, "mass_matrix", {q}, {E::matrix}, 1, 1, false, false, false, false, docs::mass_matrix},
     {Kernel::composite_diagonal, "_composite_diagonal", {q}, {E::v}, 1, 1, false, false, false, false, nullptr},
     {Kernel::solve_mass_matrix, "solve_mass_matrix", {q, x}, {E::v}, 2, 1, false, true, false, false, docs::solve_mass_matrix},
@@ -212,11 +212,10 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
   }
   std::vector<double> multipliers; // asked for by the kernel, not by the caller
-  if (model.data.nc && spec.kernel == Kernel::forward_dynamics) {
-    call.kernel = Kernel::constrained_dynamics;
-    call.outputs = 2;
+  if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
+    call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
     multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
-    call.out[1] = {multipliers.data(), model.data.nc, model.data.nc};
+    call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
   }
 
   unsigned found = 0;

@@ -246,7 +246,7 @@ class Model(_core.Model):
         *,
         loads: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and all hinge forces when some of each are given; O(nb).
+        """Return all accelerations and all hinge forces when some of each are given; O(nb) for trees, loops obeyed.
 
         Parameters
         ----------

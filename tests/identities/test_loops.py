@@ -373,6 +373,23 @@ def test_multipliers_are_the_least_where_rows_repeat(case: Case) -> None:
     assert_close(P @ np.linalg.lstsq(P, lam, rcond=1e-9)[0], lam, AGREEMENT, np.abs(lam).max(initial=1.0))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
+def test_prescribed_accelerations_find_the_rest(case: Case, share: float) -> None:
+    """Drives that do what the free system would do anyway change nothing, and their efforts close the equations."""
+    model, a = case.model, case.forward_dynamics()
+    given = case.rng.random(model.nv) < share
+    wrong = case.rng.normal(size=model.nv)
+    tau = np.where(given, wrong, case.tau)  # what is not given is not read
+    found, efforts = model.mixed_dynamics(case.q, case.v, tau, np.where(given, a, wrong), given, loads=case.loads)
+    assert_close(found, a, AGREEMENT)
+    assert (efforts[~given] == case.tau[~given]).all()
+    # what drives and loops supply together is what the motion needs
+    P = model.constraint_jacobian(case.q)
+    needed = open_inverse_dynamics(case, a) - efforts
+    size = max(1.0, np.abs(needed).max(initial=0.0))
+    assert np.abs(needed - P.T @ np.linalg.lstsq(P.T, needed, rcond=1e-9)[0]).max(initial=0.0) <= 1e-7 * size
+
+
 def open_inverse_dynamics(case: Case, a: Array) -> Array:
     """Return M a + b of the tree without its chords."""
     system = case.system.copy()

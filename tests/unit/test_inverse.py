@@ -43,6 +43,21 @@ def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
     assert np.allclose(efforts.multipliers, model.multipliers(q, v, efforts.tau), atol=1e-9)
 
 
+def test_a_prescribed_crank_needs_the_same_torque() -> None:
+    """Given accelerations stay in the recursion: mixed dynamics finds the rest of the motion, and the drive's effort."""
+    model, q = four_bar()
+    v, a = motion(model, q, 2.0, -1.5)
+    found, tau = model.mixed_dynamics(q, v, np.zeros(3), [-1.5, 9.9, 9.9], "A")
+    assert np.allclose(found, a, atol=1e-10)
+    assert np.allclose(tau, inverse_dynamics(model, q, v, a, actuators="A").tau, atol=1e-9)
+    # a locked crank holds the whole mechanism, and a batch does as its states do
+    rest = np.zeros(3)
+    held, torque = model.mixed_dynamics(q, rest, rest, rest, "A")
+    assert np.abs(held).max() < 1e-12 and torque[0] != 0
+    both = model.mixed_dynamics([q, q], [v, rest], rest, [[-1.5, 0, 0], rest], "A")
+    assert np.allclose(both[0], [a, rest], atol=1e-10) and np.allclose(both[1], [tau, torque], atol=1e-9)
+
+
 def test_power_of_the_drive_is_the_rate_of_energy() -> None:
     model, q = four_bar()
     v, a = motion(model, q, 2.0, 0.7)

@@ -98,7 +98,6 @@ def test_a_system_with_loops_says_what_it_cannot_do() -> None:
     q, v = np.zeros(2), np.zeros(2)
     for call in (
         lambda: model.inverse_dynamics(q, v, v),
-        lambda: model.mixed_dynamics(q, v, v, v, "A"),
         lambda: model.reactions(q, v, v),
         lambda: model.d_forward_dynamics(q, v),
         lambda: model.d_inverse_dynamics(q, v, v),
