@@ -104,6 +104,7 @@ class Model(_core.Model):
         Which rows bind positions; the others bind velocities only.
     independent_rows : tuple of str
         Those of them that do not repeat others in every configuration.
+    drives : tuple of Drive
     forest : Forest
     system : System
         The description it was compiled from; later changes to it do not reach the model.
@@ -127,6 +128,7 @@ class Model(_core.Model):
         self.system = system
         self.forest = forest
         self.frames = frames
+        self.drives = tuple(system.drives.values())
         self.body_names = forest.bodies[1:]
         self.hinge_names = tuple(hinge.name for hinge in forest.hinges)
         closures: list[Connection | CoordinateConnection] = [*forest.chords, *forest.couplings]
@@ -345,6 +347,37 @@ class Model(_core.Model):
         tree = self._tree_reactions(q, v, a, loads=on_bodies)
         result.update(zip(self.hinge_names, tree, strict=True))
         return result
+
+    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
+        """Return position (nq,), speed (nv,) and acceleration (nv,) that the drives prescribe at t; NaN elsewhere."""
+        q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
+        for drive in self.drives:
+            place = drive.coordinate
+            position, speed, acceleration = drive.motion(t)
+            span_q, span_v = self._q_slices[drive.connection.name], self._v_slices[drive.connection.name]
+            q[span_q.start + place] = np.nan if position is None else position
+            v[span_v.start + place] = np.nan if speed is None else speed
+            a[span_v.start + place] = acceleration
+        return q, v, a
+
+    def driven_dynamics(
+        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Return accelerations and hinge forces while the drives prescribe their coordinates; efforts are in tau.
+
+        Parameters
+        ----------
+        t : float, s
+        q : (nq,) rad or m
+        v : (nv,) rad/s or m/s
+        tau : (nv,) N m or N
+            Forces at the coordinates that are not driven; zero if left out.
+        loads : (nb, 6) N m and N
+        """
+        a = self.drive_motion(t)[2]
+        given = ~np.isnan(a)
+        forces = np.zeros(self.nv) if tau is None else tau
+        return self.mixed_dynamics(q, v, forces, np.where(given, a, 0.0), given, loads=loads)
 
     def factor(self, q: ArrayLike) -> Factor:
         """Return the mass matrix at q in factored form, for many solves."""

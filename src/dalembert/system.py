@@ -14,7 +14,9 @@ from .bodies.shapes import Shape
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection, Coupling
+from .connections.drives import Drive
 from .connections.hinges import Hinge
+from .connections.laws import as_law
 from .connections.mimic import Mimic
 from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
@@ -66,6 +68,7 @@ class System:
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, CoordinateConnection] = {}
+        self.drives: dict[str, Drive] = {}
         self.initials: dict[str, Initial] = {}
         self.mimics: dict[str, Mimic] = {}
 
@@ -165,6 +168,35 @@ class System:
             old.speed if new_speed is None else new_speed,
         )
 
+    def drive(
+        self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
+    ) -> Drive:
+        """Let a coordinate of a hinge follow a law of time; give one of position, speed and acceleration.
+
+        Parameters
+        ----------
+        coordinate : str or Connection
+            A hinge with one coordinate, or a coordinate's name (``"C.slide"``).
+        position, speed, acceleration : number, callable of t, or law
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`. rad or m, per
+            s or s2.
+
+        A second drive of the same coordinate replaces the first. The hinge is never one at which a loop is cut.
+        """
+        item = f"drive {getattr(coordinate, 'name', coordinate)!r}"
+        levels = ("position", "speed", "acceleration")
+        given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
+        if len(given) != 1:
+            named = ", ".join(levels[k] for k, _ in given) or "nothing"
+            raise ModelError(
+                item, "law", named, "give exactly one of position, speed and acceleration; the rest follows"
+            )
+        connection, place = self._coordinate(item, "coordinate", coordinate)
+        level, law = given[0]
+        drive = Drive(connection, place, as_law(law, item=item, field=levels[level]), level)
+        self.drives[drive.name] = drive
+        return drive
+
     def remove(self, name: str | Body | Marker | Connection) -> None:
         """Remove a connection, a named marker, or a body; a body goes with its connections."""
         item = self[name] if isinstance(name, str) else name
@@ -173,6 +205,7 @@ class System:
             self.initials.pop(item.name, None)
             for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
                 del self.couplings[coupling.name]
+            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
             del self.couplings[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
@@ -243,6 +276,8 @@ class System:
         for g in self.couplings.values():
             first, second = new.connections[g.first.name], new.connections[g.second.name]
             new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
+        for d in self.drives.values():
+            new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
         new.initials = dict(self.initials)
         new.mimics = dict(self.mimics)
         return new
@@ -303,9 +338,7 @@ class System:
             owner, _, part = end.rpartition(".")
             found = self.connections.get(owner)
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
-            raise ModelError(
-                item, field, end, "a coupling is between hinges: give a connection, or a coordinate's name"
-            )
+            raise ModelError(item, field, end, "give a hinge's connection, or the name of one of its coordinates")
         hinge = found.element
         names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
         if part is None and len(names) == 1:
@@ -315,7 +348,7 @@ class System:
         remedy = (
             f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
             if names
-            else "it has no coordinates that can be coupled"
+            else "it has no coordinate of its own to couple or drive"
         )
         raise ModelError(item, field, end, remedy)
 

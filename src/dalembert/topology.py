@@ -137,6 +137,12 @@ class Forest:
                     f"coupling {coupling.name!r}: a loop is made of coupled hinges only, so that {name!r} has to be "
                     "cut and has no coordinate; leave one hinge of each loop uncoupled"
                 )
+        for drive in system.drives.values():
+            if drive.connection.name in cut:
+                raise TopologyError(
+                    f"drive {drive.name!r}: every hinge of its loop is driven or coupled, so that one has to be cut; "
+                    "a loop needs at least one hinge that is free to follow"
+                )
         adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
         for c in branches:
             a, b = c.first.body.name, c.second.body.name
@@ -256,13 +262,14 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled come first, because a cut hinge has no coordinates.
+    Hinges whose coordinates are coupled or driven come first, because a cut hinge has no coordinates.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
-    coupled = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
+    wanted = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
+    wanted |= {drive.connection.name for drive in system.drives.values()}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
-    for c in sorted(hinges, key=lambda c: (c.name not in coupled, c.element.nv)):  # stable: keeps the user's order
+    for c in sorted(hinges, key=lambda c: (c.name not in wanted, c.element.nv)):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):
             kept.add(c.name)
     everyone = system.connections.values()

@@ -227,10 +227,10 @@ BAD = {
     "axis": (lambda s: da.PointOnLine((0, 0, 0)), "axis"),
     "ratio": (lambda s: da.Coupling(0.0), "ratio"),
     "teeth": (lambda s: da.gear(0, 3), "teeth_1"),
-    "markers": (lambda s: s.connect("g", da.Coupling(1.0), s.ground, s["a"]), "between hinges"),
+    "markers": (lambda s: s.connect("g", da.Coupling(1.0), s.ground, s["a"]), "give a hinge's connection"),
     "itself": (lambda s: s.connect("g", da.Coupling(1.0), "A", "A"), "two different coordinates"),
     "which coordinate": (lambda s: s.connect("g", da.Coupling(1.0), "A", "U"), r"U\.angle_1"),
-    "quaternion": (lambda s: s.connect("g", da.Coupling(1.0), "A", "S"), "no coordinates that can be coupled"),
+    "quaternion": (lambda s: s.connect("g", da.Coupling(1.0), "A", "S"), "no coordinate of its own"),
     "initial": (lambda s: s.initial("d", position=1.0), "no coordinates"),
     "same body": (lambda s: s.connect("x", da.Distance(1.0), s["a"], s["a"].at(1)), "two different bodies"),
 }

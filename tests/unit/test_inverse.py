@@ -44,7 +44,7 @@ def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
 
 
 def test_a_prescribed_crank_needs_the_same_torque() -> None:
-    """Given accelerations stay in the recursion: mixed dynamics finds the rest of the motion, and the drive's effort."""
+    """Given accelerations stay in the recursion: mixed dynamics finds the rest of the motion, and the effort."""
     model, q = four_bar()
     v, a = motion(model, q, 2.0, -1.5)
     found, tau = model.mixed_dynamics(q, v, np.zeros(3), [-1.5, 9.9, 9.9], "A")

@@ -14,6 +14,7 @@ from .constraints import (
     Skate,
 )
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
+from .drives import Drive
 from .hinges import (
     Cylindrical,
     Fixed,
@@ -26,30 +27,39 @@ from .hinges import (
     Spherical,
     Universal,
 )
+from .laws import Constant, Function, Harmonic, Law, Polynomial, Ramp, Spline
 
 __all__ = [
     "AxisAngle",
     "Connection",
+    "Constant",
     "Constraint",
     "CoordinateConnection",
     "Coupling",
     "Cylindrical",
     "Distance",
+    "Drive",
     "Fixed",
     "Free",
+    "Function",
+    "Harmonic",
     "Hinge",
+    "Law",
     "Parallel",
     "Perpendicular",
     "Planar",
     "PointOnLine",
     "PointOnPlane",
+    "Polynomial",
     "Prismatic",
+    "Ramp",
     "Revolute",
     "RollingDisc",
     "RollingSphere",
     "Screw",
     "Skate",
     "Spherical",
+    "Spline",
     "Universal",
     "belt",
     "gear",

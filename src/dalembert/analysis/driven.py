@@ -1,0 +1,105 @@
+"""The motion that drives prescribe: positions, speeds and accelerations of a whole mechanism at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import AssemblyError, ModelError, SingularityError
+from ..model import Model
+from ..rotation import finite_number
+from ..system import System
+from .assemble import assemble, consistent_speeds
+from .inverse import consistent_accelerations
+from .scales import as_model
+
+__all__ = ["DrivenMotion", "driven_motion"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DrivenMotion:
+    """A state that obeys loops and drives, and its accelerations.
+
+    Attributes
+    ----------
+    t : float, s
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+    a : (nv,) rad/s2 or m/s2
+    model : Model
+    """
+
+    t: float
+    q: Array
+    v: Array
+    a: Array
+    model: Model
+
+
+def driven_motion(
+    system: System | Model, t: float = 0.0, *, q: ArrayLike | None = None, v: ArrayLike | None = None
+) -> DrivenMotion:
+    """Return the motion at time t that obeys the loops and every drive.
+
+    Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
+    linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is the nearest to the guess: positions to `q`,
+    speeds to `v`, accelerations to zero.
+
+    Parameters
+    ----------
+    system : System or Model
+    t : float, s
+    q : (nq,) rad or m
+        Guess, for instance the configuration a moment earlier; the start values if left out.
+    v : (nv,) rad/s or m/s
+        Guess of the speeds; zero if left out.
+
+    Raises
+    ------
+    AssemblyError
+        If loops and drives cannot be obeyed together.
+    AssemblyError, SingularityError
+        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> s = slider_crank()
+    >>> crank = next(iter(s.connections))
+    >>> _ = s.drive(crank, position=da.Polynomial((0.3, 20.0)))
+    >>> motion = driven_motion(s, 0.1)
+    >>> bool(abs(motion.model.constraint_residual(motion.q)).max() < 1e-12), float(motion.v[0])
+    (True, 20.0)
+    """
+    model = as_model(system)
+    t = finite_number(t, item="driven_motion", field="t")
+    q_given, v_given, a_given = model.drive_motion(t)
+    guess = model.initial_state().q if q is None else np.array(q, dtype=float)
+    if guess.shape != (model.nq,):
+        raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
+    at = np.where(np.isnan(q_given), guess, q_given)
+    held = [drive.name for drive in model.drives if drive.level == 0]
+    if model.nc:
+        try:
+            at = assemble(model, q=at, fixed=held).q
+        except AssemblyError as error:
+            drives = ", ".join(map(repr, held))
+            failure = AssemblyError(f"with {drives or 'no coordinate'} driven to its place at t = {t:.6g} s: {error}")
+            failure.q, failure.residuals = error.q, error.residuals
+            raise failure from None
+    speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
+    speeds = np.where(np.isnan(v_given), speeds, v_given)
+    rates = np.where(np.isnan(a_given), 0.0, a_given)
+    if model.nc:
+        paced = [drive.name for drive in model.drives if drive.level <= 1]
+        try:
+            speeds = consistent_speeds(model, at, speeds, fixed=paced)
+            rates = consistent_accelerations(model, at, speeds, rates, fixed=[drive.name for drive in model.drives])
+        except (AssemblyError, SingularityError) as error:
+            raise type(error)(f"drives at t = {t:.6g} s: {error}") from None
+    return DrivenMotion(t, at, speeds, rates, model)

@@ -1,0 +1,49 @@
+"""Drives: a coordinate of a hinge that follows a law of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .laws import Law
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+__all__ = ["Drive"]
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """One driven coordinate.
+
+    Attributes
+    ----------
+    connection : Connection
+        The hinge.
+    coordinate : int
+        Which of its coordinates.
+    law : Law
+    level : int
+        What the law gives: 0 position, 1 speed, 2 acceleration.
+    """
+
+    connection: Connection
+    coordinate: int
+    law: Law
+    level: int
+
+    @property
+    def name(self) -> str:
+        """Name of the driven coordinate."""
+        names = getattr(self.connection.element, "coordinates", ())
+        return self.connection.name if len(names) == 1 else f"{self.connection.name}.{names[self.coordinate]}"
+
+    def motion(self, t: float) -> tuple[float | None, float | None, float]:
+        """Return position, speed and acceleration at t; None for what the law leaves open."""
+        value, rate, second = self.law(t)
+        if self.level == 0:
+            return value, rate, second
+        if self.level == 1:
+            return None, value, rate
+        return None, None, value

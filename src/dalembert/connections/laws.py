@@ -1,0 +1,255 @@
+"""Laws: functions of time with their first and second derivatives, for drives.
+
+A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
+laws where one is expected; derivatives that are not given are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError, UserFunctionError
+from ..rotation import finite_array, finite_number, shape_of
+
+__all__ = ["Constant", "Function", "Harmonic", "Law", "Polynomial", "Ramp", "Spline", "as_law"]
+
+Triple = tuple[float, float, float]
+
+
+class Law(Protocol):
+    """Anything that gives value, rate and second rate at a time."""
+
+    def __call__(self, t: float) -> Triple:
+        """Return (value, rate, second rate) at t, s."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value at all times."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", finite_number(self.value, item="Constant", field="value"))
+
+    def __call__(self, t: float) -> Triple:
+        return self.value, 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """c0 + c1 t + c2 t^2 + ...
+
+    Parameters
+    ----------
+    coefficients : (n,)
+        From the constant upwards.
+
+    Examples
+    --------
+    >>> Polynomial((1.0, 2.0, 3.0))(2.0)
+    (17.0, 14.0, 6.0)
+    """
+
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        shape = shape_of(self.coefficients)
+        if shape is None or len(shape) != 1 or not shape[0]:
+            raise ModelError("Polynomial", "coefficients", self.coefficients, "give one or more numbers")
+        numbers = finite_array(self.coefficients, shape, item="Polynomial", field="coefficients")
+        object.__setattr__(self, "coefficients", tuple(float(c) for c in numbers))
+
+    def __call__(self, t: float) -> Triple:
+        value = rate = second = 0.0
+        for c in reversed(self.coefficients):  # Horner, with its derivatives
+            second = second * t + 2 * rate
+            rate = rate * t + value
+            value = value * t + c
+        return value, rate, second
+
+
+@dataclass(frozen=True)
+class Harmonic:
+    """offset + amplitude sin(frequency t + phase); frequency in rad/s, phase in rad."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase", "offset"):
+            object.__setattr__(self, name, finite_number(getattr(self, name), item="Harmonic", field=name))
+
+    def __call__(self, t: float) -> Triple:
+        A, w = self.amplitude, self.frequency
+        s, c = math.sin(w * t + self.phase), math.cos(w * t + self.phase)
+        return self.offset + A * s, A * w * c, -A * w * w * s
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """From one value to another with zero rate and zero second rate at both ends; held outside.
+
+    start + (end - start) [s - sin(2 pi s) / (2 pi)], s = (t - begin) / duration (Passerello and Huston 1972, (5.1)).
+    """
+
+    start: float
+    end: float
+    duration: float
+    begin: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "duration", "begin"):
+            object.__setattr__(self, name, finite_number(getattr(self, name), item="Ramp", field=name))
+        if self.duration <= 0:
+            raise ModelError("Ramp", "duration", self.duration, "it must be positive")
+
+    def __call__(self, t: float) -> Triple:
+        s = (t - self.begin) / self.duration
+        if s <= 0.0:
+            return self.start, 0.0, 0.0
+        if s >= 1.0:
+            return self.end, 0.0, 0.0
+        rise, turn = self.end - self.start, 2 * math.pi * s
+        return (
+            self.start + rise * (s - math.sin(turn) / (2 * math.pi)),
+            rise / self.duration * (1 - math.cos(turn)),
+            rise * 2 * math.pi / self.duration**2 * math.sin(turn),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """A smooth curve through points: a table with consistent derivatives.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Strictly increasing.
+    values : (n,)
+    degree : int
+        3 or 5; at least degree + 1 points.
+
+    Outside the table there is no value: a call there is an error.
+    """
+
+    times: ArrayLike
+    values: ArrayLike
+    degree: int = 3
+    _curves: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        shape = shape_of(self.times)
+        if self.degree not in (3, 5):
+            raise ModelError("Spline", "degree", self.degree, "use 3 or 5")
+        if shape is None or len(shape) != 1 or shape[0] < self.degree + 1:
+            raise ModelError(
+                "Spline", "times", self.times, f"a spline of degree {self.degree} needs {self.degree + 1} points"
+            )
+        t = finite_array(self.times, shape, item="Spline", field="times")
+        x = finite_array(self.values, shape, item="Spline", field="values")
+        if (np.diff(t) <= 0).any():
+            k = int(np.argmax(np.diff(t) <= 0))
+            raise ModelError(
+                "Spline", "times", f"{t[k]:.6g}, {t[k + 1]:.6g} at {k}, {k + 1}", "they must increase strictly"
+            )
+        from scipy.interpolate import make_interp_spline
+
+        curve = make_interp_spline(t, x, k=self.degree)
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "values", x)
+        object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+
+    def __call__(self, t: float) -> Triple:
+        first, last = float(np.asarray(self.times)[0]), float(np.asarray(self.times)[-1])
+        if not first - 1e-12 * (last - first) <= t <= last + 1e-12 * (last - first):
+            raise ModelError("Spline", "t", t, f"the table runs from {first:.6g} s to {last:.6g} s")
+        value, rate, second = (float(curve(t)) for curve in self._curves)
+        return value, rate, second
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A law from a callable of time; derivatives that are not given are computed.
+
+    Parameters
+    ----------
+    value : callable of t (s)
+    rate, second : callable of t
+        Its first and second derivative.
+
+    Missing derivatives come from five-point differences, good to about nine and six digits; give them, or use a
+    library law, where that is too little.
+    """
+
+    value: Callable[[float], float]
+    rate: Callable[[float], float] | None = None
+    second: Callable[[float], float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "rate", "second"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise ModelError("Function", name, given, "give a function of time")
+
+    def __call__(self, t: float) -> Triple:
+        rate = _evaluate(self.rate, t) if self.rate else _slope(self.value, t)
+        if self.second:
+            second = _evaluate(self.second, t)
+        else:
+            second = _slope(self.rate, t) if self.rate else _curvature(self.value, t)
+        return _evaluate(self.value, t), rate, second
+
+
+def as_law(value: Any, *, item: str, field: str) -> Law:
+    """Return a law from a law, a number or a callable of time."""
+    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function)):
+        return value
+    if callable(value):
+        result = _call(value, 0.0)
+        return value if isinstance(result, tuple) and len(result) == 3 else Function(value)
+    return Constant(finite_number(value, item=item, field=field))
+
+
+def _call(function: Callable[[float], Any], t: float) -> Any:
+    try:
+        return function(t)
+    except Exception as error:
+        raise UserFunctionError(f"the function {_title(function)} failed at t = {t:.6g} s: {error!r}") from error
+
+
+def _evaluate(function: Callable[[float], Any], t: float) -> float:
+    result = _call(function, t)
+    try:
+        number = float(result)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserFunctionError(
+            f"the function {_title(function)} returned {result!r} at t = {t:.6g} s; a finite number is needed"
+        )
+    return number
+
+
+def _slope(function: Callable[[float], Any], t: float) -> float:
+    h = 1e-3 * max(1.0, abs(t))
+    near, far = (_evaluate(function, t + k * h) - _evaluate(function, t - k * h) for k in (1, 2))
+    return (8 * near - far) / (12 * h)
+
+
+def _curvature(function: Callable[[float], Any], t: float) -> float:
+    h = 3e-3 * max(1.0, abs(t))
+    near, far = (_evaluate(function, t + k * h) + _evaluate(function, t - k * h) for k in (1, 2))
+    return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
+
+
+def _title(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,185 @@
+"""Laws of time and the drives that follow them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_systems import derivative
+
+import dalembert as da
+from dalembert.connections.laws import as_law
+from dalembert.library.mechanisms import slider_crank
+
+LAWS = {
+    "constant": (da.Constant(2.5), 1e-12),
+    "polynomial": (da.Polynomial((1.0, -2.0, 0.5, 3.0)), 1e-10),
+    "harmonic": (da.Harmonic(0.7, 3.0, 0.2, -1.0), 1e-9),
+    "ramp": (da.Ramp(1.0, 4.0, 2.0, begin=-0.5), 1e-9),
+    "cubic": (da.Spline(np.linspace(-1, 3, 30), np.sin(np.linspace(-1, 3, 30))), 1e-7),
+    "quintic": (da.Spline(np.linspace(-1, 3, 30), np.sin(np.linspace(-1, 3, 30)), degree=5), 1e-7),
+    "function": (da.Function(np.sin), 1e-7),
+    "function with rate": (da.Function(np.sin, np.cos), 1e-9),
+    "function with both": (da.Function(np.sin, np.cos, lambda t: -np.sin(t)), 1e-9),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("t", [0.0, 0.37, 1.21])
+def test_rates_of_a_law_are_its_derivatives(name: str, t: float) -> None:
+    law, tolerance = LAWS[name]
+    step = 1e-3
+    first = derivative(lambda h: np.array(law(t + h)[0]), step)
+    second = derivative(lambda h: np.array(law(t + h)[1]), step)
+    assert law(t)[1] == pytest.approx(float(first), abs=10 * tolerance)
+    assert law(t)[2] == pytest.approx(float(second), abs=100 * tolerance)
+
+
+def test_a_ramp_starts_and_ends_at_rest() -> None:
+    ramp = da.Ramp(1.0, 4.0, 2.0)
+    assert ramp(-1.0) == ramp(0.0) == (1.0, 0.0, 0.0) and ramp(2.0) == ramp(9.0) == (4.0, 0.0, 0.0)
+    assert ramp(1.0)[0] == pytest.approx(2.5) and ramp(1.0)[1] == pytest.approx(3.0)
+
+
+def test_a_spline_goes_through_its_points() -> None:
+    t, x = [0.0, 0.5, 1.1, 2.0, 2.2, 3.0], [1.0, 2.0, -1.0, 0.0, 0.5, 4.0]
+    for degree in (3, 5):
+        law = da.Spline(t, x, degree)
+        assert np.allclose([law(s)[0] for s in t], x, atol=1e-12)
+
+
+def test_numbers_callables_and_triples_become_laws() -> None:
+    assert as_law(3, item="x", field="y")(7.0) == (3.0, 0.0, 0.0)
+    assert as_law(np.sin, item="x", field="y")(0.0)[1] == pytest.approx(1.0)
+
+    def triple(t: float) -> tuple[float, float, float]:
+        return t * t, 2 * t, 2.0
+
+    assert as_law(triple, item="x", field="y")(3.0) == (9.0, 6.0, 2.0)
+
+
+def driven_slider_crank(**law: object) -> tuple[da.System, str]:
+    s = slider_crank()
+    crank = next(iter(s.connections))
+    s.drive(crank, **law)
+    return s, crank
+
+
+def test_a_driven_mechanism_moves_as_its_drive_says() -> None:
+    s, crank = driven_slider_crank(position=da.Harmonic(0.8, 5.0, 0.3, 1.0))
+    model = s.compile()
+    h, t = 1e-4, 0.2
+    motion = da.driven_motion(model, t)
+    assert motion.q[model.q_slice(crank)][0] == 1.0 + 0.8 * np.sin(5.0 * t + 0.3)
+    near = {k: da.driven_motion(model, t + k * h, q=motion.q) for k in (-2, -1, 1, 2)}
+
+    def rate(of: str) -> np.ndarray:
+        x = {k: getattr(m, of) for k, m in near.items()}
+        return np.asarray((8 * (x[1] - x[-1]) - (x[2] - x[-2])) / (12 * h))
+
+    assert np.allclose(rate("q"), motion.v, atol=1e-7)
+    assert np.allclose(rate("v"), motion.a, atol=1e-5)
+
+
+def test_the_effort_of_a_drive_is_that_of_inverse_dynamics() -> None:
+    s, crank = driven_slider_crank(position=da.Polynomial((0.4, 12.0, -3.0)))
+    model = s.compile()
+    motion = da.driven_motion(model, 0.05)
+    a, tau = model.driven_dynamics(0.05, motion.q, motion.v)
+    assert np.allclose(a, motion.a, atol=1e-8)
+    efforts = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=crank)
+    assert np.allclose(tau, efforts.tau, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("law", [{"speed": 3.0}, {"acceleration": 2.0}])
+def test_speed_and_acceleration_drives_leave_the_position_open(law: dict[str, float]) -> None:
+    s, crank = driven_slider_crank(**law)
+    model = s.compile()
+    q, v, a = (x[model.v_slice(crank)][0] for x in model.drive_motion(1.0))
+    assert np.isnan(q)
+    assert (v == 3.0 and a == 0.0) if "speed" in law else (np.isnan(v) and a == 2.0)
+    motion = da.driven_motion(model, 1.0, v=np.full(model.nv, 0.1))
+    assert np.abs(model.constraint_jacobian(motion.q) @ motion.v).max() < 1e-12
+
+
+def test_an_open_chain_may_be_driven_too() -> None:
+    from dalembert.library import chain
+
+    s = chain(4)
+    names = list(s.connections)
+    s.drive(names[1], position=da.Harmonic(1.0, 2.0))
+    model = s.compile()
+    motion = da.driven_motion(model, 0.3)
+    a, tau = model.driven_dynamics(0.3, motion.q, motion.v)
+    assert a[1] == motion.a[1] and tau[1] != 0 and (np.delete(tau, 1) == 0).all()
+    assert np.allclose(model.inverse_dynamics(motion.q, motion.v, a), tau, atol=1e-9)
+
+
+def test_a_driven_hinge_is_never_cut() -> None:
+    s = da.System()
+    a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
+    s.connect("A", da.Revolute("y"), s.ground, a)
+    s.connect("B", da.Revolute("y"), a.at(1), b)
+    s.connect("C", da.Revolute("y"), s.ground.at(1), b.at(1))
+    s.drive("C", position=0.1)
+    assert [chord.name for chord in s.forest().chords] == ["B"]
+    s.drive("A", position=0.1)
+    s.drive("B", position=0.1)
+    with pytest.raises(da.TopologyError, match="free to follow"):
+        s.forest()
+
+
+def test_contradictory_drives_are_named() -> None:
+    s = slider_crank()
+    crank, other, *_ = s.connections
+    s.drive(crank, position=0.5)
+    s.drive(other, position=0.5)
+    with pytest.raises(da.AssemblyError, match=f"{crank}.*driven to its place at t = 0 s"):
+        da.driven_motion(s, 0.0)
+    s = slider_crank()
+    s.drive(crank, speed=1.0)
+    s.drive(other, speed=1.0)
+    with pytest.raises((da.AssemblyError, da.SingularityError), match="contradict"):
+        da.driven_motion(s, 0.0)
+
+
+def test_drives_survive_copies_and_go_with_their_hinges() -> None:
+    s, crank = driven_slider_crank(speed=1.0)
+    t = s.copy()
+    assert t.drives[crank].connection is t[crank]
+    t.remove(crank)
+    assert not t.drives and s.drives
+
+
+def broken(t: float) -> float:
+    raise ZeroDivisionError("oops")
+
+
+BAD = {
+    "no law": (lambda s: s.drive("A"), da.ModelError, "exactly one"),
+    "two laws": (lambda s: s.drive("A", position=1, speed=1), da.ModelError, "exactly one"),
+    "unknown": (lambda s: s.drive("X", position=1), da.ModelError, "'X'"),
+    "several coordinates": (lambda s: s.drive("C", position=1), da.ModelError, "C.angle, C.slide"),
+    "quaternion": (lambda s: s.drive("S", speed=1), da.ModelError, "no coordinate"),
+    "text": (lambda s: s.drive("A", position="fast"), da.ModelError, "position"),
+    "not monotonic": (lambda s: da.Spline([0, 1, 0.5, 2], [0, 1, 2, 3]), da.ModelError, "increase strictly"),
+    "too short": (lambda s: da.Spline([0, 1], [0, 1]), da.ModelError, "4 points"),
+    "degree": (lambda s: da.Spline([0, 1, 2, 3], [0, 1, 2, 3], 4), da.ModelError, "3 or 5"),
+    "outside": (lambda s: da.Spline([0, 1, 2, 3], [0, 1, 2, 3])(4.0), da.ModelError, "from 0 s to 3 s"),
+    "duration": (lambda s: da.Ramp(0, 1, 0), da.ModelError, "duration"),
+    "empty": (lambda s: da.Polynomial(()), da.ModelError, "coefficients"),
+    "raises": (lambda s: s.drive("A", position=broken), da.UserFunctionError, "broken.*oops"),
+    "nan": (lambda s: da.Function(lambda t: np.nan)(1.0), da.UserFunctionError, "finite"),
+    "not callable": (lambda s: da.Function(3.0), da.ModelError, "function of time"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_laws_are_refused(case: str) -> None:
+    s = da.System()
+    a, b, c = (s.body(n, da.box(1, 1, 1, 1)) for n in "abc")
+    s.connect("A", da.Revolute("y"), s.ground, a)
+    s.connect("C", da.Cylindrical("y"), a, b)
+    s.connect("S", da.Spherical(), b, c)
+    action, error, pattern = BAD[case]
+    with pytest.raises(error, match=pattern):
+        action(s)
