@@ -46,7 +46,7 @@ def driven_motion(
     """Return the motion at time t that obeys the loops and every drive.
 
     Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
-    linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is the nearest to the guess: positions to `q`,
+    linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is nearest to the guess: positions to `q`,
     speeds to `v`, accelerations to zero.
 
     Parameters
