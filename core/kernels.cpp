@@ -167,9 +167,9 @@ void loops_of_one(const ModelData &m, std::byte *memory, const Call &call, const
     return;
   case Kernel::constrained_mixed:
     std::memcpy(out[0], in[3], std::size_t(m.nv) * sizeof(double));
-    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[4], call.given, out[0], out[2], out[1]);
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[4], in[5], call.given, out[0], out[2], out[1]);
   default:
-    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], nullptr, out[0], out[1], nullptr);
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], in[4], nullptr, out[0], out[1], nullptr);
   }
 }
 

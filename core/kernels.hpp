@@ -12,8 +12,8 @@ namespace dalembert {
 
 enum class Kernel {
   forward_dynamics,    // q v tau [loads] -> a
-  constrained_dynamics, // q v tau [loads] -> a lambda
-  constrained_mixed,   // q v tau a [loads] -> a tau lambda, with the marks in `given`
+  constrained_dynamics, // q v tau [loads] [second rates of rows] -> a lambda
+  constrained_mixed,   // q v tau a [loads] [second rates of rows] -> a tau lambda, with the marks in `given`
   constraint_residual, // q -> residuals of the chords
   constraint_jacobian, // q -> P
   constraint_bias,     // q v -> P' v
@@ -21,7 +21,7 @@ enum class Kernel {
   chord_loads,         // q lambda -> load of each chord on its second marker
   inverse_dynamics,    // q v a [loads] -> tau
   bias_forces,         // q v [loads] -> tau at a = 0
-  mixed_dynamics,      // q v tau a [loads] -> a tau, with the marks in `given`
+  mixed_dynamics,      // q v tau a [loads] [-] -> a tau, with the marks in `given`
   mass_matrix,         // q -> M
   composite_diagonal,  // q -> diagonal of M
   solve_mass_matrix,   // q x -> M^-1 x
@@ -44,7 +44,7 @@ enum class Kernel {
   d_forward_dynamics,  // q v tau [loads] -> da/dq, da/dv, M^-1
 };
 
-constexpr int max_inputs = 5, max_outputs = 3;
+constexpr int max_inputs = 6, max_outputs = 3;
 
 // `size` numbers per state; states are `stride` numbers apart (0: the same for all)
 struct Input {

@@ -344,10 +344,14 @@ template <int W> inline void solve_rows(const ModelData &m, LoopRoom<W> &room, c
 
 // a and, per row, lambda. given: null, or one mark per freedom whose acceleration stands in a on entry: such freedoms
 // stay in the recursion, do not respond to the multipliers, and tau_out tells what drives them (Sol 1983, (6.3.7)).
+// prescribed: null, or second rates that laws of time demand of the rows.
 template <int W>
 inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const double *q, const double *v, const double *tau,
-                                 const double *loads, const unsigned char *given, double *a, double *lambda, double *tau_out) {
+                                 const double *loads, const double *prescribed, const unsigned char *given, double *a, double *lambda,
+                                 double *tau_out) {
   evaluate_chords(m, room.ws, q, v, {.bias = room.gamma, .values = room.values, .ease = room.ease});
+  for (int i = 0; prescribed && i < m.nc; ++i)
+    room.gamma[i] -= prescribed[i]; // rheonomic rows: P a + gamma is what the law says, not zero
   forward_dynamics<double>(m, room.ws, q, v, tau, loads, given, a, nullptr);
   for (int k = 0; k < m.chord_count; ++k)
     respond(m, room, m.chords[k], given);

@@ -14,13 +14,14 @@ constexpr Argument q{"q", E::q}, v{"v", E::v}, a{"a", E::v}, x{"x", E::v};
 constexpr Argument tau{"tau", E::v, true, true};
 constexpr Argument tau_needed{"tau", E::v};
 constexpr Argument loads{"loads", E::loads, true, false, true};
+constexpr Argument rows{"rows", E::rows, true, false, true};
 constexpr Argument lam{"lam", E::rows};
 constexpr Argument q0{"q0", E::q}, q1{"q1", E::q};
 
 // kernel, name, arguments, results, counts, {open, inverts, marker, given}, doc
 constexpr Spec specs[] = {
     {Kernel::forward_dynamics, "forward_dynamics", {q, v, tau, loads}, {E::v}, 4, 1, false, true, false, false, docs::forward_dynamics},
-    {Kernel::constrained_dynamics, "_constrained_dynamics", {q, v, tau, loads}, {E::v, E::rows}, 4, 2, false, true, false, false, nullptr},
+    {Kernel::constrained_dynamics, "_constrained_dynamics", {q, v, tau, loads, rows}, {E::v, E::rows}, 5, 2, false, true, false, false, nullptr},
     {Kernel::constraint_residual, "constraint_residual", {q}, {E::rows}, 1, 1, false, false, false, false, docs::constraint_residual},
     {Kernel::constraint_jacobian, "constraint_jacobian", {q}, {E::rows_v}, 1, 1, false, false, false, false, docs::constraint_jacobian},
     {Kernel::constraint_bias, "constraint_bias", {q, v}, {E::rows}, 2, 1, false, false, false, false, docs::constraint_bias},
@@ -28,7 +29,7 @@ constexpr Spec specs[] = {
     {Kernel::chord_loads, "_chord_loads", {q, lam}, {E::chords_six}, 2, 1, false, false, false, false, nullptr},
     {Kernel::inverse_dynamics, "inverse_dynamics", {q, v, a, loads}, {E::v}, 4, 1, true, false, false, false, docs::inverse_dynamics},
     {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, false, false, false, false, docs::bias_forces},
-    {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads}, {E::v, E::v}, 5, 2, false, true, false, true, nullptr},
+    {Kernel::mixed_dynamics, "_mixed_dynamics", {q, v, tau_needed, a, loads, rows}, {E::v, E::v}, 6, 2, false, true, false, true, nullptr},
     {Kernel::mass_matrix, "mass_matrix", {q}, {E::matrix}, 1, 1, false, false, false, false, docs::mass_matrix},
     {Kernel::composite_diagonal, "_composite_diagonal", {q}, {E::v}, 1, 1, false, false, false, false, nullptr},
     {Kernel::solve_mass_matrix, "solve_mass_matrix", {q, x}, {E::v}, 2, 1, false, true, false, false, docs::solve_mass_matrix},
@@ -214,6 +215,8 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
   std::vector<double> multipliers; // asked for by the kernel, not by the caller
   if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
     call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
+    if (spec.kernel == Kernel::forward_dynamics)
+      call.in[call.inputs++] = {nullptr, 0, model.data.nc}; // nothing prescribed
     multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
     call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
   }

@@ -72,7 +72,15 @@ class Model:
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None
     ) -> tuple[Array, Array]: ...
     def _mixed_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, a: ArrayLike, given: Any, *, loads: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        a: ArrayLike,
+        given: Any,
+        *,
+        loads: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
     ) -> tuple[Array, Array]: ...
     def _settle_rows(self, all: NDArray[np.int32], lean: NDArray[np.int32]) -> None: ...
     def _row_pivots(self, q: ArrayLike) -> Array: ...
@@ -84,7 +92,13 @@ class Model:
     def constraint_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array: ...
     def constraint_bias(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None) -> Array: ...
     def _constrained_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+        rows: ArrayLike | None = None,
     ) -> tuple[Array, Array]: ...
     def _chord_loads(self, q: ArrayLike, lam: ArrayLike) -> Array: ...
     def _tree_reactions(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None) -> Array: ...

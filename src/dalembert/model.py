@@ -11,6 +11,7 @@ from . import _core
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .connections.connection import Connection
+from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Hinge
 from .errors import ModelError, SingularityError, TopologyError
@@ -104,7 +105,8 @@ class Model(_core.Model):
         Which rows bind positions; the others bind velocities only.
     independent_rows : tuple of str
         Those of them that do not repeat others in every configuration.
-    drives : tuple of Drive
+    drives, hinge_drives : tuple of Drive
+        All drives, and those of hinge coordinates.
     forest : Forest
     system : System
         The description it was compiled from; later changes to it do not reach the model.
@@ -129,6 +131,7 @@ class Model(_core.Model):
         self.forest = forest
         self.frames = frames
         self.drives = tuple(system.drives.values())
+        self.hinge_drives = tuple(d for d in self.drives if isinstance(d.connection.element, Hinge))
         self.body_names = forest.bodies[1:]
         self.hinge_names = tuple(hinge.name for hinge in forest.hinges)
         closures: list[Connection | CoordinateConnection] = [*forest.chords, *forest.couplings]
@@ -289,6 +292,7 @@ class Model(_core.Model):
         tau: ArrayLike | None = None,
         *,
         loads: ArrayLike | None = None,
+        axes: str = "world",
     ) -> dict[str, Array]:
         """Return the load of every connection on its second marker while the system moves freely under `tau`.
 
@@ -300,20 +304,29 @@ class Model(_core.Model):
             Hinge forces; zero if left out.
         loads : (nb, 6) N m and N
             [moment; force] on each body, at the origin of its frame, in world axes.
+        axes : str
+            ``"world"``, or ``"marker"`` for the axes of each second marker.
 
         Returns
         -------
         dict of str to (6,) N m and N
-            [moment; force] by connection name, about the origin of its second marker, world axes.
+            [moment; force] by connection name, about the origin of its second marker.
             Where loops repeat each other's demands the loads are not unique; they are then those
             of the multipliers of least norm.
         """
         a = self.forward_dynamics(q, v, tau, loads=loads)
         lam = self.multipliers(q, v, tau, loads=loads) if self.nc else np.zeros(0)
-        return self.loads_of_motion(q, v, a, lam, loads=loads)
+        return self.loads_of_motion(q, v, a, lam, loads=loads, axes=axes)
 
     def loads_of_motion(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, lam: ArrayLike, *, loads: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        lam: ArrayLike,
+        *,
+        loads: ArrayLike | None = None,
+        axes: str = "world",
     ) -> dict[str, Array]:
         """Return the load of every connection on its second marker for a given motion and given multipliers.
 
@@ -325,12 +338,16 @@ class Model(_core.Model):
         lam : (nc,) N or N m
             Multipliers of the constraint rows.
         loads : (nb, 6) N m and N
+        axes : str
+            ``"world"`` or ``"marker"``.
 
         Returns
         -------
         dict of str to (6,) N m and N
             As `connection_loads`.
         """
+        if axes not in ("world", "marker"):
+            raise ModelError("connection_loads", "axes", axes, "use 'world' or 'marker'")
         on_bodies = np.zeros((self.nb, 6)) if loads is None else np.array(loads, dtype=float)
         result: dict[str, Array] = {}
         if self.forest.chords:
@@ -346,12 +363,22 @@ class Model(_core.Model):
                         on_bodies[number - 1, 3:] += sign * load[3:]
         tree = self._tree_reactions(q, v, a, loads=on_bodies)
         result.update(zip(self.hinge_names, tree, strict=True))
+        if axes == "marker":
+            for hinge in self.forest.hinges:
+                second = hinge.inboard if hinge.reversed else hinge.outboard
+                result[hinge.name] = self._in_marker_axes(second, q, result[hinge.name])
+            for chord in self.forest.chords:
+                result[chord.name] = self._in_marker_axes(chord.second, q, result[chord.name])
         return result
 
+    def _in_marker_axes(self, marker: Marker, q: ArrayLike, load: Array) -> Array:
+        R = self.pose(marker, q).rotation
+        return np.concatenate([R.T @ load[:3], R.T @ load[3:]])
+
     def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), speed (nv,) and acceleration (nv,) that the drives prescribe at t; NaN elsewhere."""
+        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
-        for drive in self.drives:
+        for drive in self.hinge_drives:
             place = drive.coordinate
             position, speed, acceleration = drive.motion(t)
             span_q, span_v = self._q_slices[drive.connection.name], self._v_slices[drive.connection.name]
@@ -360,10 +387,20 @@ class Model(_core.Model):
             a[span_v.start + place] = acceleration
         return q, v, a
 
+    def row_motion(self, t: float) -> Array:
+        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
+        targets = np.zeros((3, self.nc))
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, Constraint):
+                row = self.constraint_connections.index(drive.connection.name) + drive.coordinate
+                targets[:, row] = element.target(*drive.law(t))
+        return targets
+
     def driven_dynamics(
         self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return accelerations and hinge forces while the drives prescribe their coordinates; efforts are in tau.
+        """Return accelerations and hinge forces while the drives prescribe motions; the efforts of drives are in tau.
 
         Parameters
         ----------
@@ -377,7 +414,9 @@ class Model(_core.Model):
         a = self.drive_motion(t)[2]
         given = ~np.isnan(a)
         forces = np.zeros(self.nv) if tau is None else tau
-        return self.mixed_dynamics(q, v, forces, np.where(given, a, 0.0), given, loads=loads)
+        return self._mixed_dynamics(
+            q, v, forces, np.where(given, a, 0.0), given, loads=loads, rows=self.row_motion(t)[2]
+        )
 
     def factor(self, q: ArrayLike) -> Factor:
         """Return the mass matrix at q in factored form, for many solves."""

@@ -171,12 +171,15 @@ class System:
     def drive(
         self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
     ) -> Drive:
-        """Let a coordinate of a hinge follow a law of time; give one of position, speed and acceleration.
+        """Let a coordinate of a hinge, or what a constraint holds, follow a law of time.
+
+        Give one of position, speed and acceleration; a constraint takes a position.
 
         Parameters
         ----------
         coordinate : str or Connection
-            A hinge with one coordinate, or a coordinate's name (``"C.slide"``).
+            A hinge with one coordinate, or a coordinate's name (``"C.slide"``); or a constraint whose distance, height
+            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `AxisAngle`).
         position, speed, acceleration : number, callable of t, or law
             See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`. rad or m, per
             s or s2.
@@ -191,8 +194,13 @@ class System:
             raise ModelError(
                 item, "law", named, "give exactly one of position, speed and acceleration; the rest follows"
             )
-        connection, place = self._coordinate(item, "coordinate", coordinate)
         level, law = given[0]
+        row = self._drivable_row(coordinate)
+        if row is not None and level:
+            raise ModelError(
+                item, levels[level], law, "a constraint is driven by its position: the rates follow from the law"
+            )
+        connection, place = row or self._coordinate(item, "coordinate", coordinate)
         drive = Drive(connection, place, as_law(law, item=item, field=levels[level]), level)
         self.drives[drive.name] = drive
         return drive
@@ -329,6 +337,19 @@ class System:
                 item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed"
             )
         return marker
+
+    def _drivable_row(self, end: Any) -> tuple[Connection, int] | None:
+        """Return the constraint and the number of a row that a drive may prescribe, or None."""
+        found, part = (self.connections.get(end) if isinstance(end, str) else end), None
+        if found is None and isinstance(end, str):
+            owner, _, part = end.rpartition(".")
+            found = self.connections.get(owner)
+        element = getattr(found, "element", None)
+        if not isinstance(found, Connection) or not isinstance(element, Constraint) or not element.drivable:
+            return None
+        if part in element.rows:
+            return found, element.rows.index(part)
+        return (found, 0) if part is None and len(element.rows) == 1 else None
 
     def _coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
         """Return the hinge and the number of a coordinate that has a speed of its own."""

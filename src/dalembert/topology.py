@@ -138,7 +138,7 @@ class Forest:
                     "cut and has no coordinate; leave one hinge of each loop uncoupled"
                 )
         for drive in system.drives.values():
-            if drive.connection.name in cut:
+            if drive.connection.name in cut and isinstance(drive.connection.element, Hinge):
                 raise TopologyError(
                     f"drive {drive.name!r}: every hinge of its loop is driven or coupled, so that one has to be cut; "
                     "a loop needs at least one hinge that is free to follow"

@@ -91,6 +91,28 @@ def test_a_massless_bar_carries_the_weight() -> None:
     assert np.allclose(load, [0, 0, 0, 0, 0, 2.0 * 9.81])
 
 
+def test_loads_come_in_world_or_marker_axes() -> None:
+    s = da.System()
+    ball = s.body("ball", da.sphere(0.1, 2.0))
+    arm = s.body("arm", da.rod(1.0, 1.0, radius=0.01))
+    s.connect("pin", da.Fixed(), arm, s.ground.at(rotation=("x", np.pi / 2)))  # named backwards: ground is second
+    s.connect("bar", da.Distance(1.0), arm, ball.at(rotation=("y", np.pi / 2)))
+    model = s.compile()
+    guess = model.zero_configuration()
+    guess[model.coordinate_names.index("ball.free.z")] = -1.0
+    q = da.assemble(model, q=guess).q
+    world, marker = (model.connection_loads(q, np.zeros(6), axes=x) for x in ("world", "marker"))
+    for name, end in (("pin", s["pin"].second), ("bar", s["bar"].second)):
+        R = model.pose(end, q).rotation
+        assert np.allclose(R @ marker[name][:3], world[name][:3]) and np.allclose(R @ marker[name][3:], world[name][3:])
+    # ground carries the weight of both; the moment is that of the arm's weight about the pin
+    arm_centre = model.pose(arm.at(0.5), q).position
+    assert np.allclose(world["pin"][3:], [0, 0, -3.0 * 9.81])
+    assert np.allclose(world["pin"][:3], np.cross(arm_centre, [0, 0, -9.81]))
+    with pytest.raises(da.ModelError, match="axes"):
+        model.connection_loads(q, np.zeros(6), axes="body")
+
+
 def test_a_pendulum_on_a_bar_falls_as_one_on_a_hinge() -> None:
     s = da.System()
     ball = s.body("ball", mass=2.0, inertia=(1, 1, 1))

@@ -183,3 +183,63 @@ def test_bad_laws_are_refused(case: str) -> None:
     action, error, pattern = BAD[case]
     with pytest.raises(error, match=pattern):
         action(s)
+
+
+def cylinder_crane(law: object) -> da.System:
+    """A boom about y, raised by a cylinder of prescribed length."""
+    s = da.System()
+    boom = s.body("boom", da.rod(2.0, 10.0, radius=0.05))
+    s.connect("pivot", da.Revolute("-y"), s.ground, boom)
+    s.connect("cylinder", da.Distance(1.0), s.ground.at(0.5, 0, -0.5), boom.at(1.0, 0, 0))
+    s.drive("cylinder", position=law)
+    s.initial("pivot", position=0.4)
+    return s
+
+
+def test_a_constraint_may_be_driven() -> None:
+    model = cylinder_crane(da.Harmonic(0.2, 3.0, 0.1, 1.0)).compile()
+    h, t = 1e-4, 0.3
+    motion = da.driven_motion(model, t)
+    angle = motion.q[0]
+    distance = np.hypot(np.cos(angle) - 0.5, np.sin(angle) + 0.5)
+    assert distance == pytest.approx(1.0 + 0.2 * np.sin(3.0 * t + 0.1), abs=1e-12)
+    near = {k: da.driven_motion(model, t + k * h, q=motion.q) for k in (-2, -1, 1, 2)}
+    rate = {
+        x: (8 * (getattr(near[1], x) - getattr(near[-1], x)) - (getattr(near[2], x) - getattr(near[-2], x))) / (12 * h)
+        for x in "qv"
+    }
+    assert np.allclose(rate["q"], motion.v, atol=1e-8) and np.allclose(rate["v"], motion.a, atol=1e-7)
+    a, _ = model.driven_dynamics(t, motion.q, motion.v)
+    assert np.allclose(a, motion.a, atol=1e-10)
+
+
+def test_the_power_of_a_driven_constraint_is_the_rate_of_energy() -> None:
+    model = cylinder_crane(da.Polynomial((0.9, 0.3, -0.2))).compile()
+    t = 0.1
+    motion = da.driven_motion(model, t)
+    efforts = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=[], t=t)
+    force, speed = efforts.multipliers[0], model.row_motion(t)[1, 0]
+
+    def energy(h: float) -> np.ndarray:
+        near = da.driven_motion(model, t + h, q=motion.q)
+        return np.array(model.energy(near.q, near.v).total)
+
+    assert force * speed == pytest.approx(float(derivative(energy, 1e-4)), rel=1e-6)
+
+
+def test_a_driven_angle_and_height() -> None:
+    s = da.System(gravity=(0, 0, 0))
+    plate = s.body("plate", da.box(1, 1, 1, 1))
+    s.connect("lift", da.PointOnPlane("z"), s.ground, plate)
+    s.connect("lean", da.AxisAngle("x", "y", 1.2), s.ground, plate)
+    s.drive("lift", position=da.Ramp(0.0, 0.5, 1.0))
+    s.drive("lean", position=da.Polynomial((1.2, 0.3)))
+    motion = da.driven_motion(s, 0.4)
+    pose = motion.model.pose("plate", motion.q)
+    assert pose.position[2] == pytest.approx(da.Ramp(0.0, 0.5, 1.0)(0.4)[0], abs=1e-12)
+    assert np.arccos(pose.rotation[0, 1]) == pytest.approx(1.2 + 0.3 * 0.4, abs=1e-10)
+    with pytest.raises(da.ModelError, match="by its position"):
+        s.drive("lift", speed=1.0)
+    with pytest.raises(da.ModelError, match="'road'"):
+        s.connect("road", da.RollingSphere(1.0), s.ground, plate)
+        s.drive("road", position=1.0)

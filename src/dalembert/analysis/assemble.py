@@ -79,6 +79,7 @@ def assemble(
     starts: int = 1,
     rng: np.random.Generator | int | None = None,
     branches: bool = False,
+    t: float = 0.0,
 ) -> Assembly:
     """Close all loops of a system, starting from a rough guess.
 
@@ -107,6 +108,8 @@ def assemble(
     branches : bool
         Search for all closed configurations from many starts. They must be isolated: hold as many coordinates by
         `fixed` as the system has freedoms.
+    t : float, s
+        Time, for constraints that a drive prescribes. (For drives of hinges see `driven_motion`.)
 
     Returns
     -------
@@ -136,7 +139,7 @@ def assemble(
     True
     """
     model = as_model(system)
-    closure = Closure(model, tolerance, max_iterations, weights)
+    closure = Closure(model, tolerance, max_iterations, weights, t)
     guess = closure.guess(q)
     held, closure.extra = _hold(model, dict.fromkeys(_names(fixed)))
     if prefer is None:
@@ -162,11 +165,13 @@ def assemble(
         raise _failure(closure, outcome, held)
     if not outcome.closed:
         outcome = closure.iterate(found[0], ~held)
-    residual = float(np.abs(model.constraint_residual(outcome.q)).max(initial=0.0)) if model.nc else 0.0
+    residual = float(np.abs(closure.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
 
 
-def consistent_speeds(model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Iterable[str] = ()) -> Array:
+def consistent_speeds(
+    model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Iterable[str] = (), *, t: float = 0.0
+) -> Array:
     """Return the speeds nearest to `v` that keep the loops closed, (nv,).
 
     Nearest in the metric of the mass matrix: what an ideal impulse of the closed loops would make of `v`. Minimises
@@ -180,6 +185,8 @@ def consistent_speeds(model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Ite
     v : (nv,) rad/s or m/s
     fixed : names
         Connections or speeds that keep the value in `v`.
+    t : float, s
+        Time, for constraints that a drive prescribes.
 
     Raises
     ------
@@ -190,7 +197,8 @@ def consistent_speeds(model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Ite
     if not model.nc:
         return v.copy()
     q = model._coordinates("consistent_speeds", q)
-    scales = Scales.of(model)
+    scales = Scales.of(model, t=t)
+    rates = scales.rows * scales.targets[1]
     names = _names(fixed)
     free = np.ones(model.nv, dtype=bool)
     for name in names:
@@ -209,10 +217,10 @@ def consistent_speeds(model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Ite
     rank = rank_of(singular_values(J[:, free]), float(np.linalg.norm(J, 2)))
     for _ in range(2):  # the second pass removes the rounding of the first
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        step = Vt[:rank].T @ ((U[:, :rank].T @ -(J @ x)) / s[:rank])
+        step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
         x[free] += np.linalg.solve(low.T, step)
-    gap = J @ x
-    size = float(np.linalg.norm(J, 2)) * float(np.linalg.norm(v / scales.columns))
+    gap = J @ x - rates
+    size = float(np.linalg.norm(J, 2)) * float(np.linalg.norm(v / scales.columns)) + float(np.linalg.norm(rates))
     if np.abs(gap).max(initial=0.0) > 1e-9 * size:
         worst = int(np.abs(gap).argmax())
         raise AssemblyError(
@@ -318,7 +326,7 @@ def _refuse_mobile(closure: Closure, q: Array, held: NDArray[np.bool_]) -> None:
 def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> AssemblyError:
     """Return the error that says which loops stay open, by how much, why, and what to try."""
     model, q = closure.model, outcome.q
-    residual = np.abs(model.constraint_residual(q))
+    residual = np.abs(closure.gaps(q))
     worst: dict[str, int] = {}
     for row in np.argsort(-closure.scales.rows * residual, kind="stable"):
         worst.setdefault(model.constraint_connections[row], int(row))

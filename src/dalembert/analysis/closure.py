@@ -54,14 +54,19 @@ class Closure:
     """The closure equations of one model with tolerances and metric."""
 
     def __init__(
-        self, model: Model, tolerance: float, max_iterations: int, weights: Mapping[str, float] | None = None
+        self,
+        model: Model,
+        tolerance: float,
+        max_iterations: int,
+        weights: Mapping[str, float] | None = None,
+        t: float = 0.0,
     ) -> None:
         if not (np.isfinite(tolerance) and tolerance > 0.0):
             raise ModelError("assemble", "tolerance", tolerance, "give a positive number")
         if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
             raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
         self.model = model
-        self.scales = Scales.of(model, positions_only=True)
+        self.scales = Scales.of(model, positions_only=True, t=t)
         self.extra: list[HeldChord] = []
         self.tolerance = max(float(tolerance), self.scales.floor)
         self.max_iterations = int(max_iterations)
@@ -80,6 +85,11 @@ class Closure:
         return start
 
     # -- the equations
+
+    def gaps(self, q: Array) -> Array:
+        """Return how far the rows are from what they have to be, (nc,) m or rad."""
+        gap: Array = self.model.constraint_residual(q) - self.scales.targets[0]
+        return gap
 
     def residual(self, q: Array) -> Array:
         """Return the scaled residual, rows of held chords last."""

@@ -83,23 +83,24 @@ def driven_motion(
     if guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
     at = np.where(np.isnan(q_given), guess, q_given)
-    held = [drive.name for drive in model.drives if drive.level == 0]
+    held = [drive.name for drive in model.hinge_drives if drive.level == 0]
     if model.nc:
         try:
-            at = assemble(model, q=at, fixed=held).q
+            at = assemble(model, q=at, fixed=held, t=t).q
         except AssemblyError as error:
             drives = ", ".join(map(repr, held))
-            failure = AssemblyError(f"with {drives or 'no coordinate'} driven to its place at t = {t:.6g} s: {error}")
+            failure = AssemblyError(f"with {drives or 'no hinge'} driven to its place at t = {t:.6g} s: {error}")
             failure.q, failure.residuals = error.q, error.residuals
             raise failure from None
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
     speeds = np.where(np.isnan(v_given), speeds, v_given)
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     if model.nc:
-        paced = [drive.name for drive in model.drives if drive.level <= 1]
+        paced = [drive.name for drive in model.hinge_drives if drive.level <= 1]
         try:
-            speeds = consistent_speeds(model, at, speeds, fixed=paced)
-            rates = consistent_accelerations(model, at, speeds, rates, fixed=[drive.name for drive in model.drives])
+            speeds = consistent_speeds(model, at, speeds, fixed=paced, t=t)
+            everything = [drive.name for drive in model.hinge_drives]
+            rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
         except (AssemblyError, SingularityError) as error:
             raise type(error)(f"drives at t = {t:.6g} s: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)

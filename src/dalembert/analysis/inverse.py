@@ -74,6 +74,7 @@ def inverse_dynamics(
     actuators: str | Iterable[str] | None = None,
     weights: ArrayLike | None = None,
     loads: ArrayLike | None = None,
+    t: float = 0.0,
 ) -> Efforts:
     """Return the efforts of chosen actuators for a motion that keeps all loops closed.
 
@@ -90,6 +91,8 @@ def inverse_dynamics(
     weights : (number of actuated freedoms,)
         Price of each effort when there is a choice; the sum of weight times effort squared is least.
     loads : (nb, 6) N m and N
+    t : float, s
+        Time, for constraints that a drive prescribes; the loops supply what these take.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def inverse_dynamics(
     a = finite_array(a, (model.nv,), item=item, field="a")
     columns = _actuated(model, actuators)
     force = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads)
-    scales = Scales.of(model)
+    scales = Scales.of(model, t=t)
     N = np.diag(scales.columns)
     if model.nc:
         _check_closed(model, scales, q, v, a)
@@ -141,7 +144,13 @@ def inverse_dynamics(
 
 
 def consistent_accelerations(
-    system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, fixed: str | Iterable[str] = ()
+    system: System | Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    fixed: str | Iterable[str] = (),
+    *,
+    t: float = 0.0,
 ) -> Array:
     """Return the accelerations nearest to `a` that keep the loops closed: P a + bias = 0.
 
@@ -153,6 +162,8 @@ def consistent_accelerations(
     a : (nv,) rad/s2 or m/s2
     fixed : names of hinges or speeds
         These keep exactly what `a` says: driven coordinates.
+    t : float, s
+        Time, for constraints that a drive prescribes.
 
     Raises
     ------
@@ -165,11 +176,11 @@ def consistent_accelerations(
     a = finite_array(a, (model.nv,), item=item, field="a")
     if not model.nc:
         return a
-    scales = Scales.of(model)
+    scales = Scales.of(model, t=t)
     free = np.ones(model.nv, dtype=bool)
     free[_actuated(model, fixed)] = False
     J = scales.jacobian(model, q)[:, free]
-    gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v))
+    gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - scales.targets[2])
     step = np.linalg.lstsq(J, -gap, rcond=_RANK)[0]
     left = float(np.abs(J @ step + gap).max())
     if left > 1e-9 * max(float(np.abs(gap).max()), 1e-300):
@@ -189,12 +200,13 @@ def _actuated(model: Model, names: str | Iterable[str] | None) -> list[int]:
 
 
 def _check_closed(model: Model, scales: Scales, q: Array, v: Array, a: Array) -> None:
-    P = model.constraint_jacobian(q)
-    size_v, size_a = np.abs(P) @ np.abs(v), np.abs(P) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
+    P, bias = model.constraint_jacobian(q), model.constraint_bias(q, v)
+    target, rate, second = scales.targets
+    size_v, size_a = np.abs(P) @ np.abs(v) + np.abs(rate), np.abs(P) @ np.abs(a) + np.abs(bias) + np.abs(second)
     for what, gap, size, remedy in (
-        ("q", model.constraint_residual(q), 1.0 / scales.rows, "assemble it first"),
-        ("v", P @ v, size_v + 1e-9, "make it so with consistent_speeds"),
-        ("a", P @ a + model.constraint_bias(q, v), size_a + 1e-9, "make it so with consistent_accelerations"),
+        ("q", model.constraint_residual(q) - target, 1.0 / scales.rows, "assemble it first"),
+        ("v", P @ v - rate, size_v + 1e-9, "make it so with consistent_speeds"),
+        ("a", P @ a + bias - second, size_a + 1e-9, "make it so with consistent_accelerations"),
     ):
         worst = int(np.argmax(np.abs(gap) / size))
         if abs(gap[worst]) > 1e-6 * size[worst]:

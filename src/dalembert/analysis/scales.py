@@ -42,6 +42,8 @@ class Scales:
         ``"m"`` or ``"rad"``.
     floor : float
         Scaled residual that rounding alone may leave.
+    targets : (3, nc) m or rad, per s, per s2
+        What residuals, their rates and second rates have to be: zero, except where a drive prescribes them.
     """
 
     length: float
@@ -49,10 +51,11 @@ class Scales:
     columns: Array
     units: tuple[str, ...]
     floor: float
+    targets: Array
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False) -> Scales:
-        """Read the scales off a model; with `positions_only`, rows that bind velocities only count for nothing."""
+    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0) -> Scales:
+        """Read the scales off a model at time t; with `positions_only`, rows that bind velocities count for nothing."""
         length, reach = _lengths(model)
         endings = [
             row[len(owner) + 1 :]
@@ -69,11 +72,12 @@ class Scales:
             np.where(moves, length, 1.0),
             tuple("m" if flag else "rad" for flag in is_length),
             16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
+            model.row_motion(t),
         )
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
-        r: Array = self.rows * model.constraint_residual(q)
+        r: Array = self.rows * (model.constraint_residual(q) - self.targets[0])
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:

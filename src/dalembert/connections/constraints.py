@@ -43,16 +43,22 @@ class Constraint:
 
     rows : names of the equations; holonomic : whether each binds positions too
     code : number of the compiled constraint (core/model.hpp)
+    drivable : whether a drive may prescribe the quantities that the rows hold
     """
 
     rows: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
     code: ClassVar[int] = -1
     directions: ClassVar[tuple[str, ...]] = ()
+    drivable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for field in self.directions:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        """Return what a residual, its rate and second rate must be when a drive prescribes the row's quantity."""
+        return value, rate, second
 
     @property
     def kind(self) -> str:
@@ -88,16 +94,21 @@ class Distance(Constraint):
     ----------
     length : float, m
 
-    Row: |p| = length. The force in the bar is the multiplier, positive if it pushes the ends apart.
+    Row: |p| = length. The force in the bar is the multiplier, positive if it pushes the ends apart. A drive changes the
+    distance: a hydraulic cylinder of prescribed length.
     """
 
     length: float = 1.0
     rows: ClassVar[tuple[str, ...]] = ("distance",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     code: ClassVar[int] = 20
+    drivable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._positive("length")
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        return value - self.length, rate, second
 
     @property
     def parameter(self) -> float:
@@ -118,6 +129,7 @@ class PointOnLine(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("x", "y")
     holonomic: ClassVar[tuple[bool, ...]] = (True, True)
     code: ClassVar[int] = 21
+    drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frames(self) -> tuple[Array, Array]:
@@ -138,6 +150,7 @@ class PointOnPlane(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("z",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     code: ClassVar[int] = 22
+    drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("normal",)
 
     def frames(self) -> tuple[Array, Array]:
@@ -190,6 +203,7 @@ class AxisAngle(Constraint):
     rows: ClassVar[tuple[str, ...]] = ("angle",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     code: ClassVar[int] = 24
+    drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
@@ -202,6 +216,10 @@ class AxisAngle(Constraint):
     @property
     def parameter(self) -> float:
         return math.cos(self.angle) if self.angle != math.pi / 2 else 0.0
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        s, c = math.sin(value), math.cos(value)
+        return c - self.parameter, -s * rate, -s * second - c * rate * rate
 
     def frames(self) -> tuple[Array, Array]:
         # x of the first frame and y of the second are the two axes

@@ -1,10 +1,11 @@
-"""Drives: a coordinate of a hinge that follows a law of time."""
+"""Drives: a coordinate of a hinge, or what a constraint holds, follows a law of time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .hinges import Hinge
 from .laws import Law
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ class Drive:
     Attributes
     ----------
     connection : Connection
-        The hinge.
+        The hinge or constraint.
     coordinate : int
-        Which of its coordinates.
+        Which of its coordinates, or of its rows.
     law : Law
     level : int
         What the law gives: 0 position, 1 speed, 2 acceleration.
@@ -35,8 +36,9 @@ class Drive:
 
     @property
     def name(self) -> str:
-        """Name of the driven coordinate."""
-        names = getattr(self.connection.element, "coordinates", ())
+        """Name of the driven coordinate or row."""
+        element = self.connection.element
+        names = element.coordinates if isinstance(element, Hinge) else element.rows
         return self.connection.name if len(names) == 1 else f"{self.connection.name}.{names[self.coordinate]}"
 
     def motion(self, t: float) -> tuple[float | None, float | None, float]:
