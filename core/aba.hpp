@@ -276,11 +276,12 @@ template <class R> struct Side {
   Motion<R> *A;
 };
 
-// M a = x after factorize, for the bodies [first, last], which must be whole trees; x and a may be the same array.
-// After forward_dynamics with given accelerations, the same marks make those freedoms stand still.
+// Inward half of a solve with M, for the bodies [first, last], which must be whole trees: y = L^-1 x in the factors of
+// M = L d L^T over all freedoms, so that x . M^-1 x = sum of y^2 / d. After forward_dynamics with given accelerations, the
+// same marks make those freedoms stand still.
 template <class T, class R>
-inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last,
-                  const unsigned char *given = nullptr) {
+inline void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, int first, int last,
+                         const unsigned char *given = nullptr) {
   for (int i = first; i <= last; ++i)
     side.p[i] = {zero3<R>(), zero3<R>()};
   for (int i = last; i >= first; --i) {
@@ -299,6 +300,11 @@ inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, con
     side.p[b.parent].f += f;
     side.p[b.parent].n += mul(ws.X[i].R, p.n) + cross(ws.X[i].p, f);
   }
+}
+
+// outward half: a = L^-T d^-1 y
+template <class T, class R>
+inline void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R *a, int first, int last) {
   side.A[0] = {zero3<R>(), zero3<R>()};
   for (int i = first; i <= last; ++i) {
     const BodyData &b = m.bodies[i];
@@ -309,6 +315,14 @@ inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, con
     add_hinge_motion(b, ws.H + b.H, a + b.v, A);
     side.A[i] = A;
   }
+}
+
+// M a = x after factorize; x and a may be the same array
+template <class T, class R>
+inline void solve(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, R *a, int first, int last,
+                  const unsigned char *given = nullptr) {
+  solve_inward(m, ws, side, x, first, last, given);
+  solve_outward(m, ws, side, a, first, last);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

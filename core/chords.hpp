@@ -219,12 +219,15 @@ struct ChordOutputs {
   double *bias = nullptr;     // nc; needs v
   double *values = nullptr;   // Jacobian blocks: of each chord, row by row over its support
   double *wrenches = nullptr; // nc x 6: [moment; force] of each row at the origin of B, world axes
-  double *ease = nullptr;     // nc: how far a unit multiplier would move the row if the two bodies had no other hinge
+  double *leverage = nullptr; // nc; with values: largest Jacobian entry as a part of what its lever arms could give
+  double *opening = nullptr;  // 1: how far the hinges among the chords are open, as a part of their loops
 };
 
 // the rows of all chords; v may be null unless the bias is wanted
 inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, const ChordOutputs &out) {
-  const auto [residual, bias, values, wrenches, ease] = out;
+  const auto [residual, bias, values, wrenches, leverage, opening] = out;
+  if (opening)
+    *opening = 0.0;
   ground(m, ws, false);
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
@@ -245,8 +248,8 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         residual[chord.row] = coupling_residual(m, chord, q);
       if (bias)
         bias[chord.row] = 0.0;
-      if (ease)
-        ease[chord.row] = 0.0; // no bodies by themselves: a coupling is measured against its own diagonal
+      if (leverage)
+        leverage[chord.row] = 1.0;
       for (int c = 0; wrenches && c < 6; ++c)
         wrenches[6 * chord.row + c] = 0.0;
       for (int s = 0; values && s < chord.supports; ++s)
@@ -278,20 +281,21 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         to[3] = force[j].x, to[4] = force[j].y, to[5] = force[j].z;
       }
     }
-    if (ease)
-      for (int j = 0; j < rows.count; ++j) {
-        double sum = 0.0;
-        for (const int end : {chord.body_a, chord.body_b}) {
-          const BodyData &b = m.bodies[end]; // ground does not move: both of its numbers are zero
-          const Vec3<double> arm = B.X.p - ws.X_W[end].p - mul(ws.X_W[end].R, as_vec(b.c));
-          const Vec3<double> turning = moment[j] + cross(arm, force[j]);
-          sum += b.per_mass * dot(force[j], force[j]) + b.per_inertia * dot(turning, turning);
-        }
-        ease[chord.row + j] = sum;
-      }
     if (!values)
       continue;
     double *block = values + chord.values;
+    double length = std::sqrt(dot(as_vec(chord.p_FA), as_vec(chord.p_FA))) + std::sqrt(dot(as_vec(chord.p_FB), as_vec(chord.p_FB)));
+    for (const int end : {chord.body_b, chord.body_a})
+      for (int i = end; i; i = m.bodies[i].parent)
+        length += std::sqrt(dot(ws.X[i].p, ws.X[i].p));
+    for (int j = 0; leverage && j < rows.count; ++j)
+      leverage[chord.row + j] = 0.0;
+    if (opening && chord.kind <= Closure::free)
+      for (int j = 0; j < rows.count; ++j) {
+        const bool displacement = dot(rows.g[j].v, rows.g[j].v) > 0.0;
+        const double part = std::fabs(rows.residual[j]) / (displacement ? (length > 0.0 ? length : 1.0) : 1.0);
+        *opening = part > *opening ? part : *opening;
+      }
     int at = 0;
     for (const int end : {chord.body_b, chord.body_a})
       for (int i = end; at < chord.supports && i; i = m.bodies[i].parent) {
@@ -304,8 +308,16 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
           const Vec3<double> s_w = mul(ws.X_W[i].R, h.w);
           const Vec3<double> s_v = mul(ws.X_W[i].R, h.v) + cross(s_w, B.X.p - ws.X_W[i].p);
           const double sign = m.support_factor[chord.support + at];
-          for (int j = 0; j < rows.count; ++j)
-            block[j * chord.supports + at] = sign * (dot(moment[j], s_w) + dot(force[j], s_v));
+          const double turn = std::sqrt(dot(s_w, s_w)), reach = std::sqrt(dot(h.v, h.v)) + turn * length;
+          for (int j = 0; j < rows.count; ++j) {
+            const double entry = dot(moment[j], s_w) + dot(force[j], s_v);
+            block[j * chord.supports + at] = sign * entry;
+            if (!leverage)
+              continue;
+            const double most = std::sqrt(dot(moment[j], moment[j])) * turn + std::sqrt(dot(force[j], force[j])) * reach;
+            if (std::fabs(entry) > leverage[chord.row + j] * most)
+              leverage[chord.row + j] = std::fabs(entry) / most;
+          }
         }
       }
   }

@@ -17,7 +17,7 @@ enum class Kernel {
   constraint_residual, // q -> residuals of the chords
   constraint_jacobian, // q -> P
   constraint_bias,     // q v -> P' v
-  row_pivots,          // q -> pivot of each row as a part of its ease
+  row_pivots,          // q -> pivot of each row as a part of its diagonal, chord by chord
   chord_loads,         // q lambda -> load of each chord on its second marker
   inverse_dynamics,    // q v a [loads] -> tau
   bias_forces,         // q v [loads] -> tau at a = 0

@@ -9,11 +9,16 @@
 // share a tree. D is factored as L d L^T within its envelope, in an order that the compiler of the model has chosen to
 // keep the envelope narrow; few rows fill it, many loops in a row stay in a narrow band and cost in proportion.
 //
-// Rows that always repeat others are left out beforehand (ModelData::lean_rows). Where the others come near to depending
-// on each other at single configurations, all rows are taken anew, the one that still moves most first (diagonal
-// pivoting); when a pivot is round-off, the rows that are left add nothing, because D is positive semidefinite, and
-// their multipliers are zero. Accelerations do not depend on which of several dependent rows that are. With more rows
-// than pivoting can afford, they are dropped in the order of elimination.
+// Rows that always repeat others are left out beforehand (ModelData::lean_rows). A row whose Jacobian vanishes beside its
+// lever arms demands nothing that the hinges of the tree do not demand already, and is left out too. Where the others come
+// near to depending on each other, D, in which their angles stand squared, is not good enough. With L d L^T = M the factors
+// of the trees, the rows of P L^-T d^-1/2 are then made orthogonal one after the other, the one with the largest part left
+// first (Gram and Schmidt, twice, with pivoting), until what is left is round-off or less than the loops are open:
+//
+//     P L^-T d^-1/2 = R^T Q      z = -R^-T (P a + gamma)      a += L^-T d^-1/2 Q^T z      lambda += R^-1 z         (2)
+//
+// Accelerations do not depend on which of several dependent rows are taken. With more rows than that can afford, dependent
+// ones are dropped in the order of elimination.
 //
 // One step of iterative refinement, P a + gamma evaluated anew, takes out what a poor choice of rows has cost.
 #pragma once
@@ -23,13 +28,18 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// A pivot is what a row's multiplier can still move once all other rows and hinges are obeyed. Below this part of what
-// it could move by itself (ChordOutputs::ease), nothing is left but round-off and the tolerance of assembly, squared.
-constexpr double dependent = 1e-11;
-// a pivot below this part calls for pivoting
+// a pivot below this part of its diagonal calls for orthogonalisation
 constexpr double doubtful = 1e-7;
-// rows up to which pivoting is affordable: it fills the matrix
-constexpr int most_pivoted = 512;
+// and below this part it is round-off of D
+constexpr double rounding = 1e-13;
+// rows up to which orthogonalisation is affordable: its cost is that of a dense factorisation
+constexpr int most_orthogonal = 512;
+
+// Rows that differ from dependent ones, or from no row at all, by less than the loops are open cannot be told from them.
+inline double independence(double opening) {
+  const double tolerance = 30.0 * opening;
+  return tolerance < 1e-10 ? 1e-10 : tolerance > 1e-5 ? 1e-5 : tolerance;
+}
 
 template <int W> struct LoopRoom {
   Workspace<double> ws;
@@ -39,13 +49,14 @@ template <int W> struct LoopRoom {
   double *response; // blocks of Y: for each chord, rows by the freedoms of its trees
   double *gamma;    // nc
   double *wrenches; // nc x 6
-  double *ease;     // nc: diagonal of D if the bodies were free of their other hinges
+  double *leverage; // nc: see ChordOutputs
   double *rhs;      // nc: P a_0 + gamma
   double *D;        // the envelope, then L
   double *d;        // nc: reciprocal pivots
   double *y;        // nc
-  double *dense;    // nc x nc, for pivoting
-  std::int32_t *chosen; // nc: rows in the order in which pivoting took them
+  double *Q, *R;    // nc x nv and nc x nc, for orthogonalisation
+  std::int32_t *chosen; // nc: rows in the order in which it took them
+  double opening;
 };
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, LoopRoom<W> &room) {
@@ -58,12 +69,14 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.response = arena.take<double>(std::size_t(m.responses));
   room.gamma = arena.take<double>(nc);
   room.wrenches = arena.take<double>(6 * nc);
-  room.ease = arena.take<double>(nc);
+  room.leverage = arena.take<double>(nc);
   room.rhs = arena.take<double>(nc);
   room.D = arena.take<double>(m.nc ? std::size_t(m.all_rows.start[m.nc]) : 0);
   room.d = arena.take<double>(nc);
   room.y = arena.take<double>(nc);
-  room.dense = arena.take<double>(m.nc <= most_pivoted ? nc * nc : 0);
+  const bool orthogonal = m.nc <= most_orthogonal;
+  room.Q = arena.take<double>(orthogonal ? nc * nv : 0);
+  room.R = arena.take<double>(orthogonal ? nc * nc : 0);
   room.chosen = arena.take<std::int32_t>(nc);
   return arena.used;
 }
@@ -86,24 +99,29 @@ DALEMBERT_INLINE int reach_size(const ModelData &m, const ChordData &chord) {
   return size;
 }
 
+// rows [first, first + count) of a chord as lanes over the freedoms of its trees
+template <int W> inline void spread(const ModelData &m, LoopRoom<W> &room, const ChordData &chord, int first, int count) {
+  for_each_tree(m, chord, [&](const Reach &r) {
+    for (int f = r.begin; f < r.end; ++f)
+      room.x[f] = Pack<W>(0.0);
+  });
+  const double *block = room.values + chord.values;
+  for (int s = 0; s < chord.supports; ++s) {
+    Pack<W> entry(0.0);
+    for (int l = 0; l < count; ++l)
+      entry.set(l, block[(first + l) * chord.supports + s]);
+    room.x[m.support[chord.support + s]] = entry;
+  }
+}
+
 // Y of one chord, W rows at a time
 template <int W>
 inline void respond(const ModelData &m, LoopRoom<W> &room, const ChordData &chord, const unsigned char *given = nullptr) {
   const int size = reach_size(m, chord);
   double *Y = room.response + chord.reach;
-  const double *block = room.values + chord.values;
   for (int first = 0; first < chord.rows; first += W) {
     const int count = chord.rows - first < W ? chord.rows - first : W;
-    for_each_tree(m, chord, [&](const Reach &r) {
-      for (int f = r.begin; f < r.end; ++f)
-        room.x[f] = Pack<W>(0.0);
-    });
-    for (int s = 0; s < chord.supports; ++s) {
-      Pack<W> entry(0.0);
-      for (int l = 0; l < count; ++l)
-        entry.set(l, block[(first + l) * chord.supports + s]);
-      room.x[m.support[chord.support + s]] = entry;
-    }
+    spread(m, room, chord, first, count);
     for_each_tree(m, chord, [&](const Reach &r) {
       solve(m, room.ws, room.side, room.x, room.x, r.root, m.bodies[r.root].last, given);
       for (int f = r.begin; f < r.end; ++f)
@@ -159,77 +177,125 @@ template <int W> inline int factor_envelope(LoopRoom<W> &room, const RowOrder &o
         sum -= row[k] * other[k];
       row[j] = sum; // L_ij d_j until the pivots divide it
     }
-    const double own = room.ease[order.row[i]], ease = own > 0.0 ? own : row[i];
-    double pivot = row[i];
+    const double diagonal = row[i];
+    double pivot = diagonal;
     for (int j = first; j < i; ++j) {
       const double l = row[j] * room.d[j];
       pivot -= l * row[j];
       row[j] = l;
     }
-    doubts += !(pivot > doubtful * ease);
-    room.d[i] = pivot > dependent * ease ? 1.0 / pivot : 0.0;
+    const bool moves = room.leverage[order.row[i]] > independence(room.opening);
+    doubts += moves && !(pivot > doubtful * diagonal);
+    room.d[i] = moves && pivot > rounding * diagonal ? 1.0 / pivot : 0.0;
   }
   return doubts;
 }
 
-// L d L^T of D over all rows, the largest pivot by its part of the ease first; returns the rank. Row r of L stands in
-// row r of `dense`, its columns by the rows that were chosen; room.d is by row.
-template <int W> inline int factor_pivoted(const ModelData &m, LoopRoom<W> &room) {
-  const int n = m.nc;
-  double *D = room.dense;
-  for (int k = 0; k < m.chord_count; ++k)
-    for (int e = 0; e < m.chord_count; ++e)
-      for (int i = 0; i < m.chords[k].rows; ++i)
-        for (int j = 0; j < m.chords[e].rows; ++j)
-          D[std::ptrdiff_t(m.chords[k].row + i) * n + m.chords[e].row + j] =
-              coupling(m, room.values, room.response, m.chords[k], i, m.chords[e], j);
-  const auto diagonal = [&](int r) -> double & { return D[std::ptrdiff_t(r) * n + r]; };
+// (2): all rows made orthogonal; returns how many are independent
+template <int W>
+inline int orthogonalize(const ModelData &m, LoopRoom<W> &room, const unsigned char *given) {
+  const std::ptrdiff_t n = m.nc, nv = m.nv;
+  const auto norm = [nv](const double *x) {
+    double sum = 0.0;
+    for (std::ptrdiff_t f = 0; f < nv; ++f)
+      sum += x[f] * x[f];
+    return std::sqrt(sum);
+  };
+  // rows of P L^-T d^-1/2
+  for (int c = 0; c < m.chord_count; ++c) {
+    const ChordData &chord = m.chords[c];
+    for (int first = 0; first < chord.rows; first += W) {
+      const int count = chord.rows - first < W ? chord.rows - first : W;
+      spread(m, room, chord, first, count);
+      for (int l = 0; l < count; ++l)
+        for (std::ptrdiff_t f = 0; f < nv; ++f)
+          room.Q[(chord.row + first + l) * nv + f] = 0.0;
+      for_each_tree(m, chord, [&](const Reach &r) {
+        solve_inward(m, room.ws, room.side, room.x, r.root, m.bodies[r.root].last, given);
+        for (int f = r.begin; f < r.end; ++f)
+          for (int l = 0; l < count; ++l)
+            room.Q[(chord.row + first + l) * nv + f] = room.side.y[f][l] * std::sqrt(room.ws.pivot[f].inverse);
+      });
+    }
+  }
+  const double least = independence(room.opening);
+  double *size = room.d, *left = room.y; // of each row: at the start, and what is left
   for (int r = 0; r < n; ++r) {
     room.chosen[r] = r;
-    if (!(room.ease[r] > 0.0))
-      room.ease[r] = diagonal(r) > 0.0 ? diagonal(r) : 1.0; // a coupling, measured against itself
+    size[r] = room.leverage[r] > least ? norm(room.Q + r * nv) : 0.0;
+    left[r] = size[r];
   }
   int rank = 0;
   for (; rank < n; ++rank) {
     int best = rank;
-    for (int i = rank + 1; i < n; ++i) {
-      const int r = room.chosen[i], b = room.chosen[best];
-      if (diagonal(r) * room.ease[b] > diagonal(b) * room.ease[r])
+    for (int i = rank + 1; i < n; ++i)
+      if (left[room.chosen[i]] * size[room.chosen[best]] > left[room.chosen[best]] * size[room.chosen[i]] ||
+          size[room.chosen[best]] == 0.0)
         best = i;
-    }
     const int p = room.chosen[best];
     room.chosen[best] = room.chosen[rank];
     room.chosen[rank] = p;
-    const double pivot = diagonal(p);
-    if (!(pivot > dependent * room.ease[p]))
+    double *w = room.Q + p * nv;
+    // again, against what rounding has left
+    for (int k = 0; k < rank; ++k) {
+      const double *e = room.Q + room.chosen[k] * nv;
+      double along = 0.0;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        along += e[f] * w[f];
+      room.R[k * n + p] += along;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        w[f] -= along * e[f];
+    }
+    const double length = norm(w);
+    if (!(length > least * size[p]) || size[p] == 0.0)
       break;
-    room.d[p] = 1.0 / pivot;
-    const double *source = D + std::ptrdiff_t(p) * n;
+    room.R[rank * n + p] = length;
+    for (std::ptrdiff_t f = 0; f < nv; ++f)
+      w[f] /= length;
     for (int i = rank + 1; i < n; ++i) {
-      const int r = room.chosen[i];
-      double *row = D + std::ptrdiff_t(r) * n;
-      const double l = row[p] * room.d[p];
-      for (int j = rank + 1; j < n; ++j)
-        row[room.chosen[j]] -= l * source[room.chosen[j]];
-      row[p] = l;
+      double *other = room.Q + room.chosen[i] * nv;
+      double along = 0.0;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        along += w[f] * other[f];
+      room.R[rank * n + room.chosen[i]] = along;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        other[f] -= along * w[f];
+      left[room.chosen[i]] = norm(other);
     }
   }
   return rank;
 }
 
-// y <- D^-1 y for the chosen rows; y is by row, the others are set to zero
-template <int W> inline void solve_pivoted(const ModelData &m, LoopRoom<W> &room, int rank, double *y) {
-  const std::ptrdiff_t n = m.nc;
-  for (int i = 0; i < rank; ++i)
-    for (int j = 0; j < i; ++j)
-      y[room.chosen[i]] -= room.dense[room.chosen[i] * n + room.chosen[j]] * y[room.chosen[j]];
-  for (int i = 0; i < rank; ++i)
-    y[room.chosen[i]] *= room.d[room.chosen[i]];
-  for (int i = rank - 1; i >= 0; --i)
-    for (int j = 0; j < i; ++j)
-      y[room.chosen[j]] -= room.dense[room.chosen[i] * n + room.chosen[j]] * y[room.chosen[i]];
-  for (int i = rank; i < m.nc; ++i)
-    y[room.chosen[i]] = 0.0;
+// (2): a and lambda from rhs = -(P a + gamma)
+template <int W>
+inline void correct_orthogonally(const ModelData &m, LoopRoom<W> &room, int rank, double *a, double *lambda) {
+  const std::ptrdiff_t n = m.nc, nv = m.nv;
+  double *z = room.d;
+  for (int k = 0; k < rank; ++k) {
+    const int row = room.chosen[k];
+    double sum = room.rhs[row];
+    for (int j = 0; j < k; ++j)
+      sum -= room.R[j * n + row] * z[j];
+    z[k] = sum / room.R[k * n + row];
+  }
+  // the step in the tree's factors, then outward, one lane of the room for packs
+  for (std::ptrdiff_t f = 0; f < nv; ++f) {
+    double sum = 0.0;
+    for (int k = 0; k < rank; ++k)
+      sum += z[k] * room.Q[room.chosen[k] * nv + f];
+    const double inverse = room.ws.pivot[f].inverse;
+    room.side.y[f] = Pack<W>(inverse > 0.0 ? sum / std::sqrt(inverse) : 0.0);
+  }
+  solve_outward(m, room.ws, room.side, room.x, 1, m.nb);
+  for (std::ptrdiff_t f = 0; f < nv; ++f)
+    a[f] += room.x[f][0];
+  for (int k = rank - 1; k >= 0; --k) {
+    for (int j = k + 1; j < rank; ++j)
+      z[k] -= room.R[k * n + room.chosen[j]] * z[j];
+    z[k] /= room.R[k * n + room.chosen[k]];
+  }
+  for (int k = 0; k < rank; ++k)
+    lambda[room.chosen[k]] += z[k];
 }
 
 template <int W> inline void solve_envelope(LoopRoom<W> &room, const RowOrder &order) {
@@ -248,32 +314,32 @@ template <int W> inline void solve_envelope(LoopRoom<W> &room, const RowOrder &o
   }
 }
 
-// Each row's pivot as a part of its ease, every chord taken by itself; zero for rows that repeat other rows of their
+// Each row's pivot as a part of its diagonal, every chord taken by itself; zero for rows that repeat other rows of their
 // chord or what the trees demand anyway. Chords are not taken together: far from where they close, long rows of loops
 // are ill-conditioned, and a row that is needed could pass for a repetition.
 template <int W> inline void row_pivots(const ModelData &m, LoopRoom<W> &room, const double *q, double *pivots) {
-  evaluate_chords(m, room.ws, q, nullptr, {.values = room.values, .ease = room.ease});
+  evaluate_chords(m, room.ws, q, nullptr, {.values = room.values, .leverage = room.leverage});
   factorize<double>(m, room.ws, q);
   for (int c = 0; c < m.chord_count; ++c) {
     const ChordData &chord = m.chords[c];
     respond(m, room, chord);
-    double D[6][6];
+    double D[6][6], own[6];
     bool done[6] = {};
     for (int i = 0; i < chord.rows; ++i) {
       pivots[chord.row + i] = 0.0;
       for (int j = 0; j < chord.rows; ++j)
         D[i][j] = coupling(m, room.values, room.response, chord, i, chord, j);
+      own[i] = D[i][i];
     }
     const auto part = [&](int i) {
-      const double own = room.ease[chord.row + i];
-      return own > 0.0 ? D[i][i] / own : 1.0;
+      return room.leverage[chord.row + i] > independence(0.0) && own[i] > 0.0 ? D[i][i] / own[i] : 0.0;
     };
     for (int step = 0; step < chord.rows; ++step) {
       int best = -1;
       for (int i = 0; i < chord.rows; ++i)
         if (!done[i] && (best < 0 || part(i) > part(best)))
           best = i;
-      if (!(part(best) > dependent))
+      if (!(part(best) > rounding))
         break;
       pivots[chord.row + best] = part(best);
       done[best] = true;
@@ -285,25 +351,25 @@ template <int W> inline void row_pivots(const ModelData &m, LoopRoom<W> &room, c
   }
 }
 
-// how D was factored: in the envelope of an order, or with pivoting
+// how the rows were taken: in the envelope of an order, or by (2)
 struct Factored {
-  const RowOrder *order; // null: pivoted
+  const RowOrder *order; // null: orthogonalised
   int rank;
 };
 
-template <int W> inline Factored factor_all(const ModelData &m, LoopRoom<W> &room) {
-  if (m.nc <= most_pivoted)
-    return {nullptr, factor_pivoted(m, room)};
+template <int W> inline Factored factor_all(const ModelData &m, LoopRoom<W> &room, const unsigned char *given) {
+  if (m.nc <= most_orthogonal)
+    return {nullptr, orthogonalize(m, room, given)};
   couple(m, room, m.all_rows);
   factor_envelope(room, m.all_rows);
   return {&m.all_rows, m.nc};
 }
 
-template <int W> inline Factored factor_rows(const ModelData &m, LoopRoom<W> &room) {
+template <int W> inline Factored factor_rows(const ModelData &m, LoopRoom<W> &room, const unsigned char *given) {
   couple(m, room, m.lean_rows);
   if (!factor_envelope(room, m.lean_rows))
     return {&m.lean_rows, m.lean_rows.count};
-  return factor_all(m, room);
+  return factor_all(m, room, given);
 }
 
 // -(P a + gamma), by row, into rhs. Returns true if a row is missed by more than round-off and open loops explain: by
@@ -322,24 +388,30 @@ template <int W> inline bool residual_rates(const ModelData &m, LoopRoom<W> &roo
         size += std::fabs(term);
       }
       room.rhs[chord.row + j] = -sum;
-      found |= std::fabs(sum) > missed * size;
+      found |= room.leverage[chord.row + j] > independence(room.opening) && std::fabs(sum) > missed * size;
     }
   }
   return found;
 }
 
-// rhs, by row, becomes D^-1 rhs; zero for rows that are not solved for
-template <int W> inline void solve_rows(const ModelData &m, LoopRoom<W> &room, const Factored &factored) {
-  if (!factored.order)
-    return solve_pivoted(m, room, factored.rank, room.rhs);
-  const RowOrder &order = *factored.order;
+// a and lambda from rhs = -(P a + gamma), by (1)
+template <int W>
+inline void correct(const ModelData &m, LoopRoom<W> &room, const RowOrder &order, double *a, double *lambda) {
   for (int i = 0; i < order.count; ++i)
     room.y[i] = room.rhs[order.row[i]];
   solve_envelope(room, order);
-  for (int i = 0; i < m.nc; ++i)
-    room.rhs[i] = 0.0;
-  for (int i = 0; i < order.count; ++i)
-    room.rhs[order.row[i]] = room.y[i];
+  for (int i = 0; i < order.count; ++i) {
+    const double l = room.y[i];
+    if (l == 0.0)
+      continue;
+    const ChordData &chord = m.chords[order.chord[i]];
+    lambda[order.row[i]] += l;
+    const double *Y = room.response + chord.reach + std::ptrdiff_t(order.row[i] - chord.row) * reach_size(m, chord);
+    for_each_tree(m, chord, [&](const Reach &r) {
+      for (int f = r.begin; f < r.end; ++f)
+        a[f] += l * Y[r.offset + f - r.begin];
+    });
+  }
 }
 
 // a and, per row, lambda. given: null, or one mark per freedom whose acceleration stands in a on entry: such freedoms
@@ -349,36 +421,25 @@ template <int W>
 inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const double *q, const double *v, const double *tau,
                                  const double *loads, const double *prescribed, const unsigned char *given, double *a, double *lambda,
                                  double *tau_out) {
-  evaluate_chords(m, room.ws, q, v, {.bias = room.gamma, .values = room.values, .ease = room.ease});
+  evaluate_chords(m, room.ws, q, v,
+                  {.bias = room.gamma, .values = room.values, .leverage = room.leverage, .opening = &room.opening});
   for (int i = 0; prescribed && i < m.nc; ++i)
     room.gamma[i] -= prescribed[i]; // rheonomic rows: P a + gamma is what the law says, not zero
   forward_dynamics<double>(m, room.ws, q, v, tau, loads, given, a, nullptr);
   for (int k = 0; k < m.chord_count; ++k)
     respond(m, room, m.chords[k], given);
-  Factored factored = factor_rows(m, room);
+  Factored factored = factor_rows(m, room, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = 0.0;
-  for (int pass = 0, last = 1; pass <= last; ++pass) { // (1), then the refinement
-    if (residual_rates(m, room, a) && pass == 1 && factored.order == &m.lean_rows && m.lean_rows.count < m.nc) {
-      factored = factor_all(m, room); // a row that was left out is needed here
+  for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
+    if (residual_rates(m, room, a) && pass == 1 && factored.order == &m.lean_rows) {
+      factored = factor_all(m, room, given); // a row that was left out or dropped is needed here
       ++last;
     }
-    solve_rows(m, room, factored);
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      const int size = reach_size(m, chord);
-      for (int j = 0; j < chord.rows; ++j) {
-        const double l = room.rhs[chord.row + j];
-        if (l == 0.0)
-          continue;
-        lambda[chord.row + j] += l;
-        const double *Y = room.response + chord.reach + j * size;
-        for_each_tree(m, chord, [&](const Reach &r) {
-          for (int f = r.begin; f < r.end; ++f)
-            a[f] += l * Y[r.offset + f - r.begin];
-        });
-      }
-    }
+    if (factored.order)
+      correct(m, room, *factored.order, a, lambda);
+    else
+      correct_orthogonally(m, room, factored.rank, a, lambda);
   }
   if (!tau_out)
     return;

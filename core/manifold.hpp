@@ -54,11 +54,15 @@ template <class T> DALEMBERT_INLINE void hinge_rates(const BodyData &b, const T 
       rate[k] = v[k];
     return;
   }
-  quaternion_rate(q, v, rate);
+  // the quaternion last, and at once: rate may be q
   if (b.nv == 6) {
     const Vec3<T> step = mul(rotation_of(q), Vec3<T>{v[3], v[4], v[5]});
     rate[4] = step.x, rate[5] = step.y, rate[6] = step.z;
   }
+  T turned[4];
+  quaternion_rate(q, v, turned);
+  for (int k = 0; k < 4; ++k)
+    rate[k] = turned[k];
 }
 
 template <class T> inline void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out) {

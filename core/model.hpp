@@ -35,8 +35,6 @@ struct BodyData {
   double J[6];             // inertia about the origin of F (xx xy xz yy yz zz), kg m2
   double R_FB[9], p_FB[3]; // the user's body frame in F
   double pitch;            // screw: advance per radian, m
-  double c[3];             // centre of mass in F
-  double per_mass, per_inertia; // how easily the body by itself moves and turns, 1/kg and 1/(kg m2): orders of magnitude
   Hinge kind;
   std::int32_t parent;
   std::int32_t reversed; // the outboard marker is the user's first
@@ -80,7 +78,7 @@ struct ChordData {
   std::int32_t row, rows;  // its rows among the constraint rows
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
   std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
-  std::int32_t reach, values; // offsets of its block in the response and in the Jacobian values
+  std::int64_t reach, values; // offsets of its block in the response and in the Jacobian values
 };
 
 // constraint rows in an order of elimination, and the envelope of their coupling matrix
@@ -103,8 +101,8 @@ struct ModelData {
   const double *support_factor;     // +1 on the way to B, -1 on the way to A; coefficients of couplings
   const std::int32_t *coordinate;   // of each freedom, where it has one of its own; else -1
   const std::int32_t *tree;         // first bodies of the trees that a chord touches, chord by chord
-  std::int32_t values;              // numbers in all blocks of the Jacobian
-  std::int32_t responses;           // numbers in all blocks of M^-1 P^T
+  std::int64_t values;              // numbers in all blocks of the Jacobian
+  std::int64_t responses;           // numbers in all blocks of M^-1 P^T
   RowOrder all_rows;  // every row
   RowOrder lean_rows; // without those that repeat others in every configuration
 };

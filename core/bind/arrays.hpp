@@ -79,9 +79,9 @@ inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
 
 // fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse.
 inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count) {
-  const int extra = PyArray_NDIM(array) - shape.dimensions();
+  const int extra = PyArray_NDIM(array) - shape.dimensions;
   const npy_intp *dims = PyArray_DIMS(array);
-  if (extra < 0 || extra > 1 || dims[extra] != shape.rows || (shape.columns && dims[extra + 1] != shape.columns))
+  if (extra < 0 || extra > 1 || dims[extra] != shape.rows || (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
     return false;
   input.data = static_cast<const double *>(PyArray_DATA(array));
   input.size = shape.size();

@@ -25,7 +25,7 @@ constexpr Spec specs[] = {
     {Kernel::constraint_residual, "constraint_residual", {q}, {E::rows}, 1, 1, false, false, false, false, docs::constraint_residual},
     {Kernel::constraint_jacobian, "constraint_jacobian", {q}, {E::rows_v}, 1, 1, false, false, false, false, docs::constraint_jacobian},
     {Kernel::constraint_bias, "constraint_bias", {q, v}, {E::rows}, 2, 1, false, false, false, false, docs::constraint_bias},
-    {Kernel::row_pivots, "_row_pivots", {q}, {E::rows}, 1, 1, false, false, false, false, nullptr},
+    {Kernel::row_pivots, "_row_pivots", {q}, {E::rows}, 1, 1, false, true, false, false, nullptr},
     {Kernel::chord_loads, "_chord_loads", {q, lam}, {E::chords_six}, 2, 1, false, false, false, false, nullptr},
     {Kernel::inverse_dynamics, "inverse_dynamics", {q, v, a, loads}, {E::v}, 4, 1, true, false, false, false, docs::inverse_dynamics},
     {Kernel::bias_forces, "bias_forces", {q, v, loads}, {E::v}, 3, 1, false, false, false, false, docs::bias_forces},
@@ -141,6 +141,12 @@ bool read_marker(const BoundModel &model, PyObject *value, MarkerData &marker) {
   return true;
 }
 
+bool overlaps(PyArrayObject *array, const Input &input, npy_intp count) {
+  const auto *begin = static_cast<const double *>(PyArray_DATA(array)), *end = begin + PyArray_SIZE(array);
+  const double *last = input.data + (input.stride && count > 0 ? count * input.stride : input.size);
+  return begin < last && input.data < end;
+}
+
 PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
   Given given;
   if (!sort_arguments(spec, args, positional, names, given))
@@ -194,13 +200,16 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     if (count >= 0)
       dims[n++] = count;
     dims[n++] = shape.rows;
-    if (shape.columns || spec.results[std::size_t(k)] == Extent::matrix || spec.results[std::size_t(k)] == Extent::rows_v)
+    if (shape.dimensions == 2)
       dims[n++] = shape.columns;
     PyArrayObject *array;
     if (given.out) {
       array = reinterpret_cast<PyArrayObject *>(given.out);
       if (!PyArray_Check(given.out) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) || PyArray_NDIM(array) != n ||
           std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
+        return raise_through(self, "_refuse", spec.name, "out", given.out);
+      // couplings read q while residuals are written
+      if (spec.kernel == Kernel::constraint_residual && overlaps(array, call.in[0], count))
         return raise_through(self, "_refuse", spec.name, "out", given.out);
       Py_INCREF(given.out);
       results[k].reset(given.out);
@@ -213,16 +222,15 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
   }
   std::vector<double> multipliers; // asked for by the kernel, not by the caller
-  if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
-    call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
-    if (spec.kernel == Kernel::forward_dynamics)
-      call.in[call.inputs++] = {nullptr, 0, model.data.nc}; // nothing prescribed
-    multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
-    call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
-  }
-
   unsigned found = 0;
   try {
+    if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
+      call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
+      if (spec.kernel == Kernel::forward_dynamics)
+        call.in[call.inputs++] = {nullptr, 0, model.data.nc}; // nothing prescribed
+      multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
+      call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
+    }
     if (count < 0 && model.data.nb < worth_releasing) {
       model.run_one(call);
     } else if (count != 0) {
@@ -234,6 +242,9 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
     }
   } catch (const std::bad_alloc &) {
     return PyErr_NoMemory();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
   }
   if (found & bad_input)
     for (int k = 0; k < spec.inputs; ++k)

@@ -27,6 +27,7 @@ public:
 // keeps released blocks for the next call; the most recent one is handed over without a lock
 class BlockPool {
 public:
+  BlockPool() { spare.reserve(most_spare); } // so that giving back never allocates
   ~BlockPool() {
     delete recent.load();
     for (Block *block : spare)
@@ -54,9 +55,10 @@ public:
   }
 
 private:
+  static constexpr std::size_t most_spare = 16;
   void put_aside(Block *block) {
     std::lock_guard guard(lock);
-    if (spare.size() < 16)
+    if (spare.size() < most_spare)
       spare.push_back(block);
     else
       delete block;
@@ -105,7 +107,7 @@ struct BoundModel {
     const bool lanes = kernels->has_lanes(call.kernel) && kernels->bytes_lanes(data, call) < (std::size_t(256) << 20);
     const std::ptrdiff_t grain = lanes ? kernels->lanes : 1;
     const std::ptrdiff_t pieces = (count + grain - 1) / grain;
-    const std::ptrdiff_t workers = threads < pieces ? threads : pieces;
+    const std::ptrdiff_t wanted = threads < 1 ? 1 : threads, workers = wanted < pieces ? wanted : pieces;
     const std::size_t bytes = lanes ? kernels->bytes_lanes(data, call) : kernels->bytes_one(data, call);
     // every block is taken here, so that a lack of memory is met before a thread starts
     std::vector<std::unique_ptr<Lease>> memory;

@@ -84,7 +84,9 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
   for (std::size_t k = 0; k < numbers.shape(0); ++k) {
     const double *row = numbers.data() + k * width;
     const std::int32_t *codes = integers.data() + k * codes_width;
-    if (codes[0] < 0 || codes[0] > std::int32_t(Closure::coupling) || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
+    const bool kind_known = codes[0] >= 0 && (codes[0] <= std::int32_t(Closure::free) || codes[0] >= std::int32_t(Closure::distance)) &&
+                            codes[0] <= std::int32_t(Closure::coupling);
+    if (!kind_known || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
         codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
         std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size())
       throw nb::value_error("a chord's kind, body or size is out of range");
@@ -115,7 +117,7 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
       add_ways(model, chord.body_a, chord.body_b);
     }
     chord.supports = std::int32_t(model.support.size()) - chord.support;
-    std::int32_t reach = 0;
+    std::int64_t reach = 0;
     for (const std::int32_t end : ends) {
       const std::int32_t root = root_of(model.bodies, end);
       if (!root || std::find(model.tree.begin() + chord.tree, model.tree.end(), root) != model.tree.end())
@@ -127,7 +129,7 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     chord.values = m.values;
     chord.reach = m.responses;
     m.nc += chord.rows;
-    m.values += chord.rows * chord.supports;
+    m.values += std::int64_t(chord.rows) * chord.supports;
     m.responses += chord.rows * reach;
     model.chords.push_back(chord);
   }
@@ -176,29 +178,6 @@ void settle_rows(BoundModel &model, const Integers &all, const Integers &lean) {
     throw nb::value_error("the rows do not fit the model");
   model.data.all_rows = order_rows(model, all, model.all_rows);
   model.data.lean_rows = order_rows(model, lean, model.lean_rows);
-}
-
-// how easily each body moves by itself; bodies without mass are taken as light ones
-void set_ease(BoundModel &model) {
-  double mass = 0.0, square = 0.0;
-  for (const BodyData &b : model.bodies) {
-    mass += b.mass;
-    square += b.p_PJ[0] * b.p_PJ[0] + b.p_PJ[1] * b.p_PJ[1] + b.p_PJ[2] * b.p_PJ[2];
-  }
-  const double count = double(model.bodies.size());
-  const double light = mass > 0.0 ? 1e-3 * mass / count : 1.0, length_square = square > 0.0 ? square / count : 1.0;
-  for (std::size_t i = 1; i < model.bodies.size(); ++i) {
-    BodyData &b = model.bodies[i];
-    double offset = 0.0;
-    for (int k = 0; k < 3; ++k) {
-      b.c[k] = b.mass > 0.0 ? b.h[k] / b.mass : 0.0;
-      offset += b.c[k] * b.c[k];
-    }
-    const double m = b.mass > light ? b.mass : light;
-    const double central = (b.J[0] + b.J[3] + b.J[5] - 2.0 * b.mass * offset) / 3.0, least = 1e-3 * m * length_square;
-    b.per_mass = 1.0 / m;
-    b.per_inertia = 1.0 / (central > least ? central : least);
-  }
 }
 
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
@@ -255,7 +234,6 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   m.nb = std::int32_t(nb_);
   m.bodies = model.bodies.data();
   std::memcpy(m.gravity, gravity.data(), sizeof m.gravity);
-  set_ease(model);
   build_chords(model, chord_numbers, chord_integers, coupled, factors);
 }
 

@@ -7,11 +7,11 @@
 
 namespace dalembert::bind {
 
-// shape of one state's share of an array: an empty second entry (0) means a vector
+// shape of one state's share of an array
 struct Shape {
+  int dimensions; // 1 or 2
   std::ptrdiff_t rows, columns;
-  std::ptrdiff_t size() const { return rows * (columns ? columns : 1); }
-  int dimensions() const { return columns ? 2 : 1; }
+  std::ptrdiff_t size() const { return dimensions == 2 ? rows * columns : rows; }
 };
 
 enum class Extent { q, v, rows, rows_v, chords_six, loads, matrix, bodies_pose, bodies_six, pose, six, six_v, two, three };
@@ -19,34 +19,34 @@ enum class Extent { q, v, rows, rows_v, chords_six, loads, matrix, bodies_pose, 
 inline Shape shape_of(Extent extent, const ModelData &m) {
   switch (extent) {
   case Extent::q:
-    return {m.nq, 0};
+    return {1, m.nq, 1};
   case Extent::v:
-    return {m.nv, 0};
+    return {1, m.nv, 1};
   case Extent::rows:
-    return {m.nc, 0};
+    return {1, m.nc, 1};
   case Extent::rows_v:
-    return {m.nc, m.nv};
+    return {2, m.nc, m.nv};
   case Extent::chords_six:
-    return {m.chord_count, 6};
+    return {2, m.chord_count, 6};
   case Extent::loads:
   case Extent::bodies_six:
-    return {m.nb, 6};
+    return {2, m.nb, 6};
   case Extent::matrix:
-    return {m.nv, m.nv};
+    return {2, m.nv, m.nv};
   case Extent::bodies_pose:
-    return {m.nb, 12};
+    return {2, m.nb, 12};
   case Extent::pose:
-    return {12, 0};
+    return {1, 12, 1};
   case Extent::six:
-    return {6, 0};
+    return {1, 6, 1};
   case Extent::six_v:
-    return {6, m.nv};
+    return {2, 6, m.nv};
   case Extent::two:
-    return {2, 0};
+    return {1, 2, 1};
   case Extent::three:
-    return {3, 0};
+    return {1, 3, 1};
   }
-  return {0, 0};
+  return {1, 0, 1};
 }
 
 struct Argument {

@@ -4,7 +4,7 @@ A `System` describes bodies and connections; ``compile()`` turns it into a `Mode
 run at native speed, on one state or on a batch.
 """
 
-from ._core import isa, set_threads, threads
+from ._core import isa
 from .analysis import (
     Assembly,
     DrivenMotion,
@@ -69,6 +69,7 @@ from .model import Energy, Model, Pose
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .state import State
 from .system import System
+from .threads import set_threads, threads
 
 __version__ = "0.1.0"
 

@@ -221,7 +221,7 @@ def _settle_loops(model: Model, forest: Forest) -> None:
         pivots = np.array([model._row_pivots(model.random_state(rng).q) for _ in range(3)])
     except DalembertError:  # a tree with freedoms that only the loops hold: nothing is left out
         return
-    kept = pivots > 1e-9
+    kept = pivots > 0.0
     # for each chord, the rows of the sample that found the most
     lean = np.zeros(model.nc, dtype=bool)
     for start, stop in pairwise(starts):

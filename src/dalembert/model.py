@@ -314,6 +314,7 @@ class Model(_core.Model):
             Where loops repeat each other's demands the loads are not unique; they are then those
             of the multipliers of least norm.
         """
+        q = self._coordinates("connection_loads", q)  # one state at a time
         a = self.forward_dynamics(q, v, tau, loads=loads)
         lam = self.multipliers(q, v, tau, loads=loads) if self.nc else np.zeros(0)
         return self.loads_of_motion(q, v, a, lam, loads=loads, axes=axes)
@@ -348,6 +349,7 @@ class Model(_core.Model):
         """
         if axes not in ("world", "marker"):
             raise ModelError("connection_loads", "axes", axes, "use 'world' or 'marker'")
+        q = self._coordinates("connection_loads", q)  # one state at a time
         on_bodies = np.zeros((self.nb, 6)) if loads is None else np.array(loads, dtype=float)
         result: dict[str, Array] = {}
         if self.forest.chords:
@@ -513,6 +515,10 @@ class Model(_core.Model):
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""
+        if np.ndim(q) == 2:
+            raise ModelError(
+                kernel, "the shape of q", np.shape(q), f"give ({self.nq},): this takes one state at a time"
+            )
         array = np.ascontiguousarray(q, dtype=np.float64) if np.ndim(q) == 1 else np.empty(0)
         if array.shape != (self.nq,) or not np.isfinite(array).all():
             self._refuse(kernel, "q", q)
@@ -524,7 +530,9 @@ class Model(_core.Model):
         kernel = kernel.lstrip("_")
         if argument in ("marker", "given"):
             raise ModelError(kernel, argument, value, "it does not belong to this model")
-        shape = {"q": (self.nq,), "q0": (self.nq,), "q1": (self.nq,), "loads": (self.nb, 6)}.get(argument, (self.nv,))
+        shapes = {"loads": (self.nb, 6), "lam": (self.nc,), "rows": (self.nc,)}
+        shapes |= dict.fromkeys(("q", "q0", "q1"), (self.nq,))
+        shape = shapes.get(argument, (self.nv,))
         if argument == "out":
             raise ModelError(
                 kernel, "out", value, "give a writable float64 array in C order, of the shape of the result"
@@ -577,18 +585,23 @@ class Model(_core.Model):
         raise ModelError(kernel, "result", "not finite", "the inputs are too large for double precision")
 
     def _entry_name(self, argument: str, index: int) -> str:
-        names: tuple[str, ...] = {
-            "q": self.coordinate_names,
-            "q0": self.coordinate_names,
-            "q1": self.coordinate_names,
-        }.get(argument, self.body_names if argument == "loads" else self.speed_names)
+        names: tuple[str, ...] = self.speed_names
+        if argument.startswith("q"):
+            names = self.coordinate_names
+        elif argument == "loads":
+            names = self.body_names
+        elif argument in ("lam", "rows"):
+            names = self.constraint_names
         return f" ({names[index]})" if index < len(names) else ""
 
 
 def least_norm_multipliers(P: Array, force: Array) -> Array:
     """Return the shortest lam with P^T lam = force; P (..., nc, nv), force (..., nv)."""
     if P.ndim == 3:
-        return np.array([least_norm_multipliers(p, f) for p, f in zip(P, force, strict=True)]).reshape(P.shape[:2])
+        forces = np.broadcast_to(force, (*P.shape[:1], P.shape[2]))
+        return np.array([least_norm_multipliers(p, f) for p, f in zip(P, forces, strict=True)]).reshape(P.shape[:2])
+    if force.ndim == 2:
+        return np.asarray(np.linalg.lstsq(P.T, force.T, rcond=1e-11)[0].T, dtype=np.float64)
     return np.asarray(np.linalg.lstsq(P.T, force, rcond=1e-11)[0], dtype=np.float64)
 
 

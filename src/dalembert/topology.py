@@ -262,14 +262,20 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled or driven come first, because a cut hinge has no coordinates.
+    Hinges whose coordinates are coupled or driven come first, because a cut hinge has no coordinates; then hinges of
+    massless bodies, so that these do not end up as leaves that move no inertia.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
     wanted = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
     wanted |= {drive.connection.name for drive in system.drives.values()}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
-    for c in sorted(hinges, key=lambda c: (c.name not in wanted, c.element.nv)):  # stable: keeps the user's order
+    light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
+
+    def rank(c: Connection) -> tuple[bool, bool, int]:
+        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), c.element.nv
+
+    for c in sorted(hinges, key=rank):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):
             kept.add(c.name)
     everyone = system.connections.values()

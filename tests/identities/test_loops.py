@@ -415,6 +415,33 @@ def test_energy_rate_is_power(case: Case) -> None:
     assert abs(derivative(energy, 1e-4) - power) <= 1e-6 * size
 
 
+# ---- driven motions
+
+
+def test_efforts_reactions_and_power_of_a_driven_motion_agree(case: Case) -> None:
+    """Any motion that the loops allow: its efforts make it happen, supply its power, and load the connections alike."""
+    model, q, v = case.model, case.q, case.v
+    wanted = case.rng.normal(size=model.nv) * max(1.0, np.abs(case.forward_dynamics()).max())
+    a = da.consistent_accelerations(model, q, v, wanted)
+    efforts = da.inverse_dynamics(model, q, v, a, loads=case.loads)
+    size = max(1.0, np.abs(a).max())
+    assert_close(model.forward_dynamics(q, v, efforts.tau, loads=case.loads), a, 1e-7, size)
+
+    def energy(t: float) -> Array:
+        steps, x = 64, q
+        for k in range(steps):  # midpoint rule: error t^3 / steps^2
+            x = model.integrate(x, t / steps * (v + (k + 0.5) * t / steps * a))
+        return np.array(model.energy(x, v + t * a).total)
+
+    power = efforts.tau @ v + (case.loads * model.velocities(q, v)).sum()
+    scale = max(1.0, abs(power), model.energy(q, v).kinetic, size**2)
+    assert abs(derivative(energy, 1e-4) - power) <= 1e-6 * scale
+    given, free = efforts.connection_loads(), model.connection_loads(q, v, efforts.tau, loads=case.loads)
+    largest = max(np.abs(F).max() for F in free.values())
+    for name, F in free.items():
+        assert_close(given[name], F, 1e-6, largest)
+
+
 # ---- loads
 
 

@@ -28,7 +28,7 @@ __all__ = ["Efforts", "consistent_accelerations", "inverse_dynamics"]
 
 Array = NDArray[np.float64]
 
-_RANK = 1e-9  # singular values of scaled rows below this part of the largest are rounding
+_RANK = 1e-9  # singular values of scaled rows below this are rounding
 _REACHED = 1e-8  # part of the needed force that may be missing
 
 
@@ -138,7 +138,11 @@ def inverse_dynamics(
         float(np.abs(N.T * force).sum(axis=1).max(initial=0.0)), 1e-300
     ):
         raise _out_of_reach(model, N, missing, columns)
-    lam = least_norm_multipliers(model.constraint_jacobian(q), force - tau) if model.nc else np.zeros(0)
+    lam = np.zeros(model.nc)
+    if model.nc:
+        rest = force - tau
+        rest[np.abs(rest) < 1e-12 * np.abs(force).max(initial=0.0)] = 0.0  # rounding loads no loop
+        lam = least_norm_multipliers(model.constraint_jacobian(q), rest)
     kept = None if loads is None else np.array(loads, dtype=float)
     return Efforts(model, q, v, a, tau, lam, bool(rank == len(columns)), kept)
 
@@ -181,9 +185,14 @@ def consistent_accelerations(
     free[_actuated(model, fixed)] = False
     J = scales.jacobian(model, q)[:, free]
     gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - scales.targets[2])
-    step = np.linalg.lstsq(J, -gap, rcond=_RANK)[0]
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    rank = _rank(s)
+    step = Vt[:rank].T @ ((U[:, :rank].T @ -gap) / s[:rank])
     left = float(np.abs(J @ step + gap).max())
-    if left > 1e-9 * max(float(np.abs(gap).max()), 1e-300):
+    terms = np.abs(scales.rows) * (
+        np.abs(model.constraint_jacobian(q)) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
+    )
+    if left > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
         raise SingularityError(
             f"{item}: the accelerations given for {_listed(model, ~free)} contradict the loops by {left:.3g} (scaled); "
             "give fewer of them, or others: at this configuration they do not determine the motion"
@@ -205,8 +214,8 @@ def _check_closed(model: Model, scales: Scales, q: Array, v: Array, a: Array) ->
     size_v, size_a = np.abs(P) @ np.abs(v) + np.abs(rate), np.abs(P) @ np.abs(a) + np.abs(bias) + np.abs(second)
     for what, gap, size, remedy in (
         ("q", model.constraint_residual(q) - target, 1.0 / scales.rows, "assemble it first"),
-        ("v", P @ v - rate, size_v + 1e-9, "make it so with consistent_speeds"),
-        ("a", P @ a + bias - second, size_a + 1e-9, "make it so with consistent_accelerations"),
+        ("v", P @ v - rate, _with_floor(size_v), "make it so with consistent_speeds"),
+        ("a", P @ a + bias - second, _with_floor(size_a), "make it so with consistent_accelerations"),
     ):
         worst = int(np.argmax(np.abs(gap) / size))
         if abs(gap[worst]) > 1e-6 * size[worst]:
@@ -219,10 +228,19 @@ def _check_closed(model: Model, scales: Scales, q: Array, v: Array, a: Array) ->
             )
 
 
+def _with_floor(size: Array) -> Array:
+    """Return the sizes of the terms of each row, none much smaller than the largest: rounding travels between rows."""
+    return np.maximum(size, 1e-3 * float(size.max(initial=0.0)) + 1e-6)
+
+
 def _null_space(J: Array) -> Array:
     _, s, Vt = np.linalg.svd(J)
-    rank = int((s > _RANK * s.max(initial=0.0)).sum())
-    return np.ascontiguousarray(Vt[rank:].T)
+    return np.ascontiguousarray(Vt[_rank(s) :].T)
+
+
+def _rank(s: Array) -> int:
+    # scaled rows have entries of order one: rows that all vanish have rank zero, not that of their rounding
+    return int((s > _RANK * max(1.0, float(s.max(initial=0.0)))).sum())
 
 
 def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) -> SingularityError:
