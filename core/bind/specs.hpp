@@ -63,11 +63,11 @@ struct Spec {
   std::array<Argument, max_inputs> arguments;
   std::array<Extent, max_outputs> results;
   int inputs, outputs;
-  bool open;      // holds for open systems only
-  bool inverts;   // a singular mass matrix shows as numbers that are not finite
-  bool marker;    // first positional argument is a marker
-  bool given;     // last positional argument is the array of marks
-  const char *doc;
+  bool open = false;    // holds for open systems only
+  bool inverts = false; // a singular mass matrix shows as numbers that are not finite
+  bool marker = false;  // first positional argument is a marker
+  bool given = false;   // last positional argument is the array of marks
+  const char *doc = nullptr;
 };
 
 } // namespace dalembert::bind

@@ -138,7 +138,7 @@ def compile_system(system: System) -> Model:
 
 
 def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32]]:
-    """Return the rows of core/bind/module.cpp: 35 numbers and 3 integers per body."""
+    """Return the rows of core/bind/build.cpp: 35 numbers and 3 integers per body."""
     nb = forest.nb
     bodies = [system.bodies[name] for name in forest.bodies[1:]]
     mass = np.array([body.mass for body in bodies])
@@ -173,7 +173,7 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
 
 
 def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
-    """Return the chord rows of core/bind/module.cpp, couplings last, and the freedoms that couplings couple."""
+    """Return the chord rows of core/bind/build.cpp, couplings last, and the freedoms that couplings couple."""
     count = len(forest.chords) + len(forest.couplings)
     numbers, integers = np.zeros((count, 25)), np.zeros((count, 6), dtype=np.int32)
     for k, chord in enumerate(forest.chords):

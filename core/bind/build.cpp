@@ -1,0 +1,233 @@
+#include "build.hpp"
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+namespace {
+
+struct HingeSize {
+  int nq, nv;
+};
+constexpr HingeSize hinge_sizes[hinge_kinds] = {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {2, 2},
+                                                {3, 3}, {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}};
+
+// the first body of the tree that a body belongs to; 0 for ground
+std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t body) {
+  while (body && bodies[std::size_t(body)].parent)
+    body = bodies[std::size_t(body)].parent;
+  return body;
+}
+
+// the bodies between each end of a chord and where the two ways to ground meet, outermost first
+struct Ways {
+  std::vector<std::int32_t> to_a, to_b;
+};
+Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
+  Ways found;
+  // parent < child: step back from whichever is further out until they meet
+  while (a != b) {
+    if (a > b) {
+      found.to_a.push_back(a);
+      a = bodies[std::size_t(a)].parent;
+    } else {
+      found.to_b.push_back(b);
+      b = bodies[std::size_t(b)].parent;
+    }
+  }
+  return found;
+}
+
+// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ
+void add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
+  const auto add = [&model](const std::vector<std::int32_t> &way, double sign) {
+    for (const std::int32_t i : way)
+      for (std::int32_t f = 0; f < model.bodies[std::size_t(i)].nv; ++f) {
+        model.support.push_back(model.bodies[std::size_t(i)].v + f);
+        model.support_factor.push_back(sign);
+      }
+  };
+  const Ways found = ways(model.bodies, a, b);
+  add(found.to_b, 1.0);
+  add(found.to_a, -1.0);
+}
+
+// chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) parameter; integer rows: kind body_a body_b rows, first and number of
+// the freedoms that a coupling couples
+void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &freedoms, const Doubles &factors) {
+  constexpr std::size_t width = 25, codes_width = 6;
+  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
+      numbers.shape(0) != integers.shape(0) || freedoms.size() != factors.size())
+    throw nb::value_error("the arrays of the chords disagree in shape");
+  ModelData &m = model.data;
+  model.coordinate.assign(std::size_t(m.nv), -1);
+  std::vector<std::int32_t> body_of(std::size_t(m.nv));
+  for (std::int32_t i = 1; i <= m.nb; ++i) {
+    const BodyData &b = model.bodies[std::size_t(i)];
+    for (std::int32_t f = 0; f < b.nv; ++f) {
+      body_of[std::size_t(b.v + f)] = i;
+      if (b.nq == b.nv)
+        model.coordinate[std::size_t(b.v + f)] = b.q + f;
+    }
+  }
+  for (std::size_t k = 0; k < numbers.shape(0); ++k) {
+    const double *row = numbers.data() + k * width;
+    const std::int32_t *codes = integers.data() + k * codes_width;
+    const bool kind_known = codes[0] >= 0 && (codes[0] <= std::int32_t(Closure::free) || codes[0] >= std::int32_t(Closure::distance)) &&
+                            codes[0] <= std::int32_t(Closure::coupling);
+    if (!kind_known || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
+        codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
+        std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size())
+      throw nb::value_error("a chord's kind, body or size is out of range");
+    ChordData chord{};
+    chord.kind = static_cast<Closure>(codes[0]);
+    chord.body_a = codes[1];
+    chord.body_b = codes[2];
+    std::memcpy(chord.R_FA, row, sizeof chord.R_FA);
+    std::memcpy(chord.p_FA, row + 9, sizeof chord.p_FA);
+    std::memcpy(chord.R_FB, row + 12, sizeof chord.R_FB);
+    std::memcpy(chord.p_FB, row + 21, sizeof chord.p_FB);
+    chord.parameter = row[24];
+    chord.row = m.nc;
+    chord.rows = codes[3];
+    chord.support = std::int32_t(model.support.size());
+    chord.tree = std::int32_t(model.tree.size());
+    std::vector<std::int32_t> ends{chord.body_a, chord.body_b};
+    if (chord.kind == Closure::coupling) {
+      for (std::int32_t s = codes[4]; s < codes[4] + codes[5]; ++s) {
+        const std::int32_t f = freedoms.data()[s];
+        if (f < 0 || f >= m.nv || model.coordinate[std::size_t(f)] < 0)
+          throw nb::value_error("a coupled freedom has no coordinate of its own");
+        model.support.push_back(f);
+        model.support_factor.push_back(factors.data()[s]);
+        ends.push_back(body_of[std::size_t(f)]);
+      }
+    } else {
+      add_ways(model, chord.body_a, chord.body_b);
+    }
+    chord.supports = std::int32_t(model.support.size()) - chord.support;
+    std::int64_t reach = 0;
+    for (const std::int32_t end : ends) {
+      const std::int32_t root = root_of(model.bodies, end);
+      if (!root || std::find(model.tree.begin() + chord.tree, model.tree.end(), root) != model.tree.end())
+        continue;
+      model.tree.push_back(root);
+      reach += model.bodies[std::size_t(root)].v_end - model.bodies[std::size_t(root)].v;
+    }
+    chord.trees = std::int32_t(model.tree.size()) - chord.tree;
+    chord.values = m.values;
+    chord.reach = m.responses;
+    m.nc += chord.rows;
+    m.values += std::int64_t(chord.rows) * chord.supports;
+    m.responses += chord.rows * reach;
+    model.chords.push_back(chord);
+  }
+  m.chord_count = std::int32_t(model.chords.size());
+  m.chords = model.chords.data();
+  m.support = model.support.data();
+  m.support_factor = model.support_factor.data();
+  m.tree = model.tree.data();
+  m.coordinate = model.coordinate.data();
+}
+
+// an order of elimination of constraint rows, and the envelope that goes with it
+RowOrder order_rows(const BoundModel &model, const Integers &rows, BoundModel::Order &order) {
+  const ModelData &m = model.data;
+  std::vector<std::int32_t> chord_of(std::size_t(m.nc));
+  for (std::int32_t k = 0; k < m.chord_count; ++k)
+    for (std::int32_t j = 0; j < model.chords[std::size_t(k)].rows; ++j)
+      chord_of[std::size_t(model.chords[std::size_t(k)].row + j)] = k;
+  order = {};
+  order.start.push_back(0);
+  std::vector<std::int32_t> earliest(std::size_t(m.nb) + 1, -1); // first place that moves each tree
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int32_t row = rows.data()[i];
+    if (row < 0 || row >= m.nc)
+      throw nb::value_error("a constraint row is out of range");
+    const std::int32_t k = chord_of[std::size_t(row)];
+    std::int32_t first = std::int32_t(i);
+    const ChordData &chord = model.chords[std::size_t(k)];
+    for (std::int32_t t = chord.tree; t < chord.tree + chord.trees; ++t) {
+      std::int32_t &place = earliest[std::size_t(model.tree[std::size_t(t)])];
+      if (place < 0)
+        place = std::int32_t(i);
+      first = place < first ? place : first;
+    }
+    order.row.push_back(row);
+    order.chord.push_back(k);
+    order.first.push_back(first);
+    order.start.push_back(order.start.back() + std::int64_t(i) - first + 1);
+  }
+  return {std::int32_t(order.row.size()), order.row.data(), order.chord.data(), order.first.data(), order.start.data()};
+}
+
+} // namespace
+
+void settle_rows(BoundModel &model, const Integers &all, const Integers &lean) {
+  if (all.size() != std::size_t(model.data.nc) || lean.size() > all.size())
+    throw nb::value_error("the rows do not fit the model");
+  model.data.all_rows = order_rows(model, all, model.all_rows);
+  model.data.lean_rows = order_rows(model, lean, model.lean_rows);
+}
+
+// body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
+void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
+           Integers coupled, Doubles factors) {
+  constexpr std::size_t width = 35;
+  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
+      numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
+    throw nb::value_error("the arrays of a model disagree in shape");
+  new (self) BoundModel();
+  BoundModel &model = *self;
+  const std::size_t nb_ = numbers.shape(0);
+  model.bodies.resize(nb_ + 1);
+  model.bodies[0] = BodyData{};
+  ModelData &m = model.data;
+  std::vector<std::int32_t> depth(nb_ + 1, 0);
+  for (std::size_t i = 1; i <= nb_; ++i) {
+    const double *row = numbers.data() + (i - 1) * width;
+    const std::int32_t *codes = integers.data() + (i - 1) * 3;
+    if (codes[0] < 0 || codes[0] >= hinge_kinds || codes[1] < 0 || codes[1] >= std::int32_t(i))
+      throw nb::value_error("a hinge kind or a parent is out of range");
+    BodyData &b = model.bodies[i];
+    std::memcpy(b.R_PJ, row, sizeof b.R_PJ);
+    std::memcpy(b.p_PJ, row + 9, sizeof b.p_PJ);
+    b.mass = row[12];
+    std::memcpy(b.h, row + 13, sizeof b.h);
+    std::memcpy(b.J, row + 16, sizeof b.J);
+    std::memcpy(b.R_FB, row + 22, sizeof b.R_FB);
+    std::memcpy(b.p_FB, row + 31, sizeof b.p_FB);
+    b.pitch = row[34];
+    b.kind = static_cast<Hinge>(codes[0]);
+    b.parent = codes[1];
+    b.reversed = codes[2];
+    b.nq = hinge_sizes[codes[0]].nq;
+    b.nv = hinge_sizes[codes[0]].nv;
+    b.q = m.nq;
+    b.v = b.H = m.nv;
+    if (b.nq != b.nv)
+      model.attitudes = true;
+    m.nq += b.nq;
+    m.nv += b.nv;
+    depth[i] = depth[std::size_t(b.parent)] + 1;
+    m.depth = depth[i] > m.depth ? depth[i] : m.depth;
+  }
+  // a subtree is a range because the numbering is depth first
+  for (std::size_t i = nb_; i > 0; --i) {
+    BodyData &b = model.bodies[i];
+    b.v_end = b.v_end > b.v + b.nv ? b.v_end : b.v + b.nv;
+    b.last = b.last > std::int32_t(i) ? b.last : std::int32_t(i);
+    BodyData &parent = model.bodies[std::size_t(b.parent)];
+    parent.v_end = parent.v_end > b.v_end ? parent.v_end : b.v_end;
+    parent.last = parent.last > b.last ? parent.last : b.last;
+  }
+  m.nb = std::int32_t(nb_);
+  m.bodies = model.bodies.data();
+  std::memcpy(m.gravity, gravity.data(), sizeof m.gravity);
+  build_chords(model, chord_numbers, chord_integers, coupled, factors);
+}
+
+} // namespace dalembert::bind

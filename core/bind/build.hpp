@@ -1,0 +1,20 @@
+// From the flat arrays that Python hands over to the constants of a model.
+#pragma once
+
+#include "model.hpp"
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+namespace dalembert::bind {
+
+using Doubles = nanobind::ndarray<const double, nanobind::c_contig, nanobind::device::cpu>;
+using Integers = nanobind::ndarray<const std::int32_t, nanobind::c_contig, nanobind::device::cpu>;
+
+// constructs a model in place; the layout of the rows is in build.cpp
+void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
+           Integers coupled, Doubles factors);
+
+// all constraint rows in an order of elimination, and those of them that are not repetitions
+void settle_rows(BoundModel &model, const Integers &all, const Integers &lean);
+
+} // namespace dalembert::bind

@@ -1,0 +1,115 @@
+// Loops by (2): rows made orthogonal in the metric of the mass matrix, which stands there unsquared.
+#pragma once
+
+#include "loop_rows.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// (2): all rows made orthogonal; returns how many are independent
+template <int W>
+inline int orthogonalize(const ModelData &m, LoopRoom<W> &room, const unsigned char *given) {
+  const std::ptrdiff_t n = m.nc, nv = m.nv;
+  const auto norm = [nv](const double *x) {
+    double sum = 0.0;
+    for (std::ptrdiff_t f = 0; f < nv; ++f)
+      sum += x[f] * x[f];
+    return std::sqrt(sum);
+  };
+  // rows of P L^-T d^-1/2
+  for (int c = 0; c < m.chord_count; ++c) {
+    const ChordData &chord = m.chords[c];
+    for (int first = 0; first < chord.rows; first += W) {
+      const int count = chord.rows - first < W ? chord.rows - first : W;
+      spread(m, room, chord, first, count);
+      for (int l = 0; l < count; ++l)
+        for (std::ptrdiff_t f = 0; f < nv; ++f)
+          room.Q[(chord.row + first + l) * nv + f] = 0.0;
+      for_each_tree(m, chord, [&](const Reach &r) {
+        solve_inward(m, room.ws, room.side, room.x, r.root, m.bodies[r.root].last, given);
+        for (int f = r.begin; f < r.end; ++f)
+          for (int l = 0; l < count; ++l)
+            room.Q[(chord.row + first + l) * nv + f] = room.side.y[f][l] * std::sqrt(room.ws.pivot[f].inverse);
+      });
+    }
+  }
+  const double least = independence(room.opening);
+  double *size = room.d, *left = room.y; // of each row: at the start, and what is left
+  for (int r = 0; r < n; ++r) {
+    room.chosen[r] = r;
+    size[r] = room.leverage[r] > least ? norm(room.Q + r * nv) : 0.0;
+    left[r] = size[r];
+  }
+  int rank = 0;
+  for (; rank < n; ++rank) {
+    int best = rank;
+    for (int i = rank + 1; i < n; ++i)
+      if (left[room.chosen[i]] * size[room.chosen[best]] > left[room.chosen[best]] * size[room.chosen[i]] ||
+          size[room.chosen[best]] == 0.0)
+        best = i;
+    const int p = room.chosen[best];
+    room.chosen[best] = room.chosen[rank];
+    room.chosen[rank] = p;
+    double *w = room.Q + p * nv;
+    // again, against what rounding has left
+    for (int k = 0; k < rank; ++k) {
+      const double *e = room.Q + room.chosen[k] * nv;
+      double along = 0.0;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        along += e[f] * w[f];
+      room.R[k * n + p] += along;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        w[f] -= along * e[f];
+    }
+    const double length = norm(w);
+    if (!(length > least * size[p]) || size[p] == 0.0)
+      break;
+    room.R[rank * n + p] = length;
+    for (std::ptrdiff_t f = 0; f < nv; ++f)
+      w[f] /= length;
+    for (int i = rank + 1; i < n; ++i) {
+      double *other = room.Q + room.chosen[i] * nv;
+      double along = 0.0;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        along += w[f] * other[f];
+      room.R[rank * n + room.chosen[i]] = along;
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        other[f] -= along * w[f];
+      left[room.chosen[i]] = norm(other);
+    }
+  }
+  return rank;
+}
+
+// (2): a and lambda from rhs = -(P a + gamma)
+template <int W>
+inline void correct_orthogonally(const ModelData &m, LoopRoom<W> &room, int rank, double *a, double *lambda) {
+  const std::ptrdiff_t n = m.nc, nv = m.nv;
+  double *z = room.d;
+  for (int k = 0; k < rank; ++k) {
+    const int row = room.chosen[k];
+    double sum = room.rhs[row];
+    for (int j = 0; j < k; ++j)
+      sum -= room.R[j * n + row] * z[j];
+    z[k] = sum / room.R[k * n + row];
+  }
+  // the step in the tree's factors, then outward, one lane of the room for packs
+  for (std::ptrdiff_t f = 0; f < nv; ++f) {
+    double sum = 0.0;
+    for (int k = 0; k < rank; ++k)
+      sum += z[k] * room.Q[room.chosen[k] * nv + f];
+    const double inverse = room.ws.pivot[f].inverse;
+    room.side.y[f] = Pack<W>(inverse > 0.0 ? sum / std::sqrt(inverse) : 0.0);
+  }
+  solve_outward(m, room.ws, room.side, room.x, 1, m.nb);
+  for (std::ptrdiff_t f = 0; f < nv; ++f)
+    a[f] += room.x[f][0];
+  for (int k = rank - 1; k >= 0; --k) {
+    for (int j = k + 1; j < rank; ++j)
+      z[k] -= room.R[k * n + room.chosen[j]] * z[j];
+    z[k] /= room.R[k * n + room.chosen[k]];
+  }
+  for (int k = 0; k < rank; ++k)
+    lambda[room.chosen[k]] += z[k];
+}
+
+} // namespace dalembert::DALEMBERT_ISA
