@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core
+from . import _core, refusals
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Hinge
-from .errors import ModelError, SingularityError, TopologyError
+from .errors import ModelError
 from .state import State
 
 if TYPE_CHECKING:
@@ -527,72 +527,13 @@ class Model(_core.Model):
     # ---- called by the core when it cannot go on
 
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        kernel = kernel.lstrip("_")
-        if argument in ("marker", "given"):
-            raise ModelError(kernel, argument, value, "it does not belong to this model")
-        shapes = {"loads": (self.nb, 6), "lam": (self.nc,), "rows": (self.nc,)}
-        shapes |= dict.fromkeys(("q", "q0", "q1"), (self.nq,))
-        shape = shapes.get(argument, (self.nv,))
-        if argument == "out":
-            raise ModelError(
-                kernel, "out", value, "give a writable float64 array in C order, of the shape of the result"
-            )
-        try:
-            array = np.asarray(value)
-        except ValueError:
-            array = np.empty(0, dtype=object)
-        if array.dtype.kind not in "iuf":
-            raise ModelError(kernel, argument, value, "give an array of real numbers")
-        if array.shape != shape and array.shape[1:] != shape:
-            batch = "(B, " + ", ".join(map(str, shape)) + ")"
-            raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {shape}, or {batch} for a batch")
-        if not np.isfinite(array).all():
-            place = np.argwhere(~np.isfinite(array))[0]
-            name = self._entry_name(argument, int(place[array.ndim - len(shape)]))
-            raise ModelError(
-                kernel,
-                f"{argument}[{', '.join(map(str, place))}]{name}",
-                float(array[tuple(place)]),
-                "it must be finite",
-            )
-        raise ModelError(
-            kernel, f"the batch size of {argument}", array.shape[0], "all batched arrays need the same number of states"
-        )
+        refusals.refuse_argument(self, kernel.lstrip("_"), argument, value)
 
     def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        names = ", ".join(map(repr, dict.fromkeys(self.constraint_connections)))
-        raise TopologyError(
-            f"{kernel.lstrip('_')}: the system has closed loops or constraints, {names}, for which this is not solved "
-            "yet; forward_dynamics, multipliers and connection_loads are, and da.inverse_dynamics. "
-            "Remove these connections to get it for the open system."
-        )
+        refusals.refuse_loops(self, kernel.lstrip("_"))
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        kernel = kernel.lstrip("_")
-        rows = np.atleast_2d(np.asarray(value, dtype=float))
-        for hinge in self.forest.hinges:
-            start = self._q_slices[hinge.name].start
-            if hinge.element.nq > hinge.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
-                raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
-        for row in rows:
-            weak = self.freedoms_without_inertia(row)
-            if weak:
-                names = ", ".join(map(repr, weak[:6]))
-                raise SingularityError(
-                    f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
-                    "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
-                )
-        raise ModelError(kernel, "result", "not finite", "the inputs are too large for double precision")
-
-    def _entry_name(self, argument: str, index: int) -> str:
-        names: tuple[str, ...] = self.speed_names
-        if argument.startswith("q"):
-            names = self.coordinate_names
-        elif argument == "loads":
-            names = self.body_names
-        elif argument in ("lam", "rows"):
-            names = self.constraint_names
-        return f" ({names[index]})" if index < len(names) else ""
+        refusals.refuse_result(self, kernel.lstrip("_"), value)
 
 
 def least_norm_multipliers(P: Array, force: Array) -> Array:
