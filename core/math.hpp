@@ -136,13 +136,4 @@ template <int W> DALEMBERT_INLINE Pack<W> arctan2(Pack<W> y, Pack<W> x) {
   return y;
 }
 
-// ---- loads and stores between (states, numbers) arrays and lanes
-
-template <class T> struct Lanes {
-  static constexpr int count = 1;
-};
-template <int W> struct Lanes<Pack<W>> {
-  static constexpr int count = W;
-};
-
 } // namespace dalembert::DALEMBERT_ISA

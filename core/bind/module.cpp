@@ -71,7 +71,7 @@ NB_MODULE(_core, module) {
             nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"))
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
-      .def_prop_ro("_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
+      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.nb; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; });

@@ -105,6 +105,8 @@ class Model(_core.Model):
         Which rows bind positions; the others bind velocities only.
     independent_rows : tuple of str
         Those of them that do not repeat others in every configuration.
+    loop_envelope : int
+        Numbers kept of the matrix that couples the independent rows; with n of them, n (n + 1) / 2 if it is full.
     drives, hinge_drives : tuple of Drive
         All drives, and those of hinge coordinates.
     forest : Forest

@@ -140,3 +140,13 @@ def test_multipliers_of_the_wrong_size_are_named() -> None:
         model.loads_of_motion(model.zero_configuration(), np.zeros(model.nv), np.zeros(model.nv), np.zeros(2))
     with pytest.raises(da.ModelError, match="shape of q"):
         model.connection_loads(np.zeros((2, model.nq)), np.zeros(model.nv))
+
+
+def test_many_loops_in_a_row_keep_a_narrow_envelope() -> None:
+    """N windows: 2 N independent rows, each coupled with its neighbours only, so that the cost is proportional to N."""
+    from dalembert.library import windows
+
+    for n in (10, 40):
+        model = windows(n).compile()
+        assert len(model.independent_rows) == 2 * n
+        assert model.loop_envelope <= 4 * 2 * n  # a full matrix would have n (2 n + 1)
