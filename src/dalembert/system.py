@@ -338,39 +338,41 @@ class System:
             )
         return marker
 
-    def _drivable_row(self, end: Any) -> tuple[Connection, int] | None:
-        """Return the constraint and the number of a row that a drive may prescribe, or None."""
-        found, part = (self.connections.get(end) if isinstance(end, str) else end), None
-        if found is None and isinstance(end, str):
-            owner, _, part = end.rpartition(".")
-            found = self.connections.get(owner)
-        element = getattr(found, "element", None)
-        if not isinstance(found, Connection) or not isinstance(element, Constraint) or not element.drivable:
-            return None
-        if part in element.rows:
-            return found, element.rows.index(part)
-        return (found, 0) if part is None and len(element.rows) == 1 else None
-
-    def _coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
-        """Return the hinge and the number of a coordinate that has a speed of its own."""
-        part = None
+    def _connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
+        """Return the connection that is meant, and the ending of ``"name.ending"`` if there is one."""
+        part: str | None = None
         found = self.connections.get(end) if isinstance(end, str) else end
         if found is None and isinstance(end, str):
             owner, _, part = end.rpartition(".")
             found = self.connections.get(owner)
-        if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
-            raise ModelError(item, field, end, "give a hinge's connection, or the name of one of its coordinates")
+        known = isinstance(found, Connection) and self.connections.get(found.name) is found
+        return (found, part) if known else (None, part)
+
+    def _drivable_row(self, end: Any) -> tuple[Connection, int] | None:
+        """Return the constraint and the number of a row that a drive may prescribe, or None."""
+        found, part = self._connection_and_part(end)
+        if found is None or not isinstance(found.element, Constraint) or not found.element.drivable:
+            return None
+        rows = found.element.rows
+        if part in rows:
+            return found, rows.index(part)
+        return (found, 0) if part is None and len(rows) == 1 else None
+
+    def _coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
+        """Return the hinge and the number of a coordinate that has a speed of its own."""
+        found, part = self._connection_and_part(end)
+        if found is None:
+            remedy = "give a hinge's connection, or the name of one of its coordinates"
+            raise ModelError(item, field, end, remedy)
         hinge = found.element
         names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
         if part is None and len(names) == 1:
             return found, 0
         if part in names:
             return found, names.index(part)
-        remedy = (
-            f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
-            if names
-            else "it has no coordinate of its own to couple or drive"
-        )
+        remedy = "it has no coordinate of its own to couple or drive"
+        if names:
+            remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
         raise ModelError(item, field, end, remedy)
 
     def _connection(self, connection: str | Connection) -> Connection:
