@@ -83,8 +83,10 @@ DALEMBERT_INLINE void eliminate(const BodyData &b, const Motion<T> *H, const Art
                                 const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
   left = I;
   if (b.nv == 1) {
-    if (given && given[0])
+    if (given && given[0]) {
+      *pivot = {{zero3<T>(), zero3<T>()}, T(0.0)};
       return;
+    }
     if (b.kind == Hinge::revolute)
       pivot->z = {{I.J.xz, I.J.yz, I.J.zz}, {I.H.zx, I.H.zy, I.H.zz}};
     else if (b.kind == Hinge::prismatic)
@@ -135,10 +137,10 @@ DALEMBERT_INLINE void back_substitute(const BodyData &b, const Pivot<T> *pivot, 
   }
 }
 
-// forward dynamics. given: null, or one mark per freedom whose acceleration stands in a on entry;
+// forward dynamics. loads: takes from p_A what acts on the bodies. given: null, or one mark per freedom whose acceleration stands in a on entry;
 // tau_out: null, or the hinge forces that go with a.
-template <class T>
-inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const T *loads,
+template <class T, class Loads>
+inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const Loads &loads,
                              const unsigned char *given, T *a, T *tau_out) {
   ground(m, ws, true);
   // outward: frames, velocities, inertias and gyroscopic loads
@@ -150,8 +152,7 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
     const Vec3<T> &w = ws.w[i];
     ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};
   }
-  if (loads)
-    subtract_loads(m, ws, loads);
+  loads(m, ws);
   // inward: eliminate
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
@@ -194,8 +195,6 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
       // given accelerations are part of the bias
       for (int k = 0; k < b.nv; ++k)
         if (mine[k]) {
-          if (b.nv == 1)
-            *pivot = {{zero3<T>(), zero3<T>()}, T(0.0)};
           if (b.kind == Hinge::revolute)
             c.w.z = c.w.z + a[b.v];
           else if (b.kind == Hinge::prismatic)
@@ -255,7 +254,9 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
 }
 
 // pivots of the mass matrix at q: M = (1 + H Phi K) D (1 + H Phi K)^T (Jain & Rodriguez 1990, Lemma 6.1)
-template <class T> inline void factorize(const ModelData &m, Workspace<T> &ws, const T *q) {
+// given: null, or marks of freedoms that stand still
+template <class T>
+inline void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr) {
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     start_inertia(m.bodies[i], ws.I_A[i]);
@@ -263,7 +264,7 @@ template <class T> inline void factorize(const ModelData &m, Workspace<T> &ws, c
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     ArticulatedInertia<T> left;
-    eliminate(b, ws.H + b.H, ws.I_A[i], nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
+    eliminate(b, ws.H + b.H, ws.I_A[i], given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
     if (b.parent)
       add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   }

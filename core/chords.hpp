@@ -221,11 +221,24 @@ struct ChordOutputs {
   double *wrenches = nullptr; // nc x 6: [moment; force] of each row at the origin of B, world axes
   double *leverage = nullptr; // nc; with values: largest Jacobian entry as a part of what its lever arms could give
   double *opening = nullptr;  // 1: how far the hinges among the chords are open, as a part of their loops
+  const unsigned char *active = nullptr; // of each chord, on entry; rows of others are zero and demand nothing
 };
+
+inline void clear_chord(const ChordData &chord, const ChordOutputs &out) {
+  for (int j = chord.row; j < chord.row + chord.rows; ++j) {
+    for (double *each : {out.residual, out.bias, out.leverage})
+      if (each)
+        each[j] = 0.0;
+    for (int c = 0; out.wrenches && c < 6; ++c)
+      out.wrenches[6 * j + c] = 0.0;
+  }
+  for (std::int64_t k = 0; out.values && k < std::int64_t(chord.rows) * chord.supports; ++k)
+    out.values[chord.values + k] = 0.0;
+}
 
 // the rows of all chords; v may be null unless the bias is wanted
 inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, const ChordOutputs &out) {
-  const auto [residual, bias, values, wrenches, leverage, opening] = out;
+  const auto [residual, bias, values, wrenches, leverage, opening, active] = out;
   if (opening)
     *opening = 0.0;
   ground(m, ws, false);
@@ -243,6 +256,10 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
   ChordRows rows;
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
+    if (active && !active[k]) {
+      clear_chord(chord, out);
+      continue;
+    }
     if (chord.kind == Closure::coupling) {
       if (residual)
         residual[chord.row] = coupling_residual(m, chord, q);

@@ -1,4 +1,5 @@
 // Chooses the kernels that the processor can run. DALEMBERT_FORCE_ISA names another set, for tests.
+#include "integrator.hpp"
 #include "kernels.hpp"
 #include <cstdlib>
 #include <cstring>
@@ -7,13 +8,16 @@ namespace dalembert {
 
 namespace portable {
 extern const KernelSet kernels;
+extern const IntegratorSet integrators;
 }
 #ifdef DALEMBERT_X86
 namespace avx2 {
 extern const KernelSet kernels;
+extern const IntegratorSet integrators;
 }
 namespace avx512 {
 extern const KernelSet kernels;
+extern const IntegratorSet integrators;
 }
 #endif
 
@@ -35,6 +39,16 @@ static const KernelSet &choose() {
 const KernelSet &best_kernels() {
   static const KernelSet &chosen = choose();
   return chosen;
+}
+
+const IntegratorSet &best_integrators() {
+#ifdef DALEMBERT_X86
+  if (&best_kernels() == &avx512::kernels)
+    return avx512::integrators;
+  if (&best_kernels() == &avx2::kernels)
+    return avx2::integrators;
+#endif
+  return portable::integrators;
 }
 
 } // namespace dalembert

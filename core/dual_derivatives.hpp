@@ -39,7 +39,7 @@ inline void d_inverse_dynamics_by_duals(const ModelData &m, DualRoom<W> &room, c
     for (int k = 0; k < 6 * m.nb; ++k)
       room.loads[k] = loads[k];
   const auto collect = [&](int first, int count, double *matrix) {
-    inverse_dynamics<Dual<W>>(m, room.ws, room.q, room.v, room.a, loads ? room.loads : nullptr, room.tau);
+    inverse_dynamics<Dual<W>>(m, room.ws, room.q, room.v, room.a, GivenLoads<Dual<W>>{loads ? room.loads : nullptr}, room.tau);
     for (int r = 0; r < nv; ++r)
       for (int l = 0; l < count; ++l)
         matrix[std::ptrdiff_t(r) * nv + first + l] = room.tau[r].slope[l];

@@ -17,15 +17,15 @@ using Lane = Pack<W>;
 template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, const Call &call, const T *const *in, T *const *out) {
   switch (call.kernel) {
   case Kernel::forward_dynamics:
-    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], in[3], nullptr, out[0], nullptr);
+    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], GivenLoads<T>{in[3]}, nullptr, out[0], nullptr);
   case Kernel::inverse_dynamics:
-    return inverse_dynamics<T>(m, ws, in[0], in[1], in[2], in[3], out[0]);
+    return inverse_dynamics<T>(m, ws, in[0], in[1], in[2], GivenLoads<T>{in[3]}, out[0]);
   case Kernel::bias_forces:
-    return inverse_dynamics<T>(m, ws, in[0], in[1], nullptr, in[2], out[0]);
+    return inverse_dynamics<T>(m, ws, in[0], in[1], static_cast<const T *>(nullptr), GivenLoads<T>{in[2]}, out[0]);
   case Kernel::mixed_dynamics:
     for (int k = 0; k < m.nv; ++k)
       out[0][k] = in[3][k];
-    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], in[4], call.given, out[0], out[1]);
+    return forward_dynamics<T>(m, ws, in[0], in[1], in[2], GivenLoads<T>{in[4]}, call.given, out[0], out[1]);
   case Kernel::mass_matrix:
     return mass_matrix<T>(m, ws, in[0], out[0]);
   case Kernel::composite_diagonal:
@@ -114,7 +114,7 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
     return d_inverse_dynamics_by_duals<W>(m, d.duals, in[0], in[1], in[2], in[3], out[0], out[1]);
   if (call.kernel == Kernel::d_inverse_dynamics)
     return d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
-  forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], in[3], nullptr, d.a, nullptr);
+  forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], GivenLoads<double>{in[3]}, nullptr, d.a, nullptr);
   d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], d.a, in[3], out[0], out[1], out[2]);
   const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
   for (std::ptrdiff_t k = 0; k < size; ++k)
@@ -167,9 +167,9 @@ void loops_of_one(const ModelData &m, std::byte *memory, const Call &call, const
     return;
   case Kernel::constrained_mixed:
     std::memcpy(out[0], in[3], std::size_t(m.nv) * sizeof(double));
-    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[4], in[5], call.given, out[0], out[2], out[1]);
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], GivenLoads<double>{in[4]}, in[5], call.given, out[0], out[2], out[1]);
   default:
-    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], in[3], in[4], nullptr, out[0], out[1], nullptr);
+    return constrained_dynamics<W>(m, room, in[0], in[1], in[2], GivenLoads<double>{in[3]}, in[4], nullptr, out[0], out[1], nullptr);
   }
 }
 

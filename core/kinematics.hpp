@@ -107,4 +107,13 @@ template <class T> inline void subtract_loads(const ModelData &m, Workspace<T> &
   }
 }
 
+// what inverse_dynamics and forward_dynamics call to bring in loads: numbers, which may be null
+template <class T> struct GivenLoads {
+  const T *loads;
+  void operator()(const ModelData &m, Workspace<T> &ws) const {
+    if (loads)
+      subtract_loads(m, ws, loads);
+  }
+};
+
 } // namespace dalembert::DALEMBERT_ISA

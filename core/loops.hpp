@@ -88,13 +88,13 @@ template <int W> inline Factored factor_rows(const ModelData &m, LoopRoom<W> &ro
 
 // a and, per row, lambda. given: null, or one mark per freedom whose acceleration stands in a on entry: such freedoms
 // stay in the recursion, do not respond to the multipliers, and tau_out tells what drives them (Sol 1983, (6.3.7)).
-// prescribed: null, or second rates that laws of time demand of the rows.
-template <int W>
+// prescribed: null, or second rates that laws of time demand of the rows. active: null, or which chords hold.
+template <int W, class Loads>
 inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const double *q, const double *v, const double *tau,
-                                 const double *loads, const double *prescribed, const unsigned char *given, double *a, double *lambda,
-                                 double *tau_out) {
+                                 const Loads &loads, const double *prescribed, const unsigned char *given, double *a, double *lambda,
+                                 double *tau_out, const unsigned char *active = nullptr) {
   evaluate_chords(m, room.ws, q, v,
-                  {.bias = room.gamma, .values = room.values, .leverage = room.leverage, .opening = &room.opening});
+                  {.bias = room.gamma, .values = room.values, .leverage = room.leverage, .opening = &room.opening, .active = active});
   for (int i = 0; prescribed && i < m.nc; ++i)
     room.gamma[i] -= prescribed[i]; // rheonomic rows: P a + gamma is what the law says, not zero
   forward_dynamics<double>(m, room.ws, q, v, tau, loads, given, a, nullptr);

@@ -136,4 +136,9 @@ template <int W> DALEMBERT_INLINE Pack<W> arctan2(Pack<W> y, Pack<W> x) {
   return y;
 }
 
+template <int W> DALEMBERT_INLINE Dual<W> arctan2(const Dual<W> &y, const Dual<W> &x) {
+  const double square = x.value * x.value + y.value * y.value;
+  return {std::atan2(y.value, x.value), (y.slope * x.value - x.slope * y.value) / square};
+}
+
 } // namespace dalembert::DALEMBERT_ISA

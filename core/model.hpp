@@ -90,8 +90,51 @@ struct RowOrder {
   const std::int64_t *start;        // where each place's numbers begin in the envelope; count + 1
 };
 
+// a function of time with two derivatives; its numbers stand in ModelData::law_numbers from `first`
+enum class LawKind : std::int32_t {
+  constant,   // value
+  polynomial, // count coefficients, from the constant upwards
+  harmonic,   // amplitude, frequency, phase, offset
+  ramp,       // start, end, duration, begin
+  table,      // count pieces of degree `degree`: their ends (count + 1), then each piece's coefficients from its begin
+  hosted,     // given from outside at every evaluation: `first` is its place among those
+};
+struct LawData {
+  LawKind kind;
+  std::int32_t first, count, degree;
+};
+
+// what pushes: between two markers, on one, or at a coordinate; its numbers stand in the parameters from `parameter`
+enum class Force : std::int32_t {
+  spring,     // stiffness, damping, length: along the line from A to B
+  load_world, // six laws: [moment; force] on B, world axes
+  load_body,  // six laws: [moment; force] on B, its own axes
+  hinge,      // stiffness, damping, rest: -k (q - rest) - c v
+  effort,     // a law
+  limits,     // lower, upper, stiffness, damping: beyond them, never pulling
+  turn,       // stiffness, damping, rest: about the z axis of A, on the angle of B seen from A
+  slide,      // stiffness, damping, rest: along the z axis of A, on the place of B seen from A
+};
+struct ForceData {
+  Force kind;
+  std::int32_t body_a, body_b;
+  double R_FA[9], p_FA[3]; // frame A in F of body_a
+  double R_FB[9], p_FB[3]; // frame B in F of body_b
+  std::int32_t freedom, coordinate; // of hinge, effort and limits; a freedom may have no coordinate (-1)
+  std::int32_t parameter, law;
+};
+
+// a prescribed coordinate of a hinge, or constraint row
+struct DriveData {
+  std::int32_t row;        // constraint row, or -1
+  std::int32_t freedom, coordinate;
+  std::int32_t law, level; // what the law gives: 0 position, 1 speed, 2 acceleration
+  std::int32_t cosine;     // of a row: its residual is a cosine, less the offset; else the law's value less the offset
+  double offset;
+};
+
 struct ModelData {
-  std::int32_t nb, nq, nv;
+  std::int32_t nb, nq, nv, nx;
   std::int32_t depth;     // longest path from ground, in bodies
   double gravity[3];      // acceleration of free fall, world axes
   const BodyData *bodies; // nb + 1; entry 0 is ground
@@ -103,6 +146,12 @@ struct ModelData {
   const std::int32_t *tree;         // first bodies of the trees that a chord touches, chord by chord
   std::int64_t values;              // numbers in all blocks of the Jacobian
   std::int64_t responses;           // numbers in all blocks of M^-1 P^T
+  const unsigned char *holonomic;   // of each row: binds positions too
+  std::int32_t force_count, drive_count, hosted_laws, parameter_count;
+  const ForceData *forces;
+  const DriveData *drives;
+  const LawData *laws;
+  const double *law_numbers;
   RowOrder all_rows;  // every row
   RowOrder lean_rows; // without those that repeat others in every configuration
 };

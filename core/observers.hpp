@@ -202,7 +202,7 @@ template <class T> inline void centroidal_matrix(const ModelData &m, Workspace<T
 // load of each hinge on the user's second marker, at that marker's origin, world axes: [moment; force]
 template <class T>
 inline void reactions(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, const T *loads, T *tau, T *out) {
-  inverse_dynamics(m, ws, q, v, a, loads, tau);
+  inverse_dynamics(m, ws, q, v, a, GivenLoads<T>{loads}, tau);
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     if (!loads)

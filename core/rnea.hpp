@@ -22,9 +22,9 @@ template <class T> DALEMBERT_INLINE Load<T> inertia_load(const BodyData &b, cons
   return {mul(J, A.w) + cross(h, A.v) + cross(w, mul(J, w)), scale(b.mass, A.v) + cross(A.w, h) + cross(w, cross(w, h))};
 }
 
-// loads may be null; a may be null (bias forces: a = 0)
-template <class T>
-inline void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, const T *loads, T *tau) {
+// loads: takes from p_A what acts on the bodies; a may be null (bias forces: a = 0)
+template <class T, class Loads>
+inline void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, const Loads &loads, T *tau) {
   ground(m, ws, true);
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
@@ -35,8 +35,7 @@ inline void inverse_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
       coasting(m, ws, i);
     ws.p_A[i] = inertia_load(m.bodies[i], ws.w[i], ws.A[i]);
   }
-  if (loads)
-    subtract_loads(m, ws, loads);
+  loads(m, ws);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     hinge_force(b, ws.H + b.H, ws.p_A[i], tau + b.v);

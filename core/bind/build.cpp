@@ -131,6 +131,8 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
   m.support_factor = model.support_factor.data();
   m.tree = model.tree.data();
   m.coordinate = model.coordinate.data();
+  model.holonomic.assign(std::size_t(m.nc), 1);
+  m.holonomic = model.holonomic.data();
 }
 
 // an order of elimination of constraint rows, and the envelope that goes with it
@@ -171,6 +173,72 @@ void settle_rows(BoundModel &model, const Integers &all, const Integers &lean) {
     throw nb::value_error("the rows do not fit the model");
   model.data.all_rows = order_rows(model, all, model.all_rows);
   model.data.lean_rows = order_rows(model, lean, model.lean_rows);
+}
+
+// force rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3); integer rows: kind body_a body_b freedom coordinate parameter law
+// drive rows: offset; integer rows: row freedom coordinate law level cosine
+// law integer rows: kind first count degree
+void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers &force_integers, const Doubles &drive_numbers,
+                const Integers &drive_integers, const Doubles &law_numbers, const Integers &law_integers, const Doubles &parameters,
+                const Integers &holonomic) {
+  constexpr std::size_t width = 24, codes_width = 7, drive_width = 6, law_width = 4;
+  ModelData &m = model.data;
+  if (force_numbers.size() / width * width != force_numbers.size() || force_integers.size() / codes_width != force_numbers.size() / width ||
+      drive_integers.size() != drive_numbers.size() * drive_width || law_integers.size() % law_width ||
+      holonomic.size() != std::size_t(m.nc))
+    throw nb::value_error("the arrays of forces and drives disagree in shape");
+  const std::int32_t laws = std::int32_t(law_integers.size() / law_width);
+  const auto within = [](std::int32_t value, std::int32_t low, std::int32_t high) {
+    if (value < low || value >= high)
+      throw nb::value_error("a force, drive or law refers to something out of range");
+    return value;
+  };
+  model.laws.clear();
+  m.hosted_laws = 0;
+  for (std::int32_t k = 0; k < laws; ++k) {
+    const std::int32_t *codes = law_integers.data() + std::size_t(k) * law_width;
+    LawData law{static_cast<LawKind>(within(codes[0], 0, std::int32_t(LawKind::hosted) + 1)), codes[1], codes[2], codes[3]};
+    if (law.kind == LawKind::hosted)
+      law.first = m.hosted_laws++;
+    else
+      within(law.first, 0, std::int32_t(law_numbers.size()));
+    model.laws.push_back(law);
+  }
+  model.forces.clear();
+  for (std::size_t k = 0; k < force_numbers.size() / width; ++k) {
+    const double *row = force_numbers.data() + k * width;
+    const std::int32_t *codes = force_integers.data() + k * codes_width;
+    ForceData force{};
+    force.kind = static_cast<Force>(within(codes[0], 0, std::int32_t(Force::slide) + 1));
+    force.body_a = within(codes[1], 0, m.nb + 1);
+    force.body_b = within(codes[2], 0, m.nb + 1);
+    std::memcpy(force.R_FA, row, sizeof force.R_FA);
+    std::memcpy(force.p_FA, row + 9, sizeof force.p_FA);
+    std::memcpy(force.R_FB, row + 12, sizeof force.R_FB);
+    std::memcpy(force.p_FB, row + 21, sizeof force.p_FB);
+    force.freedom = within(codes[3], -1, m.nv);
+    force.coordinate = within(codes[4], -1, m.nq);
+    force.parameter = within(codes[5], 0, std::int32_t(parameters.size()) + 1);
+    force.law = within(codes[6], -1, laws);
+    model.forces.push_back(force);
+  }
+  model.drives.clear();
+  for (std::size_t k = 0; k < drive_numbers.size(); ++k) {
+    const std::int32_t *codes = drive_integers.data() + k * drive_width;
+    model.drives.push_back({within(codes[0], -1, m.nc), within(codes[1], -1, m.nv), within(codes[2], -1, m.nq), within(codes[3], 0, laws),
+                            within(codes[4], 0, 3), codes[5], drive_numbers.data()[k]});
+  }
+  model.law_numbers.assign(law_numbers.data(), law_numbers.data() + law_numbers.size());
+  model.parameters.assign(parameters.data(), parameters.data() + parameters.size());
+  for (std::size_t k = 0; k < holonomic.size(); ++k)
+    model.holonomic[k] = holonomic.data()[k] != 0;
+  m.force_count = std::int32_t(model.forces.size());
+  m.drive_count = std::int32_t(model.drives.size());
+  m.parameter_count = std::int32_t(model.parameters.size());
+  m.forces = model.forces.data();
+  m.drives = model.drives.data();
+  m.laws = model.laws.data();
+  m.law_numbers = model.law_numbers.data();
 }
 
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed

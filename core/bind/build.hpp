@@ -17,4 +17,9 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
 // all constraint rows in an order of elimination, and those of them that are not repetitions
 void settle_rows(BoundModel &model, const Integers &all, const Integers &lean);
 
+// force elements, drives and laws of time; the layout of the rows is in build.cpp
+void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers &force_integers, const Doubles &drive_numbers,
+                const Integers &drive_integers, const Doubles &law_numbers, const Integers &law_integers, const Doubles &parameters,
+                const Integers &holonomic);
+
 } // namespace dalembert::bind

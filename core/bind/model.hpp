@@ -1,6 +1,7 @@
 // The bound model: owns the constants, lends out workspaces, runs kernels on one state or on many.
 #pragma once
 
+#include "../integrator.hpp"
 #include "../kernels.hpp"
 #include "crew.hpp"
 #include <atomic>
@@ -92,8 +93,14 @@ struct BoundModel {
     std::vector<std::int32_t> row, chord, first;
     std::vector<std::int64_t> start;
   } all_rows, lean_rows;
+  std::vector<ForceData> forces;
+  std::vector<DriveData> drives;
+  std::vector<LawData> laws;
+  std::vector<double> law_numbers, parameters; // parameters: of the force elements, as described
+  std::vector<unsigned char> holonomic;
   bool attitudes = false; // has quaternions among its coordinates
   const KernelSet *kernels = &best_kernels();
+  const IntegratorSet *integrators = &best_integrators();
   mutable BlockPool singles, packs;
 
   void run_one(const Call &call) const {

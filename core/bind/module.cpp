@@ -1,6 +1,7 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
 #include "build.hpp"
+#include "integrator.hpp"
 #include "methods.hpp"
 #include <nanobind/nanobind.h>
 
@@ -70,6 +71,9 @@ NB_MODULE(_core, module) {
   model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
             nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"))
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
+      .def("_set_forces", &set_forces, nb::arg("force_numbers"), nb::arg("force_integers"), nb::arg("drive_numbers"),
+           nb::arg("drive_integers"), nb::arg("law_numbers"), nb::arg("law_integers"), nb::arg("parameters"), nb::arg("holonomic"))
+      .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.nb; })
@@ -80,6 +84,7 @@ NB_MODULE(_core, module) {
       .def(nb::init<nb::object, Doubles>(), nb::arg("model"), nb::arg("q"))
       .def("solve", &Factor::solve, nb::arg("x"))
       .def("pivots", &Factor::pivots);
+  add_integrator(module);
   module.def("threads", &thread_count);
   module.def("set_threads", &set_thread_count, nb::arg("count"));
   module.attr("isa") = dalembert::best_kernels().isa;

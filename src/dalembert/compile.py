@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .connections.connection import Connection
 from .connections.couplings import CoordinateConnection
+from .compile_forces import flatten_forces
 from .connections.hinges import Hinge
 from .errors import DalembertError, ModelError
 from .topology import Forest
@@ -134,6 +135,7 @@ def compile_system(system: System) -> Model:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _check_inertia(model, forest)
+    model._take_forces(flatten_forces(model))
     return model
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,17 +15,20 @@ from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Hinge
-from .errors import ModelError
+from .errors import ModelError, UserFunctionError
 from .state import State
 
 if TYPE_CHECKING:
     from .compile import FrameMap
+    from .compile_forces import ForceTables
     from .system import System
     from .topology import Forest
 
-__all__ = ["Energy", "Factor", "Model", "Pose"]
+__all__ = ["Dynamics", "Energy", "Factor", "ForceEnergy", "Model", "Pose"]
 
 Array = NDArray[np.float64]
+
+METHODS = ("dop853", "dopri5", "rk4", "euler", "radau", "alpha")  # core/integrator.hpp: Method
 
 
 class Pose(NamedTuple):
@@ -36,6 +40,29 @@ class Pose(NamedTuple):
 
     rotation: Array
     position: Array
+
+
+class Dynamics(NamedTuple):
+    """Everything that the equations of motion give at a state, or at a row of states.
+
+    a : (..., nv) rad/s2 or m/s2
+    tau : (..., nv) N m or N, all hinge forces; at driven coordinates what the drive supplies
+    lam : (..., nc) multipliers of the constraint rows, N or N m
+    dx : (..., nx) rates of element states
+    """
+
+    a: Array
+    tau: Array
+    lam: Array
+    dx: Array
+
+
+class ForceEnergy(NamedTuple):
+    """What the force elements store, J, dissipate, W, and bring from outside by laws of time, W; scalars or (n,)."""
+
+    stored: Any
+    dissipated: Any
+    brought: Any
 
 
 class Energy(NamedTuple):
@@ -113,8 +140,6 @@ class Model(_core.Model):
     system : System
         The description it was compiled from; later changes to it do not reach the model.
     """
-
-    nx = 0
 
     def __init__(
         self,
@@ -378,6 +403,159 @@ class Model(_core.Model):
     def _in_marker_axes(self, marker: Marker, q: ArrayLike, load: Array) -> Array:
         R = self.pose(marker, q).rotation
         return np.concatenate([R.T @ load[:3], R.T @ load[3:]])
+
+    # ---- motion in time: drives, force elements, loops
+
+    def dynamics(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        tau: ArrayLike | None = None,
+        loads: ArrayLike | None = None,
+    ) -> Dynamics:
+        """Return accelerations, hinge forces and multipliers under all force elements and drives of the system.
+
+        Parameters
+        ----------
+        t : float or (n,) s
+        q : (nq,) or (n, nq) rad or m
+        v : (nv,) or (n, nv) rad/s or m/s
+        x : (nx,) or (n, nx)
+        tau : (nv,) or (n, nv) N m or N
+            Further hinge forces.
+        loads : (nb, 6) or (n, nb, 6) N m and N
+            Further loads, [moment; force] on each body at its origin, world axes.
+        """
+        states, single = self._rows("dynamics", t, q, v, x)
+        n = len(states[0])
+        more = [
+            None if given is None else self._spread("dynamics", name, given, n, shape)
+            for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
+        ]
+        outcome, *parts = self.integrator().evaluate(*states, *more)
+        if not all(np.isfinite(part).all() for part in parts):
+            self._refuse_result("dynamics", "q", q)
+        if self.nc:  # the generalised force of the rows is unique: share it out among all of them
+            P = self.constraint_jacobian(states[1])
+            parts[2] = least_norm_multipliers(P, np.einsum("nij,ni->nj", P, parts[2]))
+        return Dynamics(*(part[0] if single else part for part in parts))
+
+    def applied_loads(
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Return what the force elements do: hinge forces (..., nv) and loads on bodies (..., nb, 6), as `dynamics`."""
+        states, single = self._rows("applied_loads", t, q, v, x)
+        _, tau, loads, _ = self.integrator().forces(*states)
+        return (tau[0], loads[0]) if single else (tau, loads)
+
+    def force_energy(
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
+    ) -> ForceEnergy:
+        """Return the energy that force elements store, and the powers that they dissipate and bring from outside."""
+        states, single = self._rows("force_energy", t, q, v, x)
+        energies = self.integrator().forces(*states)[3]
+        return ForceEnergy(*(float(e) for e in energies[0])) if single else ForceEnergy(*energies.T.copy())
+
+    def integrator(
+        self,
+        method: str = "dop853",
+        *,
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+        max_step: float = np.inf,
+        step: float = 0.0,
+        spectral_radius: float = 0.8,
+        stabilization: tuple[float, float] = (0.0, 0.0),
+        project: bool = True,
+        watch: bool = False,
+        control: Callable[..., Any] | None = None,
+    ) -> _core.Integrator:
+        """Return a stepper of the core for this model, with its drives marked and its laws attached; see `simulate`."""
+        made = _core.Integrator(
+            self, METHODS.index(method), rtol, atol, max_step, step, spectral_radius, *stabilization, project, watch
+        )
+        if self.hinge_drives:
+            made.set_marks(*self.marks())
+        if self._hosted or control is not None:
+            made.set_host(self._host(control), control is not None)
+        return made
+
+    def marks(self, locked: Iterable[int] = ()) -> tuple[NDArray[np.uint8], ...]:
+        """Return which freedoms have their acceleration, their speed and their position prescribed, (nv,) each."""
+        given, paced, placed = (np.zeros(self.nv, dtype=np.uint8) for _ in range(3))
+        for drive in self.hinge_drives:
+            freedom = self._v_slices[drive.connection.name].start + drive.coordinate
+            given[freedom], paced[freedom], placed[freedom] = 1, drive.level <= 1, drive.level == 0
+        for freedom in locked:
+            given[freedom] = paced[freedom] = placed[freedom] = 1
+        return given, paced, placed
+
+    def _take_forces(self, tables: ForceTables) -> None:
+        free = self.holonomic.copy()
+        for drive in self.drives:
+            if isinstance(drive.connection.element, Constraint) and drive.level:
+                free[self.constraint_connections.index(drive.connection.name) + drive.coordinate] = False
+        self._set_forces(*tables.arrays(free))
+        self._hosted = tuple(tables.hosted)
+        self.parameter_names = dict(tables.parameter_names)
+        self.parameters = np.array(tables.parameters)
+
+    def _host(self, control: Callable[..., Any] | None) -> Callable[..., None]:
+        """Return the function that the core calls for laws it cannot evaluate and for a user's control."""
+        hosted = self._hosted
+
+        def evaluate(t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
+            for k, law in enumerate(hosted):
+                laws[k] = law(t)
+            if control is not None:
+                tau[:] = self._controlled(control, State(q=q, v=v, t=t, x=x))
+
+        return evaluate
+
+    def _controlled(self, control: Callable[..., Any], state: State) -> Array:
+        """Return the hinge forces (nv,) that a user's function gives: an array, or numbers by name of hinge or speed."""
+        title = getattr(control, "__name__", type(control).__name__)
+        try:
+            given = control(state)
+        except Exception as error:
+            raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+        tau = np.zeros(self.nv)
+        if isinstance(given, dict):
+            for name, value in given.items():
+                place = self.speed_names.index(name) if name in self.speed_names else self.v_slice(name)
+                tau[place] = value
+        elif given is not None:
+            try:
+                tau[:] = given
+            except (TypeError, ValueError):
+                tau[:] = np.nan
+        if not np.isfinite(tau).all():
+            raise UserFunctionError(
+                f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({self.nv},) finite numbers, or a "
+                "dict of numbers by name of hinge"
+            )
+        return tau
+
+    def _rows(self, kernel: str, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None) -> tuple[list[Array], bool]:
+        """Return t (n,), q (n, nq), v (n, nv), x (n, nx), checked, and whether one state was given."""
+        single = np.ndim(q) == 1
+        n = 1 if single else len(np.atleast_1d(np.asarray(q)))
+        x = np.zeros(self.nx) if x is None else x
+        sizes = (("t", t, ()), ("q", q, (self.nq,)), ("v", v, (self.nv,)), ("x", x, (self.nx,)))
+        return [self._spread(kernel, name, value, n, shape) for name, value, shape in sizes], single
+
+    def _spread(self, kernel: str, name: str, value: ArrayLike, n: int, shape: tuple[int, ...]) -> Array:
+        """Return one checked row of `shape` for each of n states."""
+        try:
+            rows = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=np.float64), (n, *shape)))
+        except (TypeError, ValueError):
+            raise ModelError(kernel, f"the shape of {name}", np.shape(value), f"give {shape} or {(n, *shape)}") from None
+        if not np.isfinite(rows).all():
+            raise ModelError(kernel, name, value, "give finite numbers")
+        return rows
 
     def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
         """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""

@@ -15,6 +15,7 @@ from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection, Coupling
 from .connections.drives import Drive
+from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
 from .connections.laws import as_law
 from .connections.mimic import Mimic
@@ -68,6 +69,7 @@ class System:
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
         self.couplings: dict[str, CoordinateConnection] = {}
+        self.forces: dict[str, ForceConnection] = {}
         self.drives: dict[str, Drive] = {}
         self.initials: dict[str, Initial] = {}
         self.mimics: dict[str, Mimic] = {}
@@ -117,22 +119,30 @@ class System:
     def connect(
         self, name: str, element: Coupling, first: str | Connection, second: str | Connection
     ) -> CoordinateConnection: ...
-    def connect(self, name: str, element: Any, first: Any, second: Any) -> Connection | CoordinateConnection:
+    @overload
+    def connect(self, name: str, element: ForceElement, first: Any, second: Any = None) -> ForceConnection: ...
+    def connect(
+        self, name: str, element: Any, first: Any, second: Any = None
+    ) -> Connection | CoordinateConnection | ForceConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
-        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers.
+        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
+        markers (`SpringDamper`), on one (`Load`), or at the coordinate of a hinge (`HingeSpring`, `Limits`, `Effort`).
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
+        if isinstance(element, ForceElement):
+            self.forces[name] = self._force(name, element, first, second)
+            return self.forces[name]
         if isinstance(element, Coupling):
             (a, i), (b, j) = self._coordinate(item, "first", first), self._coordinate(item, "second", second)
             if (a, i) == (b, j):
                 raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
             self.couplings[name] = CoordinateConnection(name, element, a, b, (i, j))
             return self.couplings[name]
-        if isinstance(element, type) and issubclass(element, (Hinge, Constraint, Coupling)):
+        if isinstance(element, type) and issubclass(element, (Hinge, Constraint, Coupling, ForceElement)):
             raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
         if not isinstance(element, (Hinge, Constraint)):
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
@@ -213,11 +223,15 @@ class System:
             self.initials.pop(item.name, None)
             for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
                 del self.couplings[coupling.name]
+            self.forces = {name: f for name, f in self.forces.items() if f.hinge is not item}
             self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
             del self.couplings[item.name]
+        elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
+            del self.forces[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
-            users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
+            ends = [*self.connections.values(), *self.forces.values()]
+            users = [c.name for c in ends if item in (c.first, c.second)]
             if users:
                 raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
             del item.body.markers[item.label]
@@ -225,6 +239,9 @@ class System:
             for connection in list(self.connections.values()):
                 if item in (connection.first.body, connection.second.body):
                     self.remove(connection)
+            for force in list(self.forces.values()):
+                if any(end is not None and end.body is item for end in (force.first, force.second)):
+                    self.remove(force)
             del self.bodies[item.name]
         else:
             raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
@@ -237,7 +254,7 @@ class System:
             raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
         if name == GROUND:
             return self.ground
-        found = self.bodies.get(name) or self.connections.get(name) or self.couplings.get(name)
+        found = self.bodies.get(name) or self.connections.get(name) or self.couplings.get(name) or self.forces.get(name)
         if found is not None:
             return found
         owner, dot, label = name.rpartition(".")
@@ -284,6 +301,10 @@ class System:
         for g in self.couplings.values():
             first, second = new.connections[g.first.name], new.connections[g.second.name]
             new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
+        for f in self.forces.values():
+            ends = [None if end is None else twin_of(end) for end in (f.first, f.second)]
+            hinge = None if f.hinge is None else new.connections[f.hinge.name]
+            new.forces[f.name] = ForceConnection(f.name, f.element, *ends, hinge, f.coordinate)
         for d in self.drives.values():
             new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
         new.initials = dict(self.initials)
@@ -324,8 +345,28 @@ class System:
     def _claim(self, name: str, what: str) -> None:
         if not isinstance(name, str) or not name.strip() or name != name.strip():
             raise ModelError(what, "name", name, "use a non-empty string without blanks at its ends")
-        if name == GROUND or name in self.bodies or name in self.connections or name in self.couplings:
+        if any(name in parts for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces)):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
+
+    def _force(self, name: str, element: ForceElement, first: Any, second: Any) -> ForceConnection:
+        item = f"connection {name!r}"
+        if element.ends < 2 and second is not None:
+            what = "one marker" if element.ends else "one coordinate of a hinge"
+            raise ModelError(item, "second", second, f"a {element.kind} acts on {what}: leave the second end out")
+        if element.ends == 2:
+            ends = self._endpoint(item, "first", first), self._endpoint(item, "second", second)
+            if ends[0].body is ends[1].body:
+                raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
+            return ForceConnection(name, element, *ends)
+        if element.ends == 1:
+            end = self._endpoint(item, "first", first)
+            if end.body is self.ground:
+                raise ModelError(item, "first", end.name, "a load on ground moves nothing; give a marker of a body")
+            return ForceConnection(name, element, None, end)
+        hinge, coordinate = self._coordinate(item, "first", first)
+        if isinstance(element, TorsionSpring) and not hinge.element.coordinates[coordinate].startswith("angle"):
+            raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
+        return ForceConnection(name, element, None, None, hinge, coordinate)
 
     def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
         marker = end.origin if isinstance(end, Body) else end
@@ -386,7 +427,7 @@ class System:
     def _suggest(self, name: str) -> str:
         import difflib
 
-        known = [GROUND, *self.bodies, *self.connections, *self.couplings]
+        known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces]
         known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
         close = difflib.get_close_matches(name, known, n=3)
         if close:

@@ -262,13 +262,14 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled or driven come first, because a cut hinge has no coordinates; then hinges of
+    Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then hinges of
     massless bodies, so that these do not end up as leaves that move no inertia.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
     wanted = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
     wanted |= {drive.connection.name for drive in system.drives.values()}
+    wanted |= {force.hinge.name for force in system.forces.values() if force.hinge is not None}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError, UserFunctionError
 from ..rotation import finite_array, finite_number, shape_of
@@ -167,6 +167,16 @@ class Spline:
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", x)
         object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+
+    def pieces(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1) from the constant
+        upwards, each in the time since its piece began.
+        """
+        from scipy.interpolate import PPoly
+
+        curve = PPoly.from_spline(self._curves[0])
+        whole = np.flatnonzero(np.diff(curve.x) > 0)
+        return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
     def __call__(self, t: float) -> Triple:
         first, last = float(np.asarray(self.times)[0]), float(np.asarray(self.times)[-1])

@@ -1,0 +1,302 @@
+#include "integrator.hpp"
+#include "build.hpp"
+#include "methods.hpp"
+#include <cstring>
+#include <algorithm>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <optional>
+#include <string>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+namespace {
+
+using Bytes = nb::ndarray<const unsigned char, nb::c_contig, nb::device::cpu>;
+
+nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
+  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
+  if (!array)
+    throw nb::python_error();
+  auto *to = reinterpret_cast<PyArrayObject *>(array);
+  if (PyArray_SIZE(to))
+    std::memcpy(PyArray_DATA(to), data, std::size_t(PyArray_SIZE(to)) * sizeof(double));
+  return nb::steal(array);
+}
+
+// rows of numbers as they come in
+struct Records {
+  std::size_t nq, nv, nx;
+  bool rates; // accelerations too
+  std::vector<double> t, q, v, x, a;
+
+  static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
+    Records &r = *static_cast<Records *>(self);
+    r.t.push_back(t);
+    r.q.insert(r.q.end(), q, q + r.nq);
+    r.v.insert(r.v.end(), v, v + r.nv);
+    r.x.insert(r.x.end(), x, x + r.nx);
+    if (a)
+      r.a.insert(r.a.end(), a, a + r.nv);
+    return true;
+  }
+  nb::tuple take() {
+    const npy_intp n = npy_intp(t.size());
+    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}), doubles(v.data(), {n, npy_intp(nv)}),
+                                      doubles(x.data(), {n, npy_intp(nx)}), doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
+    for (std::vector<double> *each : {&t, &q, &v, &x, &a})
+      each->clear();
+    return result;
+  }
+};
+
+class Integrator {
+public:
+  Integrator(nb::object owner, int method, double rtol, double atol, double max_step, double fixed_step, double spectral_radius,
+             double damping, double stiffness, bool project, bool watch)
+      : owner(owner), model(bound(owner.ptr())), memory(model->integrators->bytes(model->data, static_cast<Method>(method))),
+        parameters(model->parameters), records{std::size_t(model->data.nq), std::size_t(model->data.nv), std::size_t(model->data.nx), true, {}, {}, {}, {}, {}} {
+    std::memset(memory.data, 0, memory.size);
+    run = Run{};
+    run.method = static_cast<Method>(method);
+    run.rtol = rtol;
+    run.atol = atol;
+    run.max_step = max_step;
+    run.fixed_step = fixed_step;
+    run.spectral_radius = spectral_radius;
+    run.stabilization[0] = damping;
+    run.stabilization[1] = stiffness;
+    run.project = project;
+    run.watch = watch;
+    attach();
+  }
+  Integrator(const Integrator &) = delete;
+
+  // marks of prescribed accelerations, speeds and positions; parameters; which chords hold
+  void set_marks(const Bytes &given_, const Bytes &paced_, const Bytes &placed_) {
+    const std::size_t nv = std::size_t(model->data.nv);
+    if (given_.size() != nv || paced_.size() != nv || placed_.size() != nv)
+      throw nb::value_error("the marks do not fit the model");
+    given.assign(given_.data(), given_.data() + nv);
+    paced.assign(paced_.data(), paced_.data() + nv);
+    placed.assign(placed_.data(), placed_.data() + nv);
+    attach();
+  }
+  void set_active(const Bytes &active_) {
+    if (active_.size() != std::size_t(model->data.chord_count))
+      throw nb::value_error("the marks do not fit the chords");
+    active.assign(active_.data(), active_.data() + active_.size());
+    attach();
+  }
+  void set_parameters(const Doubles &values) {
+    if (values.size() != parameters.size())
+      throw nb::value_error("the parameters do not fit the model");
+    std::memcpy(parameters.data(), values.data(), values.size() * sizeof(double));
+  }
+  // function(t, q, v, x, laws, tau, loads) fills the last three
+  void set_host(nb::object function, bool pushes) {
+    host_function = function;
+    host = {&Integrator::consult, this, pushes};
+    const ModelData &m = model->data;
+    std::vector<double> zeros(std::size_t(std::max({3 * m.hosted_laws, m.nv, 6 * m.nb, 1})), 0.0);
+    host_laws = doubles(zeros.data(), {m.hosted_laws, 3});
+    host_tau = doubles(zeros.data(), {m.nv});
+    host_loads = doubles(zeros.data(), {m.nb, 6});
+    attach();
+  }
+
+  int start(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
+    check(q, v, x, 1);
+    run.started = 0;
+    run.stiff_signs = run.calm_signs = run.rejected_last = 0;
+    return guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
+  }
+
+  int advance(double until, std::int64_t most_steps, std::optional<Doubles> times) {
+    Samples samples{nullptr, 0, 0};
+    if (times)
+      samples = {times->data(), std::ptrdiff_t(times->size()), 0};
+    Recorder recorder{&Records::record, &records};
+    return guarded([&] { return model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder); });
+  }
+
+  nb::tuple take() { return records.take(); }
+
+  nb::tuple state() {
+    const double *parts[4];
+    model->integrators->state(model->data, run, memory.data, parts);
+    const ModelData &m = model->data;
+    return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}), doubles(parts[3], {m.nv}));
+  }
+
+  // (outcome, t, q, v, x) at fractions of the step of length h from the state that start() has set
+  nb::tuple dense(double h, const Doubles &fractions) {
+    Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
+    Recorder recorder{&Records::record, &found};
+    const int outcome = guarded([&] {
+      return model->integrators->dense(model->data, run, memory.data, h, fractions.data(), std::ptrdiff_t(fractions.size()), recorder);
+    });
+    nb::tuple taken = found.take();
+    return nb::make_tuple(outcome, taken[0], taken[1], taken[2], taken[3]);
+  }
+
+  // (outcome, a, tau, lambda, dx), a row per state
+  nb::tuple evaluate(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, std::optional<Doubles> tau,
+                     std::optional<Doubles> loads) {
+    const ModelData &m = model->data;
+    const std::size_t n = t.size();
+    check(q, v, x, n);
+    if ((tau && tau->size() != n * std::size_t(m.nv)) || (loads && loads->size() != n * 6 * std::size_t(m.nb)))
+      throw nb::value_error("the hinge forces or loads do not fit the states");
+    std::vector<double> a(n * std::size_t(m.nv)), forces(a.size()), lambda(n * std::size_t(m.nc)), dx(n * std::size_t(m.nx));
+    const int outcome = guarded([&] {
+      Outcome each = Outcome::reached;
+      for (std::size_t k = 0; k < n && each == Outcome::reached; ++k)
+        each = model->integrators->evaluate(m, run, memory.data, t.data()[k], at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx),
+                                            tau ? at(*tau, k, m.nv) : nullptr, loads ? at(*loads, k, 6 * m.nb) : nullptr,
+                                            a.data() + k * std::size_t(m.nv), forces.data() + k * std::size_t(m.nv),
+                                            lambda.data() + k * std::size_t(m.nc), dx.data() + k * std::size_t(m.nx));
+      return each;
+    });
+    const npy_intp rows = npy_intp(n);
+    return nb::make_tuple(outcome, doubles(a.data(), {rows, m.nv}), doubles(forces.data(), {rows, m.nv}), doubles(lambda.data(), {rows, m.nc}),
+                          doubles(dx.data(), {rows, m.nx}));
+  }
+
+  // (outcome, tau, loads, energies), a row per state
+  nb::tuple forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
+    const ModelData &m = model->data;
+    const std::size_t n = t.size();
+    check(q, v, x, n);
+    std::vector<double> tau(n * std::size_t(m.nv)), loads(n * 6 * std::size_t(m.nb)), energies(3 * n);
+    const int outcome = guarded([&] {
+      Outcome each = Outcome::reached;
+      for (std::size_t k = 0; k < n && each == Outcome::reached; ++k)
+        each = model->integrators->forces(m, run, memory.data, t.data()[k], at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx),
+                                          tau.data() + k * std::size_t(m.nv), loads.data() + k * 6 * std::size_t(m.nb), energies.data() + 3 * k);
+      return each;
+    });
+    const npy_intp rows = npy_intp(n);
+    return nb::make_tuple(outcome, doubles(tau.data(), {rows, m.nv}), doubles(loads.data(), {rows, m.nb, 6}), doubles(energies.data(), {rows, 3}));
+  }
+
+  // everything a run needs to go on as if it had not stopped
+  nb::bytes checkpoint() const {
+    std::string blob(sizeof run + memory.size, '\0');
+    std::memcpy(blob.data(), &run, sizeof run);
+    std::memcpy(blob.data() + sizeof run, memory.data, memory.size);
+    return nb::bytes(blob.data(), blob.size());
+  }
+  void restore(const nb::bytes &blob) {
+    if (blob.size() != sizeof run + memory.size)
+      throw nb::value_error("the checkpoint is of another model, method or version");
+    std::memcpy(static_cast<void *>(&run), blob.c_str(), sizeof run);
+    std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
+    attach();
+  }
+
+  Run run;
+
+private:
+  nb::object owner; // keeps the model alive
+  const BoundModel *model;
+  Block memory;
+  std::vector<double> parameters;
+  std::vector<unsigned char> given, paced, placed, active;
+  Host host{};
+  nb::object host_function, host_laws, host_tau, host_loads;
+  PyObject *raised = nullptr; // by the host
+  Records records;
+
+  void attach() {
+    run.parameters = parameters.data();
+    run.marks = given.empty() ? Marks{nullptr, nullptr, nullptr} : Marks{given.data(), paced.data(), placed.data()};
+    run.active = active.empty() ? nullptr : active.data();
+    run.host = host_function.is_valid() ? &host : nullptr;
+  }
+  static const double *at(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
+  void check(const Doubles &q, const Doubles &v, const Doubles &x, std::size_t n) const {
+    const ModelData &m = model->data;
+    if (q.size() != n * std::size_t(m.nq) || v.size() != n * std::size_t(m.nv) || x.size() != n * std::size_t(m.nx))
+      throw nb::value_error("the state does not fit the model");
+  }
+  template <class F> int guarded(F &&f) {
+    Outcome outcome;
+    {
+      nb::gil_scoped_release released;
+      outcome = f();
+    }
+    if (raised) {
+      PyObject *error = raised;
+      raised = nullptr;
+      PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error)), error);
+      Py_DECREF(error);
+      throw nb::python_error();
+    }
+    return int(outcome);
+  }
+  static void fetch(const nb::object &array, double *to) {
+    auto *from = reinterpret_cast<PyArrayObject *>(array.ptr());
+    if (PyArray_SIZE(from))
+      std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
+  }
+  static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
+    Integrator &me = *static_cast<Integrator *>(self);
+    const ModelData &m = me.model->data;
+    nb::gil_scoped_acquire acquired;
+    try {
+      me.host_function(t, doubles(q, {m.nq}), doubles(v, {m.nv}), doubles(x, {m.nx}), me.host_laws, me.host_tau, me.host_loads);
+      fetch(me.host_laws, laws);
+      if (me.host.pushes) {
+        fetch(me.host_tau, tau);
+        fetch(me.host_loads, loads);
+      }
+      return true;
+    } catch (nb::python_error &error) {
+      error.restore();
+      PyObject *type, *value, *trace;
+      PyErr_Fetch(&type, &value, &trace);
+      PyErr_NormalizeException(&type, &value, &trace);
+      if (trace)
+        PyException_SetTraceback(value, trace);
+      me.raised = value;
+      Py_XDECREF(type);
+      Py_XDECREF(trace);
+      return false;
+    }
+  }
+};
+
+} // namespace
+
+void add_integrator(nb::module_ &module) {
+  nb::class_<Integrator>(module, "Integrator")
+      .def(nb::init<nb::object, int, double, double, double, double, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("method"),
+           nb::arg("rtol"), nb::arg("atol"), nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("damping"),
+           nb::arg("stiffness"), nb::arg("project"), nb::arg("watch"))
+      .def("set_marks", &Integrator::set_marks, nb::arg("given"), nb::arg("paced"), nb::arg("placed"))
+      .def("set_active", &Integrator::set_active, nb::arg("active"))
+      .def("set_parameters", &Integrator::set_parameters, nb::arg("values"))
+      .def("set_host", &Integrator::set_host, nb::arg("function"), nb::arg("pushes"))
+      .def("start", &Integrator::start, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none())
+      .def("take", &Integrator::take)
+      .def("state", &Integrator::state)
+      .def("dense", &Integrator::dense, nb::arg("h"), nb::arg("fractions"))
+      .def("evaluate", &Integrator::evaluate, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("tau") = nb::none(),
+           nb::arg("loads") = nb::none())
+      .def("forces", &Integrator::forces, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("checkpoint", &Integrator::checkpoint)
+      .def("restore", &Integrator::restore, nb::arg("blob"))
+      .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
+      .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })
+      .def_prop_ro("counts", [](const Integrator &i) {
+        const Counts &c = i.run.counts;
+        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections);
+      });
+}
+
+} // namespace dalembert::bind

@@ -1,0 +1,11 @@
+// The bound integrator: one simulation of a model, its memory, its records.
+#pragma once
+
+#include "model.hpp"
+#include <nanobind/nanobind.h>
+
+namespace dalembert::bind {
+
+void add_integrator(nanobind::module_ &module);
+
+} // namespace dalembert::bind

@@ -1,0 +1,342 @@
+// One instruction set's steppers behind the border of integrator.hpp. Compiled several times; see isa.hpp.
+#include "steppers/explicit.hpp"
+#include "steppers/hermite.hpp"
+#include <algorithm>
+#include <utility>
+
+namespace dalembert::DALEMBERT_ISA {
+namespace {
+
+constexpr int W = DALEMBERT_LANES;
+using Room = SteppingRoom<W>;
+
+const Tableau &tableau_of(Method method) {
+  return method == Method::dopri5 ? dopri5_tableau : method == Method::rk4 ? rk4_tableau : dop853_tableau;
+}
+
+bool is_adaptive(Method method) { return method == Method::dop853 || method == Method::dopri5 || method == Method::radau; }
+
+std::size_t bytes(const ModelData &m, Method) {
+  Room room;
+  return lay_out(m, nullptr, room);
+}
+
+// v1 = v + h a, q1 = q (+) h v1: the order of the two makes it symplectic
+Outcome euler_step(const ModelData &m, Run &run, Room &room, double h) {
+  const double t1 = run.t + h;
+  for (int f = 0; f < m.nv; ++f) {
+    room.z[m.nv + f] = h * room.a[f];
+    room.z[f] = h * (room.v[f] + room.z[m.nv + f]);
+  }
+  for (int k = 0; k < m.nx; ++k)
+    room.z[2 * m.nv + k] = h * room.dx[k];
+  if (!displaced(m, run, room, t1, room.z, room.q1, room.v1, room.x1))
+    return Outcome::host;
+  const Outcome outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1))
+    return Outcome::host;
+  return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &error) {
+  error = 0.0;
+  if (run.method == Method::euler)
+    return euler_step(m, run, room, h);
+  return explicit_step(m, run, room, tableau_of(run.method), h, error);
+}
+
+// the end of a step becomes the beginning of the next
+void move_on(const ModelData &m, Run &run, Room &room, double h, double t1) {
+  std::swap(room.q, room.q1);
+  std::swap(room.v, room.v1);
+  std::swap(room.x, room.x1);
+  std::swap(room.a, room.a1);
+  std::swap(room.dx, room.dx1);
+  (void)m;
+  run.begin = run.t;
+  run.length = h;
+  run.t = t1;
+  ++run.counts.steps;
+}
+
+// A first step from sizes of the state and its first two rates (Hairer, Norsett, Wanner 1993, section II.4).
+double first_step(const ModelData &m, Run &run, Room &room, double until, int order) {
+  const int n = increments(m);
+  first_stage(m, room);
+  double size = 0.0, slope = 0.0;
+  for (int f = 0; f < m.nv; ++f) {
+    const double sq = run.atol + run.rtol * position_size(m, room.q, f), sv = run.atol + run.rtol * std::fabs(room.v[f]);
+    size += std::pow(position_size(m, room.q, f) / sq, 2) + std::pow(room.v[f] / sv, 2);
+  }
+  slope = measure(m, run, room, room.K, room.q, room.v, room.x);
+  size = n ? std::sqrt(size / n) : 0.0;
+  double h = size < 1e-5 || slope < 1e-5 ? 1e-6 : 0.01 * size / slope;
+  h = std::min({h, until - run.t, run.max_step});
+  for (int k = 0; k < n; ++k)
+    room.z[k] = h * room.K[k];
+  double *K1 = room.K + n;
+  double bend = 0.0;
+  if (displaced(m, run, room, run.t + h, room.z, room.qs, room.vs, room.xs) &&
+      rates_in_chart(m, run, room, run.t + h, room.z, room.qs, room.vs, room.xs, K1) && all_finite(K1, n)) {
+    for (int k = 0; k < n; ++k)
+      room.error[k] = (K1[k] - room.K[k]) / h;
+    bend = measure(m, run, room, room.error, room.q, room.v, room.x);
+  }
+  const double steep = std::max(slope, bend);
+  const double by_order = steep <= 1e-15 ? std::max(1e-6, 1e-3 * h) : std::pow(0.01 / steep, 1.0 / order);
+  return std::min({100.0 * h, by_order, until - run.t, run.max_step});
+}
+
+// PI control of the step (Gustafsson 1991; Hairer, Wanner 1996, (IV.2.43)): the factor for the next step
+double growth(const Run &run, int order, double error) {
+  const double beta = 0.04, alpha = 1.0 / order - 0.75 * beta;
+  const double most = order > 6 ? 6.0 : 10.0;
+  if (error == 0.0)
+    return most;
+  const double factor = 0.9 * std::pow(error, -alpha) * std::pow(run.old_error, beta);
+  return std::min(most, std::max(0.2, factor));
+}
+
+// q v x a at the fraction s of the step from room.q to room.q1, put back onto the loops
+Outcome interpolate(const ModelData &m, Run &run, Room &room, double t0, double h, double s) {
+  const double t = t0 + s * h;
+  if (run.method == Method::dop853) {
+    dop853_at(increments(m), room.D, s, room.z);
+  } else {
+    hermite_at(m, room, h, s, room.z);
+    double *rate = room.z + m.nv;
+    chart_speed<double>(m, room.z, rate, room.change);
+    for (int f = 0; f < m.nv; ++f)
+      rate[f] = room.change[f] - room.v[f];
+  }
+  if (!displaced(m, run, room, t, room.z, room.qs, room.vs, room.xs))
+    return Outcome::host;
+  return onto_loops(m, run, room, t, room.qs, room.vs);
+}
+
+Outcome prepare_dense(const ModelData &m, Run &run, Room &room, double h) {
+  if (run.method != Method::dop853) {
+    prepare_hermite<W>(m, room, h);
+    return Outcome::reached;
+  }
+  return prepare_dop853(m, run, room, h) ? Outcome::reached : Outcome::host;
+}
+
+// samples that lie in the step just made, before it is moved on from
+Outcome sample(const ModelData &m, Run &run, Room &room, double h, double t1, Samples &samples, const Recorder &recorder) {
+  bool prepared = false;
+  while (samples.next < samples.count && samples.times[samples.next] <= t1) {
+    const double t = samples.times[samples.next];
+    const double *q = room.q1, *v = room.v1, *x = room.x1;
+    if (t < t1) {
+      if (!prepared) {
+        const Outcome outcome = prepare_dense(m, run, room, h);
+        if (outcome != Outcome::reached)
+          return outcome;
+        prepared = true;
+      }
+      const Outcome outcome = interpolate(m, run, room, run.t, h, (t - run.t) / h);
+      if (outcome != Outcome::reached)
+        return outcome;
+      q = room.qs, v = room.vs, x = room.xs;
+    }
+    ++samples.next;
+    if (!recorder.record(recorder.self, t, q, v, x, nullptr))
+      return Outcome::stopped;
+  }
+  return Outcome::reached;
+}
+
+// The state arrays are swapped from step to step; a block that is laid out anew must find them in their first places.
+void settle(const ModelData &m, std::byte *memory, const Room &room) {
+  Room fresh;
+  lay_out(m, memory, fresh);
+  if (fresh.q == room.q)
+    return;
+  const auto exchange = [](double *a, double *b, int count) {
+    for (int k = 0; k < count; ++k)
+      std::swap(a[k], b[k]);
+  };
+  exchange(fresh.q, fresh.q1, m.nq);
+  exchange(fresh.v, fresh.v1, m.nv);
+  exchange(fresh.x, fresh.x1, m.nx);
+  exchange(fresh.a, fresh.a1, m.nv);
+  exchange(fresh.dx, fresh.dx1, m.nx);
+}
+
+Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x) {
+  Room room;
+  lay_out(m, memory, room);
+  for (int f = 0; f < m.nv; ++f)
+    room.change[f] = 0.0;
+  integrate<double>(m, q, room.change, room.q);
+  copy(v, m.nv, room.v);
+  copy(x, m.nx, room.x);
+  run.t = run.begin = t;
+  run.length = 0.0;
+  if (!impose_drives(m, run, room, t, room.q, room.v, room.x))
+    return Outcome::host;
+  const Outcome outcome = onto_loops(m, run, room, t, room.q, room.v);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a))
+    return Outcome::host;
+  return all_finite(room.a, m.nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t most_steps, Samples &samples,
+                const Recorder &recorder) {
+  Room room;
+  lay_out(m, memory, room);
+  const bool adaptive = is_adaptive(run.method);
+  const Tableau &tableau = tableau_of(run.method);
+  const int order = tableau.order;
+  if (!run.started) {
+    run.step = adaptive ? first_step(m, run, room, until, order) : run.fixed_step;
+    run.old_error = 1e-4;
+    run.started = 1;
+  }
+  Outcome outcome = Outcome::paused;
+  for (std::int64_t taken = 0; taken < most_steps;) {
+    const double left = until - run.t;
+    if (!(left > 0.0)) {
+      outcome = Outcome::reached;
+      break;
+    }
+    double h = std::min(run.step, run.max_step);
+    const bool last = h * 1.0000001 >= left;
+    if (last)
+      h = left;
+    else if (2.0 * h > left && adaptive)
+      h = 0.5 * left; // two equal steps rather than one and a splinter
+    if (!(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
+      outcome = Outcome::underflow;
+      break;
+    }
+    double error;
+    Outcome step = take_step(m, run, room, h, error);
+    if (step == Outcome::host) {
+      outcome = step;
+      break;
+    }
+    if (step != Outcome::reached || error > 1.0) {
+      ++run.counts.rejected;
+      run.rejected_last = 1;
+      run.worst = error;
+      if (!adaptive) {
+        outcome = step;
+        break;
+      }
+      run.step = step != Outcome::reached ? 0.25 * h : h * std::max(0.2, 0.9 * std::pow(error, -1.0 / order));
+      if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t))) {
+        outcome = step;
+        break;
+      }
+      continue;
+    }
+    ++taken;
+    const double t1 = last ? until : run.t + h;
+    if (adaptive) {
+      double factor = growth(run, order, error);
+      if (run.rejected_last)
+        factor = std::min(1.0, factor);
+      run.rejected_last = 0;
+      run.old_error = std::max(error, 1e-4);
+      // a step cut short to end on time says little about the next
+      run.step = h < 0.9 * run.step && factor >= 1.0 ? std::max(run.step, h * factor) : h * factor;
+    }
+    const bool stiff = run.watch && adaptive && looks_stiff(m, run, room, tableau, h);
+    if (samples.times) {
+      const Outcome sampled = sample(m, run, room, h, t1, samples, recorder);
+      if (sampled != Outcome::reached) {
+        outcome = sampled;
+        break;
+      }
+    }
+    move_on(m, run, room, h, t1);
+    if (!samples.times && !recorder.record(recorder.self, run.t, room.q, room.v, room.x, room.a)) {
+      outcome = Outcome::stopped;
+      break;
+    }
+    if (stiff) {
+      outcome = Outcome::stiff;
+      break;
+    }
+  }
+  settle(m, memory, room);
+  return outcome;
+}
+
+void state(const ModelData &m, const Run &, std::byte *memory, const double **parts) {
+  Room room;
+  lay_out(m, memory, room);
+  parts[0] = room.q, parts[1] = room.v, parts[2] = room.x, parts[3] = room.a;
+}
+
+Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *fractions, std::ptrdiff_t count,
+              const Recorder &recorder) {
+  Room room;
+  lay_out(m, memory, room);
+  double error;
+  Outcome outcome = take_step(m, run, room, h, error);
+  if (outcome == Outcome::reached && error > 1.0)
+    outcome = Outcome::underflow; // not a step that was accepted
+  if (outcome == Outcome::reached)
+    outcome = prepare_dense(m, run, room, h);
+  for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {
+    outcome = interpolate(m, run, room, run.t, h, fractions[k]);
+    if (outcome == Outcome::reached)
+      recorder.record(recorder.self, run.t + fractions[k] * h, room.qs, room.vs, room.xs, nullptr);
+  }
+  return outcome;
+}
+
+Outcome evaluate(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x,
+                 const double *tau, const double *loads, double *a, double *tau_out, double *lambda, double *dx) {
+  Room room;
+  lay_out(m, memory, room);
+  if (!rates(m, run, room.rates, t, q, v, x, a, tau, loads, tau_out))
+    return Outcome::host;
+  copy(room.rates.lambda, m.nc, lambda);
+  (void)dx;
+  return Outcome::reached;
+}
+
+Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x,
+               double *tau, double *loads, double *energies) {
+  Room room;
+  lay_out(m, memory, room);
+  Workspace<double> &ws = room.rates.loops.ws;
+  const bool pushed = run.host && run.host->pushes;
+  for (int f = 0; f < m.nv; ++f)
+    room.rates.tau[f] = 0.0;
+  if (!consult(run, room.rates, t, q, v, x))
+    return Outcome::host;
+  for (int k = 0; k < 6 * m.nb; ++k)
+    loads[k] = pushed ? room.rates.loads[k] : 0.0;
+  const Surroundings<double> at{t, run.parameters, room.rates.hosted};
+  const ForceEnergy<double> sum = force_energy(m, ws, at, q, v);
+  energies[0] = sum.stored, energies[1] = sum.lost, energies[2] = sum.brought;
+  add_coordinate_forces(m, at, q, v, room.rates.tau);
+  copy(room.rates.tau, m.nv, tau);
+  // from the origin of F to that of the user's frame, in world axes
+  for (int k = 0; k < m.force_count; ++k)
+    body_force(m, ws, at, m.forces[k], [&](int body, const Load<double> &load) {
+      if (!body)
+        return;
+      const Mat3<double> &R = ws.X_W[body].R;
+      const Vec3<double> f = mul(R, load.f), n = mul(R, load.n - cross(as_vec(m.bodies[body].p_FB), load.f));
+      double *out = loads + 6 * (body - 1);
+      out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
+    });
+  return Outcome::reached;
+}
+
+} // namespace
+
+extern const IntegratorSet integrators;
+const IntegratorSet integrators{bytes, start, advance, state, dense, evaluate, forces};
+
+} // namespace dalembert::DALEMBERT_ISA
