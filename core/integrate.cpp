@@ -40,11 +40,37 @@ Outcome euler_step(const ModelData &m, Run &run, Room &room, double h) {
   return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
 
+// Near a singular position the loops pass rounding of coordinates on to speeds and accelerations, divided by their slack
+// and its root. A step of a little other length, whose stages lie elsewhere, may do; if none of these does, it is taken
+// with the error that rounding explains.
+constexpr int most_near_tries = 6;
+constexpr double near_lengths[most_near_tries] = {0.87, 1.12, 0.75, 1.25, 0.65, 1.4};
+
+void set_noise(const ModelData &m, Run &run, const Room &room, double h, double slack) {
+  const double size = 1.0 + largest(room.q, m.nq), speed = largest(room.v, m.nv), floor = std::max(slack, 1e-10);
+  const double rounding = 30.0 * 2.2e-16 * size;
+  run.noise[1] = rounding * speed * speed * h / floor;
+  run.noise[0] = run.noise[1] * h + rounding * speed * h / std::sqrt(floor);
+}
+
 Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &error) {
   error = 0.0;
   if (run.method == Method::euler)
     return euler_step(m, run, room, h);
-  return explicit_step(m, run, room, tableau_of(run.method), h, error);
+  double &slack = room.rates.loops.slack;
+  slack = 1.0;
+  room.near = false;
+  const Tableau &tableau = tableau_of(run.method);
+  const Outcome outcome = explicit_step(m, run, room, tableau, h, error);
+  run.usual_slack = std::max(run.usual_slack, slack);
+  if (!(slack < close_to_singular * run.usual_slack) || !run.project || outcome == Outcome::host)
+    return outcome;
+  room.near = true;
+  if (run.near_tries > most_near_tries)
+    set_noise(m, run, room, h, slack);
+  const Outcome again = explicit_step(m, run, room, tableau, h, error);
+  run.noise[0] = run.noise[1] = 0.0;
+  return again;
 }
 
 // the end of a step becomes the beginning of the next
@@ -79,7 +105,7 @@ double first_step(const ModelData &m, Run &run, Room &room, double until, int or
   double *K1 = room.K + n;
   double bend = 0.0;
   if (displaced(m, run, room, run.t + h, room.z, room.qs, room.vs, room.xs) &&
-      rates_in_chart(m, run, room, run.t + h, room.z, room.qs, room.vs, room.xs, K1) && all_finite(K1, n)) {
+      rates_in_chart(m, run, room, run.t + h, room.z, room.qs, room.vs, room.xs, K1) == Outcome::reached && all_finite(K1, n)) {
     for (int k = 0; k < n; ++k)
       room.error[k] = (K1[k] - room.K[k]) / h;
     bend = measure(m, run, room, room.error, room.q, room.v, room.x);
@@ -121,7 +147,7 @@ Outcome prepare_dense(const ModelData &m, Run &run, Room &room, double h) {
     prepare_hermite<W>(m, room, h);
     return Outcome::reached;
   }
-  return prepare_dop853(m, run, room, h) ? Outcome::reached : Outcome::host;
+  return prepare_dop853(m, run, room, h);
 }
 
 // samples that lie in the step just made, before it is moved on from
@@ -223,8 +249,14 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     }
     if (step != Outcome::reached || error > 1.0) {
       ++run.counts.rejected;
-      run.rejected_last = 1;
       run.worst = error;
+      if (room.near && adaptive && run.near_tries < most_near_tries) {
+        run.near_step = run.near_tries ? run.near_step : h;
+        run.step = run.near_step * near_lengths[run.near_tries++];
+        continue;
+      }
+      run.near_tries += room.near;
+      run.rejected_last = 1;
       if (!adaptive) {
         outcome = step;
         break;
@@ -237,6 +269,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       continue;
     }
     ++taken;
+    run.counts.noisy += run.near_tries > most_near_tries;
+    run.near_tries = 0;
     const double t1 = last ? until : run.t + h;
     if (adaptive) {
       double factor = growth(run, order, error);

@@ -38,7 +38,7 @@ struct Marks {
 };
 
 struct Counts {
-  std::int64_t steps, rejected, evaluations, jacobians, factorizations, projections;
+  std::int64_t steps, rejected, evaluations, jacobians, factorizations, projections, noisy;
 };
 
 struct Run {
@@ -56,6 +56,10 @@ struct Run {
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   std::int32_t stiff_signs, calm_signs, rejected_last, started;
+  std::int32_t near_tries;       // steps in a row that were rejected near a singular position
+  double near_step;              // the first of them
+  double usual_slack;            // of the loops: the best that a step has had
+  double noise[2];               // what rounding alone makes of positions and speeds there: no error below it is seen
   double worst;                  // largest error in units of the tolerance at the last rejection
   std::int32_t worst_freedom;
   Counts counts;

@@ -42,8 +42,12 @@ template <int W> inline int factor_envelope(LoopRoom<W> &room, const RowOrder &o
       pivot -= l * row[j];
       row[j] = l;
     }
-    const bool moves = room.leverage[order.row[i]] > independence(room.opening);
+    const double lever = room.leverage[order.row[i]];
+    const bool moves = lever > independence(room.opening);
     doubts += moves && !(pivot > doubtful * diagonal);
+    if (!(pivot >= room.slack * diagonal))
+      room.slack = pivot > 0.0 ? pivot / diagonal : 0.0;
+    room.slack = lever * lever < room.slack ? lever * lever : room.slack;
     room.d[i] = moves && pivot > rounding * diagonal ? 1.0 / pivot : 0.0;
   }
   return doubts;

@@ -32,6 +32,7 @@ template <int W> struct LoopRoom {
   double *Q, *R;    // nc x nv and nc x nc, for orthogonalisation
   std::int32_t *chosen; // nc: rows in the order in which it took them
   double opening;
+  double slack = 1.0;   // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches
 };
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, LoopRoom<W> &room) {
@@ -128,9 +129,9 @@ inline double coupling(const ModelData &m, const double *values, const double *r
 }
 
 // -(P a + gamma), by row, into rhs. Returns true if a row is missed by more than round-off and open loops explain: by
-// this part of its terms.
-template <int W> inline bool residual_rates(const ModelData &m, LoopRoom<W> &room, const double *a) {
-  constexpr double missed = 1e-4;
+// this part of its terms, unless they are as nothing beside the largest that any row has had (`largest`).
+template <int W> inline bool residual_rates(const ModelData &m, LoopRoom<W> &room, const double *a, double &largest) {
+  constexpr double missed = 1e-4, nothing = 1e-9;
   bool found = false;
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
@@ -143,7 +144,9 @@ template <int W> inline bool residual_rates(const ModelData &m, LoopRoom<W> &roo
         size += std::fabs(term);
       }
       room.rhs[chord.row + j] = -sum;
-      found |= room.leverage[chord.row + j] > independence(room.opening) && std::fabs(sum) > missed * size;
+      largest = size > largest ? size : largest;
+      found |= room.leverage[chord.row + j] > independence(room.opening) && std::fabs(sum) > missed * size &&
+               std::fabs(sum) > nothing * largest;
     }
   }
   return found;

@@ -103,8 +103,9 @@ inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const do
   Factored factored = factor_rows(m, room, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = 0.0;
+  double largest = 0.0;
   for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
-    if (residual_rates(m, room, a) && pass == 1 && factored.order == &m.lean_rows) {
+    if (residual_rates(m, room, a, largest) && pass == 1 && factored.order == &m.lean_rows) {
       factored = factor_all(m, room, given); // a row that was left out or dropped is needed here
       ++last;
     }

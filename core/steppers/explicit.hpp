@@ -25,13 +25,14 @@ inline void combine(const double *weights, int stages, double h, const double *K
   }
 }
 
-// stage i of a step of length h; false: what is evaluated outside has failed
-template <int W> inline bool stage(const ModelData &m, Run &run, SteppingRoom<W> &room, const Tableau &tableau, int i, double h) {
+// stage i of a step of length h
+template <int W> inline Outcome stage(const ModelData &m, Run &run, SteppingRoom<W> &room, const Tableau &tableau, int i, double h) {
   const int n = increments(m);
   const double t = run.t + tableau.c[i] * h;
   combine(tableau.a + std::ptrdiff_t(i) * tableau.width, i, h, room.K, n, room.z);
-  return displaced(m, run, room, t, room.z, room.qs, room.vs, room.xs) &&
-         rates_in_chart(m, run, room, t, room.z, room.qs, room.vs, room.xs, room.K + std::ptrdiff_t(i) * n);
+  if (!displaced(m, run, room, t, room.z, room.qs, room.vs, room.xs))
+    return Outcome::host;
+  return rates_in_chart(m, run, room, t, room.z, room.qs, room.vs, room.xs, room.K + std::ptrdiff_t(i) * n);
 }
 
 // the first stage: rates at the beginning, which are known
@@ -82,10 +83,12 @@ template <int W> inline bool looks_stiff(const ModelData &m, Run &run, SteppingR
 template <int W>
 inline Outcome explicit_step(const ModelData &m, Run &run, SteppingRoom<W> &room, const Tableau &tableau, double h, double &error) {
   const int n = increments(m), s = tableau.stages;
+  Outcome outcome = Outcome::reached;
   first_stage(m, room);
-  for (int i = 1; i < s; ++i)
-    if (!stage(m, run, room, tableau, i, h))
-      return Outcome::host;
+  for (int i = 1; i < s && outcome == Outcome::reached; ++i)
+    outcome = stage(m, run, room, tableau, i, h);
+  if (outcome != Outcome::reached)
+    return outcome;
   const double t1 = run.t + h;
   double *end = room.K + std::ptrdiff_t(s) * n;
   combine(tableau.b, s, h, room.K, n, room.z);
@@ -93,32 +96,39 @@ inline Outcome explicit_step(const ModelData &m, Run &run, SteppingRoom<W> &room
     return Outcome::not_finite;
   if (!displaced(m, run, room, t1, room.z, room.q1, room.v1, room.x1))
     return Outcome::host;
-  if (tableau.estimated > s && !rates_in_chart(m, run, room, t1, room.z, room.q1, room.v1, room.x1, end))
-    return Outcome::host;
+  const bool moved = m.nc && run.project;
+  if (tableau.estimated > s) {
+    outcome = rates_in_chart(m, run, room, t1, room.z, room.q1, room.v1, room.x1, end);
+    if (outcome != Outcome::reached)
+      return outcome;
+  }
   error = tableau.e ? judge(m, run, room, tableau, h) : 0.0;
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
-  const bool moved = m.nc && run.project;
-  if (moved) {
-    const Outcome outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
+  if (moved && !(room.near && tableau.estimated > s)) {
+    outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
     if (outcome != Outcome::reached)
       return outcome;
     difference<double>(m, room.q, room.q1, room.z);
   }
-  if (moved || tableau.estimated == s)
-    if (!rates_in_chart(m, run, room, t1, room.z, room.q1, room.v1, room.x1, end))
+  if (moved || tableau.estimated == s) {
+    chart_rate<double>(m, room.z, room.v1, end);
+    if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, end + m.nv))
       return Outcome::host;
+  }
   copy(end + m.nv, m.nv, room.a1);
   copy(end + 2 * m.nv, m.nx, room.dx1);
   return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
 
 // Prepares dop853's continuous extension of order 7 for the step that has just been made.
-template <int W> inline bool prepare_dop853(const ModelData &m, Run &run, SteppingRoom<W> &room, double h) {
+template <int W> inline Outcome prepare_dop853(const ModelData &m, Run &run, SteppingRoom<W> &room, double h) {
   const int n = increments(m), nv = m.nv;
-  for (int i = 13; i < 16; ++i)
-    if (!stage(m, run, room, dop853_tableau, i, h))
-      return false;
+  for (int i = 13; i < 16; ++i) {
+    const Outcome outcome = stage(m, run, room, dop853_tableau, i, h);
+    if (outcome != Outcome::reached)
+      return outcome;
+  }
   double *F0 = room.D, *F1 = F0 + n, *F2 = F1 + n;
   difference<double>(m, room.q, room.q1, F0);
   for (int f = 0; f < nv; ++f)
@@ -132,7 +142,7 @@ template <int W> inline bool prepare_dop853(const ModelData &m, Run &run, Steppi
   }
   for (int r = 0; r < 4; ++r)
     combine(dop853::dense[r], 16, h, room.K, n, room.D + (3 + r) * n);
-  return true;
+  return Outcome::reached;
 }
 
 // at the fraction s of the step: increments

@@ -21,7 +21,14 @@ template <int W> struct SteppingRoom {
   double *K;                       // stages x n: rates [xi'; a; x']
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
+  bool near = false;               // stages are put onto the loops before rates are evaluated
 };
+
+// Near a configuration where rows become dependent, accelerations are smooth along the loops only: off them, where
+// the stages of a step are, they are as large as the rows are close to depend on each other. Where the slack of the
+// loops falls below this part of what it usually is, stages are put onto the loops first: rates are then those of the nearest state on the loops, a vector field
+// that agrees with the other on the loops, so that the order is kept.
+constexpr double close_to_singular = 1e-3;
 
 DALEMBERT_INLINE int increments(const ModelData &m) { return 2 * m.nv + m.nx; }
 
@@ -59,8 +66,8 @@ template <int W>
 inline double measure(const ModelData &m, const Run &run, const SteppingRoom<W> &room, const double *z, const double *q1, const double *v1,
                       const double *x1, int *worst = nullptr) {
   double sum = 0.0, most = 0.0;
-  const auto add = [&](double value, double size, int place) {
-    const double part = value / (run.atol + run.rtol * size), square = part * part;
+  const auto add = [&](double value, double size, int place, double noise) {
+    const double part = value / (run.atol + run.rtol * size + noise), square = part * part;
     sum += square;
     if (worst && !(square <= most)) {
       most = square;
@@ -69,11 +76,11 @@ inline double measure(const ModelData &m, const Run &run, const SteppingRoom<W> 
   };
   const auto larger = [](double a, double b) { return a > b ? a : b; };
   for (int f = 0; f < m.nv; ++f)
-    add(z[f], larger(position_size(m, room.q, f), position_size(m, q1, f)), f);
+    add(z[f], larger(position_size(m, room.q, f), position_size(m, q1, f)), f, run.noise[0]);
   for (int f = 0; f < m.nv; ++f)
-    add(z[m.nv + f], larger(std::fabs(room.v[f]), std::fabs(v1[f])), f);
+    add(z[m.nv + f], larger(std::fabs(room.v[f]), std::fabs(v1[f])), f, run.noise[1]);
   for (int k = 0; k < m.nx; ++k)
-    add(z[2 * m.nv + k], larger(std::fabs(room.x[k]), std::fabs(x1[k])), m.nv + k);
+    add(z[2 * m.nv + k], larger(std::fabs(room.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
   const int n = increments(m);
   return n ? std::sqrt(sum / n) : 0.0;
 }
@@ -109,12 +116,18 @@ template <int W> inline Outcome onto_loops(const ModelData &m, Run &run, Steppin
   return Outcome::reached;
 }
 
-// rates [xi'; a; x'] of a state whose chart increment is z
+// rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops
 template <int W>
-inline bool rates_in_chart(const ModelData &m, Run &run, SteppingRoom<W> &room, double t, const double *z, const double *q, const double *v,
-                           const double *x, double *K) {
+inline Outcome rates_in_chart(const ModelData &m, Run &run, SteppingRoom<W> &room, double t, double *z, double *q, double *v, const double *x,
+                              double *K) {
+  if (room.near) {
+    const Outcome outcome = onto_loops(m, run, room, t, q, v);
+    if (outcome != Outcome::reached)
+      return outcome;
+    difference<double>(m, room.q, q, z);
+  }
   chart_rate<double>(m, z, v, K);
-  return rates(m, run, room.rates, t, q, v, x, K + m.nv);
+  return rates(m, run, room.rates, t, q, v, x, K + m.nv) ? Outcome::reached : Outcome::host;
 }
 
 } // namespace dalembert::DALEMBERT_ISA
