@@ -1,6 +1,7 @@
 // One instruction set's steppers behind the border of integrator.hpp. Compiled several times; see isa.hpp.
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
+#include "steppers/radau.hpp"
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +9,18 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr int W = DALEMBERT_LANES;
-using Room = SteppingRoom<W>;
+
+// the memory of a run: what all methods need, and what its own does
+struct Room : SteppingRoom<W> {
+  RadauRoom<W> radau;
+};
+
+std::size_t lay_out(const ModelData &m, Method method, std::byte *base, Room &room) {
+  std::size_t used = lay_out(m, base, static_cast<SteppingRoom<W> &>(room));
+  if (method == Method::radau)
+    used += lay_out(m, base + used, room.radau);
+  return used;
+}
 
 const Tableau &tableau_of(Method method) {
   return method == Method::dopri5 ? dopri5_tableau : method == Method::rk4 ? rk4_tableau : dop853_tableau;
@@ -16,9 +28,9 @@ const Tableau &tableau_of(Method method) {
 
 bool is_adaptive(Method method) { return method == Method::dop853 || method == Method::dopri5 || method == Method::radau; }
 
-std::size_t bytes(const ModelData &m, Method) {
+std::size_t bytes(const ModelData &m, Method method) {
   Room room;
-  return lay_out(m, nullptr, room);
+  return lay_out(m, method, nullptr, room);
 }
 
 // v1 = v + h a, q1 = q (+) h v1: the order of the two makes it symplectic
@@ -57,6 +69,8 @@ Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &er
   error = 0.0;
   if (run.method == Method::euler)
     return euler_step(m, run, room, h);
+  if (run.method == Method::radau)
+    return radau_step<W>(m, run, room, room.radau, h, error);
   double &slack = room.rates.loops.slack;
   slack = 1.0;
   room.near = false;
@@ -176,9 +190,9 @@ Outcome sample(const ModelData &m, Run &run, Room &room, double h, double t1, Sa
 }
 
 // The state arrays are swapped from step to step; a block that is laid out anew must find them in their first places.
-void settle(const ModelData &m, std::byte *memory, const Room &room) {
+void settle(const ModelData &m, Method method, std::byte *memory, const Room &room) {
   Room fresh;
-  lay_out(m, memory, fresh);
+  lay_out(m, method, memory, fresh);
   if (fresh.q == room.q)
     return;
   const auto exchange = [](double *a, double *b, int count) {
@@ -194,7 +208,7 @@ void settle(const ModelData &m, std::byte *memory, const Room &room) {
 
 Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   for (int f = 0; f < m.nv; ++f)
     room.change[f] = 0.0;
   integrate<double>(m, q, room.change, room.q);
@@ -207,6 +221,8 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   const Outcome outcome = onto_loops(m, run, room, t, room.q, room.v);
   if (outcome != Outcome::reached)
     return outcome;
+  if (run.method == Method::radau)
+    *room.radau.kept = {};
   if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a))
     return Outcome::host;
   return all_finite(room.a, m.nv) ? Outcome::reached : Outcome::not_finite;
@@ -215,10 +231,10 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t most_steps, Samples &samples,
                 const Recorder &recorder) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   const bool adaptive = is_adaptive(run.method);
   const Tableau &tableau = tableau_of(run.method);
-  const int order = tableau.order;
+  const int order = run.method == Method::radau ? 4 : tableau.order; // of the error estimate, in its case
   if (!run.started) {
     run.step = adaptive ? first_step(m, run, room, until, order) : run.fixed_step;
     run.old_error = 1e-4;
@@ -272,7 +288,10 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     run.counts.noisy += run.near_tries > most_near_tries;
     run.near_tries = 0;
     const double t1 = last ? until : run.t + h;
-    if (adaptive) {
+    if (run.method == Method::radau) {
+      run.step = radau_accept(m, run, room.radau, h, error);
+      run.rejected_last = 0;
+    } else if (adaptive) {
       double factor = growth(run, order, error);
       if (run.rejected_last)
         factor = std::min(1.0, factor);
@@ -281,7 +300,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       // a step cut short to end on time says little about the next
       run.step = h < 0.9 * run.step && factor >= 1.0 ? std::max(run.step, h * factor) : h * factor;
     }
-    const bool stiff = run.watch && adaptive && looks_stiff(m, run, room, tableau, h);
+    const bool stiff = run.watch && run.method != Method::radau && looks_stiff(m, run, room, tableau, h);
     if (samples.times) {
       const Outcome sampled = sample(m, run, room, h, t1, samples, recorder);
       if (sampled != Outcome::reached) {
@@ -299,20 +318,20 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
   }
-  settle(m, memory, room);
+  settle(m, run.method, memory, room);
   return outcome;
 }
 
-void state(const ModelData &m, const Run &, std::byte *memory, const double **parts) {
+void state(const ModelData &m, const Run &run, std::byte *memory, const double **parts) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   parts[0] = room.q, parts[1] = room.v, parts[2] = room.x, parts[3] = room.a;
 }
 
 Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *fractions, std::ptrdiff_t count,
               const Recorder &recorder) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   double error;
   Outcome outcome = take_step(m, run, room, h, error);
   if (outcome == Outcome::reached && error > 1.0)
@@ -330,7 +349,7 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
 Outcome evaluate(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x,
                  const double *tau, const double *loads, double *a, double *tau_out, double *lambda, double *dx) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   if (!rates(m, run, room.rates, t, q, v, x, a, tau, loads, tau_out))
     return Outcome::host;
   copy(room.rates.lambda, m.nc, lambda);
@@ -341,7 +360,7 @@ Outcome evaluate(const ModelData &m, Run &run, std::byte *memory, double t, cons
 Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x,
                double *tau, double *loads, double *energies) {
   Room room;
-  lay_out(m, memory, room);
+  lay_out(m, run.method, memory, room);
   Workspace<double> &ws = room.rates.loops.ws;
   const bool pushed = run.host && run.host->pushes;
   for (int f = 0; f < m.nv; ++f)

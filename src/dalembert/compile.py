@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .compile_forces import flatten_forces
 from .connections.connection import Connection
 from .connections.couplings import CoordinateConnection
-from .compile_forces import flatten_forces
 from .connections.hinges import Hinge
 from .errors import DalembertError, ModelError
 from .topology import Forest

@@ -86,7 +86,15 @@ class ForceTables:
         self.parameters += [float(x) for x in values]
         return first
 
-    def add_force(self, kind: int, frames: tuple[Array, Array], bodies: tuple[int, int], place: tuple[int, int], parameter: int, law: int) -> None:
+    def add_force(
+        self,
+        kind: int,
+        frames: tuple[Array, Array],
+        bodies: tuple[int, int],
+        place: tuple[int, int],
+        parameter: int,
+        law: int,
+    ) -> None:
         """Add the row of a force element; frames are [R_F (9), p_F (3)] of both ends."""
         self.force_numbers.append(np.concatenate(frames))
         self.force_integers.append([kind, *bodies, *place, parameter, law])
@@ -114,11 +122,15 @@ def flatten_forces(model: Model) -> ForceTables:
     for hinge in model.forest.hinges:
         if hinge.element.damping is not None:
             for k, coefficient in enumerate(np.atleast_1d(hinge.element.damping)):
-                _add_hinge_damper(tables, model, hinge.name, k, hinge.element.nq == hinge.element.nv, float(coefficient))
+                _add_hinge_damper(
+                    tables, model, hinge.name, k, hinge.element.nq == hinge.element.nv, float(coefficient)
+                )
     for chord in model.forest.chords:
         if isinstance(chord.element, Hinge) and chord.element.damping is not None and np.any(chord.element.damping):
             coefficient = float(np.atleast_1d(chord.element.damping)[0])
-            _add_axis_element(tables, model, chord, chord.name, (0.0, coefficient, 0.0), ("stiffness", "damping", "rest"))
+            _add_axis_element(
+                tables, model, chord, chord.name, (0.0, coefficient, 0.0), ("stiffness", "damping", "rest")
+            )
     for drive in model.drives:
         _add_drive(tables, model, drive)
     return tables
@@ -155,13 +167,14 @@ def _add_element(tables: ForceTables, model: Model, force: ForceConnection) -> N
             tables.add_force(kind, _NOWHERE, (0, 0), place, tables.add_parameters(name, element.fields, values), -1)
 
 
-def _add_hinge_damper(tables: ForceTables, model: Model, hinge: str, part: int, has_coordinate: bool, coefficient: float) -> None:
-    freedom, coordinate = model.v_slice(hinge).start + part, model.q_slice(hinge).start + part
-    place = (freedom, coordinate if has_coordinate else -1)
-    label = f"{hinge}.damping" if len(model.speed_names[model.v_slice(hinge)]) == 1 else f"{model.speed_names[freedom]}.damping"
+def _add_hinge_damper(tables: ForceTables, model: Model, hinge: str, part: int, coefficient: float) -> None:
+    freedom, coordinate = _place(model, hinge, part)
+    freedoms = model.v_slice(hinge)
+    if model.q_slice(hinge).stop - model.q_slice(hinge).start != freedoms.stop - freedoms.start:
+        coordinate = -1  # an attitude: its speeds have no coordinates of their own
     first = tables.add_parameters("", (), (0.0, coefficient, 0.0))
-    tables.parameter_names[label] = first + 1
-    tables.add_force(_HINGE, _NOWHERE, (0, 0), place, first, -1)
+    tables.parameter_names[f"{model.speed_names[freedom]}.damping"] = first + 1
+    tables.add_force(_HINGE, _NOWHERE, (0, 0), (freedom, coordinate), first, -1)
 
 
 def _add_axis_element(
@@ -198,7 +211,9 @@ def _place(model: Model, hinge: str, part: int) -> tuple[int, int]:
     return model.v_slice(hinge).start + part, model.q_slice(hinge).start + part
 
 
-def _ends(model: Model, first: Marker, second: Marker, axes: Array | None = None) -> tuple[tuple[Array, Array], tuple[int, int]]:
+def _ends(
+    model: Model, first: Marker, second: Marker, axes: Array | None = None
+) -> tuple[tuple[Array, Array], tuple[int, int]]:
     """Return [R_F, p_F] of both markers in kernel frames, turned by `axes`, and their bodies."""
     frames, bodies = [], []
     for marker in (first, second):

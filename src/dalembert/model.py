@@ -435,7 +435,7 @@ class Model(_core.Model):
             None if given is None else self._spread("dynamics", name, given, n, shape)
             for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
         ]
-        outcome, *parts = self.integrator().evaluate(*states, *more)
+        _, *parts = self.integrator().evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
         if self.nc:  # the generalised force of the rows is unique: share it out among all of them
@@ -451,9 +451,7 @@ class Model(_core.Model):
         _, tau, loads, _ = self.integrator().forces(*states)
         return (tau[0], loads[0]) if single else (tau, loads)
 
-    def force_energy(
-        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
-    ) -> ForceEnergy:
+    def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
         """Return the energy that force elements store, and the powers that they dissipate and bring from outside."""
         states, single = self._rows("force_energy", t, q, v, x)
         energies = self.integrator().forces(*states)[3]
@@ -516,7 +514,7 @@ class Model(_core.Model):
         return evaluate
 
     def _controlled(self, control: Callable[..., Any], state: State) -> Array:
-        """Return the hinge forces (nv,) that a user's function gives: an array, or numbers by name of hinge or speed."""
+        """Return the hinge forces (nv,) that a user's function gives, as an array or by name of hinge or speed."""
         title = getattr(control, "__name__", type(control).__name__)
         try:
             given = control(state)
@@ -539,7 +537,9 @@ class Model(_core.Model):
             )
         return tau
 
-    def _rows(self, kernel: str, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None) -> tuple[list[Array], bool]:
+    def _rows(
+        self, kernel: str, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None
+    ) -> tuple[list[Array], bool]:
         """Return t (n,), q (n, nq), v (n, nv), x (n, nx), checked, and whether one state was given."""
         single = np.ndim(q) == 1
         n = 1 if single else len(np.atleast_1d(np.asarray(q)))
@@ -552,7 +552,9 @@ class Model(_core.Model):
         try:
             rows = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=np.float64), (n, *shape)))
         except (TypeError, ValueError):
-            raise ModelError(kernel, f"the shape of {name}", np.shape(value), f"give {shape} or {(n, *shape)}") from None
+            raise ModelError(
+                kernel, f"the shape of {name}", np.shape(value), f"give {shape} or {(n, *shape)}"
+            ) from None
         if not np.isfinite(rows).all():
             raise ModelError(kernel, name, value, "give finite numbers")
         return rows

@@ -262,8 +262,8 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then hinges of
-    massless bodies, so that these do not end up as leaves that move no inertia.
+    Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then
+    hinges of massless bodies, so that these do not end up as leaves that move no inertia.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()

@@ -15,6 +15,7 @@ from .constraints import (
 )
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .drives import Drive
+from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .hinges import (
     Cylindrical,
     Fixed,
@@ -39,12 +40,18 @@ __all__ = [
     "Cylindrical",
     "Distance",
     "Drive",
+    "Effort",
     "Fixed",
+    "ForceConnection",
+    "ForceElement",
     "Free",
     "Function",
     "Harmonic",
     "Hinge",
+    "HingeSpring",
     "Law",
+    "Limits",
+    "Load",
     "Parallel",
     "Perpendicular",
     "Planar",
@@ -60,6 +67,8 @@ __all__ = [
     "Skate",
     "Spherical",
     "Spline",
+    "SpringDamper",
+    "TorsionSpring",
     "Universal",
     "belt",
     "gear",

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from ..bodies.markers import Marker
     from .connection import Connection
 
-__all__ = ["Effort", "ForceConnection", "ForceElement", "HingeSpring", "Limits", "Load", "SpringDamper", "TorsionSpring"]
+__all__ = [
+    "Effort",
+    "ForceConnection",
+    "ForceElement",
+    "HingeSpring",
+    "Limits",
+    "Load",
+    "SpringDamper",
+    "TorsionSpring",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +175,9 @@ class Load(ForceElement):
             value = getattr(self, field)
             if isinstance(value, (str, bytes)) or shape_of(np.asarray(value, dtype=object)) != (3,):
                 raise ModelError("Load", field, value, "give three components, each a number, a function of t or a law")
-            laws = tuple(as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True))
+            laws = tuple(
+                as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True)
+            )
             object.__setattr__(self, field, laws)
         if self.axes not in ("world", "body"):
             raise ModelError("Load", "axes", self.axes, "use 'world' or 'body'")
@@ -203,4 +214,5 @@ class ForceConnection:
         if self.hinge is not None:
             return f"<ForceConnection {self.name!r}: {self.element.kind} at {self.hinge.name}>"
         ends = [end.name for end in (self.first, self.second) if end is not None]
-        return f"<ForceConnection {self.name!r}: {self.element.kind} {'on' if len(ends) == 1 else 'between'} {' and '.join(ends)}>"
+        where = f"on {ends[0]}" if len(ends) == 1 else f"between {ends[0]} and {ends[1]}"
+        return f"<ForceConnection {self.name!r}: {self.element.kind} {where}>"

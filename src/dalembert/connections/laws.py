@@ -169,8 +169,9 @@ class Spline:
         object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
 
     def pieces(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1) from the constant
-        upwards, each in the time since its piece began.
+        """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1).
+
+        Coefficients run from the constant upwards, each piece in the time since it began.
         """
         from scipy.interpolate import PPoly
 

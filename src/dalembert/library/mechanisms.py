@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.rigid import Body
 from ..bodies.shapes import rod
+from ..connections.energetic import Effort, SpringDamper
 from ..connections.hinges import Prismatic, Revolute
 from ..errors import ModelError
 from ..rotation import axis_angle, finite_array, finite_number
@@ -267,8 +268,8 @@ def andrews() -> System:
 
     The seven angles of the tree are those of the literature: O beta, F Theta, B gamma, G Phi, A5 delta, H Omega,
     A7 epsilon; E3, E4 and E6 close the three loops at the point E of body K2. The start values are the published
-    ones. No gravity; the spring (4530 N/m, 0.07785 m, from ``K3.D`` to ``ground.C``) and the torque of 0.033 N m
-    at O are not part of the system yet. Hairer and Wanner, Solving ODEs II, section VII.7.
+    ones. No gravity; ``"spring"`` from ``ground.C`` to ``K3.D`` and ``"torque"`` of 0.033 N m at O. Hairer and Wanner,
+    Solving ODEs II, section VII.7.
     """
     system = System("Andrews", gravity=(0.0, 0.0, 0.0))
     numbers = {  # mass, centre of mass, moment of inertia
@@ -301,6 +302,8 @@ def andrews() -> System:
     system.connect("E3", Revolute("z"), E, k3.at(0, -0.035, 0))
     system.connect("E4", Revolute("z"), E, k4.at(0, -0.02, 0))
     system.connect("E6", Revolute("z"), E, k6.at(0.02, 0, 0))
+    system.connect("spring", SpringDamper(4530.0, length=0.07785), system["ground.C"], system["K3.D"])
+    system.connect("torque", Effort(0.033), "O")
     return system
 
 

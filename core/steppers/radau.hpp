@@ -1,0 +1,287 @@
+// Radau IIA of order 5 with error control, for stiff systems (Hairer, Wanner 1996, section IV.8).
+//
+//     Z_i = h sum_j a_ij f(t + c_j h, z_j)          z_3 is the end of the step                                     (1)
+//
+// Newton's method on (1) is decoupled by the eigenvectors of the matrix a^-1 into one real and one complex system with
+// (mu 1 - J), mu = eigenvalue / h. As the first half of J is [0 1], each reduces to one of nv equations:
+//
+//     (mu^2 - mu A_v - A_q) dxi = r2 + (mu - A_v) r1          dv = mu dxi - r1                                     (2)
+//
+// J is kept from step to step for as long as Newton's method converges well; both factorisations as long as the step
+// does not change.
+#pragma once
+
+#include "../rates_jacobian.hpp"
+#include "dense_lu.hpp"
+#include "room.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+using Complex = std::complex<double>;
+
+namespace radau {
+inline constexpr double root6 = 2.449489742783178;
+inline constexpr double c[3] = {(4.0 - root6) / 10.0, (4.0 + root6) / 10.0, 1.0};
+inline constexpr double mu_real = 3.637834252744496, mu_re = 2.6810828736277523, mu_im = -3.0504301992474105;
+inline constexpr double e[3] = {(-13.0 - 7.0 * root6) / 3.0, (-13.0 + 7.0 * root6) / 3.0, -1.0 / 3.0};
+// eigenvectors and their inverse; rows and columns: real, real part, imaginary part
+inline constexpr double T[3][3] = {{0.09443876248897524, -0.14125529502095421, 0.03002919410514742},
+                                   {0.25021312296533332, 0.20412935229379994, -0.38294211275726192},
+                                   {1.0, 1.0, 0.0}};
+inline constexpr double TI[3][3] = {{4.17871859155190428, 0.32768282076106237, 0.52337644549944951},
+                                    {-4.17871859155190428, -0.32768282076106237, 0.47662355450055044},
+                                    {0.50287263494578682, -2.57192694985560522, 0.59603920482822492}};
+constexpr int most_rounds = 7;
+} // namespace radau
+
+template <int W> struct RadauRoom {
+  RatesJacobianRoom<W> jacobian;
+  double *Z, *Zw, *F;        // 3 x n: increments, transformed, rates
+  double *Z_old;             // of the last step
+  double *real;              // nv x nv: factors of (2)
+  Complex *complex;
+  std::int32_t *real_exchange, *complex_exchange;
+  Complex *b, *c;            // nv
+  double *e;                 // n
+  // what is kept between steps; in the block, so that a copy of it is a checkpoint
+  struct Kept {
+    double factored_for;     // step length of the factors; 0: none
+    double old_length;       // step of Z_old; 0: none
+    double old_error;
+    double rate;
+    std::int32_t rounds, jacobian_old, jacobian_known;
+  } *kept;
+};
+
+template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, RadauRoom<W> &room) {
+  Arena arena{base};
+  arena.take<std::byte>(lay_out(m, base, room.jacobian));
+  const std::size_t nv = std::size_t(m.nv), n = std::size_t(increments(m));
+  for (double **each : {&room.Z, &room.Zw, &room.F, &room.Z_old})
+    *each = arena.take<double>(3 * n);
+  room.real = arena.take<double>(nv * nv);
+  room.complex = arena.take<Complex>(nv * nv);
+  room.real_exchange = arena.take<std::int32_t>(nv);
+  room.complex_exchange = arena.take<std::int32_t>(nv);
+  room.b = arena.take<Complex>(nv);
+  room.c = arena.take<Complex>(nv);
+  room.e = arena.take<double>(n);
+  room.kept = arena.take<typename RadauRoom<W>::Kept>(1);
+  return arena.used;
+}
+
+// the matrix of (2), factored
+template <int W, class T> inline bool factor_step(const ModelData &m, const RadauRoom<W> &room, T mu, T *matrix, std::int32_t *exchange) {
+  const std::ptrdiff_t nv = m.nv;
+  for (std::ptrdiff_t k = 0; k < nv * nv; ++k)
+    matrix[k] = -(mu * room.jacobian.A_v[k]) - room.jacobian.A_q[k];
+  for (std::ptrdiff_t k = 0; k < nv; ++k)
+    matrix[k * (nv + 1)] += mu * mu;
+  return factor_lu(matrix, exchange, m.nv);
+}
+
+// (2): r = [r1; r2] becomes [dxi; dv]; work: nv
+template <int W, class T>
+inline void solve_step(const ModelData &m, const RadauRoom<W> &room, T mu, const T *matrix, const std::int32_t *exchange, T *r1, T *r2) {
+  const int nv = m.nv;
+  for (int i = 0; i < nv; ++i) {
+    T sum = r2[i] + mu * r1[i];
+    const double *row = room.jacobian.A_v + std::ptrdiff_t(i) * nv;
+    for (int j = 0; j < nv; ++j)
+      sum -= row[j] * r1[j];
+    r2[i] = sum;
+  }
+  solve_lu(matrix, exchange, nv, r2);
+  for (int i = 0; i < nv; ++i) {
+    const T turned = mu * r2[i] - r1[i];
+    r1[i] = r2[i];
+    r2[i] = turned;
+  }
+}
+
+// increments at the stages from the polynomial of the last step, beyond its end
+template <int W> inline void predict(const ModelData &m, RadauRoom<W> &room, double h) {
+  const int n = increments(m);
+  if (!(room.kept->old_length > 0.0)) {
+    for (int k = 0; k < 3 * n; ++k)
+      room.Z[k] = 0.0;
+    return;
+  }
+  const double *c = radau::c;
+  for (int i = 0; i < 3; ++i) {
+    const double s = 1.0 + c[i] * h / room.kept->old_length;
+    // Lagrange through 0, c1, c2, 1
+    const double nodes[4] = {0.0, c[0], c[1], c[2]};
+    double weight[4];
+    for (int a = 1; a < 4; ++a) {
+      weight[a] = 1.0;
+      for (int b = 0; b < 4; ++b)
+        if (b != a)
+          weight[a] *= (s - nodes[b]) / (nodes[a] - nodes[b]);
+    }
+    for (int k = 0; k < n; ++k)
+      room.Z[i * n + k] = weight[1] * room.Z_old[k] + weight[2] * room.Z_old[n + k] + (weight[3] - 1.0) * room.Z_old[2 * n + k];
+  }
+}
+
+// Newton's method on (1); tells how it went in kept->rounds and kept->rate. not_finite: it did not converge.
+template <int W>
+inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room, RadauRoom<W> &radau_room, double h, double tolerance) {
+  const int n = increments(m), nv = m.nv;
+  double *Z = radau_room.Z, *Zw = radau_room.Zw, *F = radau_room.F;
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < n; ++k)
+      Zw[i * n + k] = radau::TI[i][0] * Z[k] + radau::TI[i][1] * Z[n + k] + radau::TI[i][2] * Z[2 * n + k];
+  double before = 0.0;
+  radau_room.kept->rate = 0.0;
+  for (int round = 0; round < radau::most_rounds; ++round) {
+    radau_room.kept->rounds = round + 1;
+    for (int i = 0; i < 3; ++i) {
+      const double t = run.t + radau::c[i] * h;
+      double *rate = F + i * n;
+      if (!displaced(m, run, room, t, Z + i * n, room.qs, room.vs, room.xs))
+        return Outcome::host;
+      chart_rate<double>(m, Z + i * n, room.vs, rate);
+      if (!rates(m, run, room.rates, t, room.qs, room.vs, room.xs, rate + nv))
+        return Outcome::host;
+    }
+    if (!all_finite(F, 3 * n))
+      return Outcome::not_finite;
+    // right-hand sides in the transformed variables
+    double *r = room.z;
+    for (int k = 0; k < n; ++k)
+      r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
+    for (int k = 0; k < nv; ++k) {
+      Complex parts[2];
+      for (int half = 0; half < 2; ++half) {
+        const int at = half * nv + k;
+        const Complex f(radau::TI[1][0] * F[at] + radau::TI[1][1] * F[n + at] + radau::TI[1][2] * F[2 * n + at],
+                        radau::TI[2][0] * F[at] + radau::TI[2][1] * F[n + at] + radau::TI[2][2] * F[2 * n + at]);
+        parts[half] = f - complex * Complex(Zw[n + at], Zw[2 * n + at]);
+      }
+      radau_room.b[k] = parts[0];
+      radau_room.c[k] = parts[1];
+    }
+    solve_step(m, radau_room, real, radau_room.real, radau_room.real_exchange, r, r + nv);
+    solve_step(m, radau_room, complex, radau_room.complex, radau_room.complex_exchange, radau_room.b, radau_room.c);
+    double square = 0.0;
+    for (int half = 0; half < 2; ++half)
+      for (int k = 0; k < nv; ++k) {
+        const int at = half * nv + k;
+        const Complex &d = half ? radau_room.c[k] : radau_room.b[k];
+        const double size = half ? std::fabs(room.v[k]) : position_size(m, room.q, k), scale = run.atol + run.rtol * size;
+        Zw[at] += r[at];
+        Zw[n + at] += d.real();
+        Zw[2 * n + at] += d.imag();
+        square += (r[at] * r[at] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
+      }
+    const double size = n ? std::sqrt(square / (3 * n)) : 0.0;
+    const double rate = round ? size / before : 0.0;
+    if (!std::isfinite(size))
+      return Outcome::not_finite;
+    if (round) {
+      radau_room.kept->rate = rate;
+      if (rate >= 1.0 || std::pow(rate, radau::most_rounds - round - 1) / (1.0 - rate) * size > tolerance)
+        return Outcome::not_finite;
+    }
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < n; ++k)
+        Z[i * n + k] = radau::T[i][0] * Zw[k] + radau::T[i][1] * Zw[n + k] + radau::T[i][2] * Zw[2 * n + k];
+    if (size == 0.0 || (round && rate / (1.0 - rate) * size < tolerance))
+      return Outcome::reached;
+    before = size;
+  }
+  return Outcome::not_finite;
+}
+
+// Tries a step of length h, as explicit_step does.
+template <int W>
+inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, RadauRoom<W> &mine, double h, double &error) {
+  const int n = increments(m), nv = m.nv;
+  auto &kept = *mine.kept;
+  const double tolerance = std::max(1e-14 / run.rtol, std::min(0.03, std::sqrt(run.rtol)));
+  Outcome outcome = Outcome::reached;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!kept.jacobian_known) {
+      ++run.counts.jacobians;
+      rates_jacobian(m, run, room.rates, mine.jacobian, run.t, room.q, room.v, room.a);
+      kept.jacobian_known = 1;
+      kept.jacobian_old = 0;
+      kept.factored_for = 0.0;
+    }
+    if (kept.factored_for != h) {
+      ++run.counts.factorizations;
+      if (!factor_step<W>(m, mine, radau::mu_real / h, mine.real, mine.real_exchange) ||
+          !factor_step<W>(m, mine, Complex(radau::mu_re / h, radau::mu_im / h), mine.complex, mine.complex_exchange))
+        return Outcome::not_finite;
+      kept.factored_for = h;
+    }
+    predict(m, mine, h);
+    outcome = radau_newton(m, run, room, mine, h, tolerance);
+    if (outcome != Outcome::not_finite || !kept.jacobian_old)
+      break;
+    kept.jacobian_known = 0; // once more with a fresh one
+  }
+  if (outcome != Outcome::reached)
+    return outcome;
+  const double t1 = run.t + h;
+  double *Z = mine.Z, *e = mine.e;
+  if (!displaced(m, run, room, t1, Z + 2 * n, room.q1, room.v1, room.x1))
+    return Outcome::host;
+  const auto estimate = [&](const double *rate) {
+    for (int k = 0; k < n; ++k)
+      e[k] = rate[k] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
+    solve_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange, e, e + nv);
+    return measure(m, run, room, e, room.q1, room.v1, room.x1, &run.worst_freedom);
+  };
+  copy(room.v, nv, room.K);
+  copy(room.a, nv, room.K + nv);
+  error = estimate(room.K);
+  if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
+    // a stiff error estimate on the safe side
+    copy(e, n, room.z);
+    double *K1 = room.K + n;
+    if (!displaced(m, run, room, run.t, room.z, room.qs, room.vs, room.xs))
+      return Outcome::host;
+    chart_rate<double>(m, room.z, room.vs, K1);
+    if (!rates(m, run, room.rates, run.t, room.qs, room.vs, room.xs, K1 + nv))
+      return Outcome::host;
+    error = estimate(K1);
+  }
+  if (!(error <= 1.0))
+    return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
+  outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1))
+    return Outcome::host;
+  return all_finite(room.a1, nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+// what is kept for the next step once this one is accepted; returns the length of the next
+template <int W> inline double radau_accept(const ModelData &m, Run &run, RadauRoom<W> &mine, double h, double error) {
+  auto &kept = *mine.kept;
+  const double most = radau::most_rounds;
+  const double safety = 0.9 * (2.0 * most + 1.0) / (2.0 * most + kept.rounds);
+  double factor = error > 0.0 ? std::pow(error, -0.25) : 10.0;
+  // Gustafsson 1994: two errors tell more than one
+  if (kept.old_length > 0.0 && kept.old_error > 0.0 && error > 0.0)
+    factor = std::min(factor, h / kept.old_length * std::pow(kept.old_error / error, 0.25) * factor);
+  factor = std::min(10.0, safety * factor);
+  if (run.rejected_last)
+    factor = std::min(1.0, factor);
+  const bool poor = kept.rounds > 2 && kept.rate > 1e-3;
+  if (!poor && factor < 1.2 && factor > 0.9)
+    factor = 1.0; // not worth another factorisation
+  kept.jacobian_old = 1;
+  if (poor)
+    kept.jacobian_known = 0;
+  copy(mine.Z, 3 * increments(m), mine.Z_old);
+  kept.old_length = h;
+  kept.old_error = error;
+  return h * factor;
+}
+
+} // namespace dalembert::DALEMBERT_ISA
