@@ -16,7 +16,15 @@ __all__ = [
 
 
 class DalembertError(Exception):
-    """Root of every error that dalembert raises on purpose."""
+    """Root of every error that dalembert raises on purpose.
+
+    Attributes
+    ----------
+    result : Result or None
+        What a simulation had computed before it failed.
+    """
+
+    result: Any = None
 
 
 class ModelError(DalembertError):

@@ -415,6 +415,7 @@ class Model(_core.Model):
         *,
         tau: ArrayLike | None = None,
         loads: ArrayLike | None = None,
+        integrator: _core.Integrator | None = None,
     ) -> Dynamics:
         """Return accelerations, hinge forces and multipliers under all force elements and drives of the system.
 
@@ -428,6 +429,8 @@ class Model(_core.Model):
             Further hinge forces.
         loads : (nb, 6) or (n, nb, 6) N m and N
             Further loads, [moment; force] on each body at its origin, world axes.
+        integrator : from `integrator`
+            With settings of its own: locks, switches, control.
         """
         states, single = self._rows("dynamics", t, q, v, x)
         n = len(states[0])
@@ -435,7 +438,7 @@ class Model(_core.Model):
             None if given is None else self._spread("dynamics", name, given, n, shape)
             for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
         ]
-        _, *parts = self.integrator().evaluate(*states, *more)
+        _, *parts = (integrator or self.integrator()).evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
         if self.nc:  # the generalised force of the rows is unique: share it out among all of them
@@ -444,17 +447,31 @@ class Model(_core.Model):
         return Dynamics(*(part[0] if single else part for part in parts))
 
     def applied_loads(
-        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        integrator: _core.Integrator | None = None,
     ) -> tuple[Array, Array]:
         """Return what the force elements do: hinge forces (..., nv) and loads on bodies (..., nb, 6), as `dynamics`."""
         states, single = self._rows("applied_loads", t, q, v, x)
-        _, tau, loads, _ = self.integrator().forces(*states)
+        _, tau, loads, _ = (integrator or self.integrator()).forces(*states)
         return (tau[0], loads[0]) if single else (tau, loads)
 
-    def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
+    def force_energy(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        integrator: _core.Integrator | None = None,
+    ) -> ForceEnergy:
         """Return the energy that force elements store, and the powers that they dissipate and bring from outside."""
         states, single = self._rows("force_energy", t, q, v, x)
-        energies = self.integrator().forces(*states)[3]
+        energies = (integrator or self.integrator()).forces(*states)[3]
         return ForceEnergy(*(float(e) for e in energies[0])) if single else ForceEnergy(*energies.T.copy())
 
     def integrator(

@@ -1,0 +1,176 @@
+"""Events: zero crossings of outputs, and what happens there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ModelError
+from ..model import Model
+from ..outputs import Motion, Output
+from ..rotation import finite_array, finite_number
+from ..state import State
+from .settings import Settings
+
+__all__ = ["Event", "Situation", "Watch"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A moment at which an output passes a value.
+
+    Parameters
+    ----------
+    name : str
+    output : str or function
+        Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
+    value : float
+        What it passes.
+    direction : int
+        +1 for rising through the value only, -1 for falling, 0 for both.
+    terminal : bool
+        The simulation ends there.
+    action : function of a `Situation`
+        Changes something: a parameter, a lock, a constraint, speeds by an impulse.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("ball")
+    >>> ball = s.body("ball", da.sphere(0.0, mass=1.0))
+    >>> _ = s.connect("P", da.Prismatic("z"), s.ground, ball)
+    >>> s.initial("P", position=1.0)
+    >>> bounce = da.Event("floor", "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), 0.5))
+    >>> result = da.simulate(s, 1.0, events=[bounce])
+    >>> [round(event.t, 4) for event in result.events]
+    [0.4515, 0.9031]
+    """
+
+    name: str
+    output: str | Callable[[State], float]
+    value: float = 0.0
+    direction: int = 0
+    terminal: bool = False
+    action: Callable[[Situation], Any] | None = None
+
+    def __post_init__(self) -> None:
+        item = f"event {self.name!r}"
+        object.__setattr__(self, "value", finite_number(self.value, item=item, field="value"))
+        if self.direction not in (-1, 0, 1):
+            raise ModelError(item, "direction", self.direction, "use +1 for rising, -1 for falling or 0 for both")
+        if self.action is not None and not callable(self.action):
+            raise ModelError(item, "action", self.action, "give a function of the situation")
+
+
+class Situation:
+    """The state at an event, and what an action may do to it.
+
+    Attributes
+    ----------
+    t : float, s
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+    x : (nx,)
+    model : Model
+    energy_loss : float, J
+        Kinetic energy that impulses, locks and closing constraints have taken so far.
+    """
+
+    def __init__(self, settings: Settings, state: State) -> None:
+        self.settings = settings
+        self.model = settings.model
+        self.t, self.q, self.v, self.x = state.t, state.q, state.v, state.x
+        self.energy_loss = 0.0
+        self.stopped = False
+        self.changed = False
+
+    def stop(self) -> None:
+        """End the simulation here."""
+        self.stopped = True
+
+    def set(self, name: str, value: float) -> None:
+        """Change a number of a force element: ``now.set("k.stiffness", 200.0)``."""
+        self.settings = self.settings.with_parameter(name, value)
+        self.changed = True
+
+    def lock(self, hinge: str) -> None:
+        """Hold a hinge of the tree from now on; what moves it stops at once, with the impulse that takes."""
+        self.settings = self.settings.with_lock(hinge, True)
+        self._jump()
+
+    def release(self, hinge: str) -> None:
+        """Let a locked hinge go."""
+        self.settings = self.settings.with_lock(hinge, False)
+        self.changed = True
+
+    def switch(self, connection: str, on: bool) -> None:
+        """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
+        self.settings = self.settings.with_switch(connection, on)
+        if on:
+            self._jump()
+        self.changed = True
+
+    def impulse(self, marker: Any, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0)) -> None:
+        """Strike a marker: impulses of a force (3,) N s and a moment (3,) N m s, world axes."""
+        load = np.concatenate(
+            [
+                finite_array(moment, (3,), item="impulse", field="moment"),
+                finite_array(force, (3,), item="impulse", field="force"),
+            ]
+        )
+        self._jump(self.model.jacobian(marker, self.q).T @ load)
+
+    def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
+        """Let a marker bounce off a fixed plane with this normal: its speed along it becomes -restitution times as large.
+
+        The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go.
+        """
+        e = finite_number(restitution, item="bounce", field="restitution")
+        if not 0 <= e <= 1:
+            raise ModelError("bounce", "restitution", e, "use a number from 0 to 1")
+        n = finite_array(normal, (3,), item="bounce", field="normal")
+        row = (n / np.linalg.norm(n)) @ self.model.jacobian(marker, self.q)[3:]
+        speed = float(row @ self.v)
+        if speed >= 0:
+            return
+        unit = self.settings.after_jump(self.q, self.v, self.t, row) - self.settings.after_jump(self.q, self.v, self.t)
+        self._jump(-(1 + e) * speed / float(row @ unit) * row)
+
+    def _jump(self, impulse: Array | None = None) -> None:
+        before = self.model.energy(self.q, self.v).kinetic
+        self.v = self.settings.after_jump(self.q, self.v, self.t, impulse)
+        self.energy_loss += before - self.model.energy(self.q, self.v).kinetic
+        self.changed = True
+
+
+class Watch:
+    """Events of a run: their outputs, evaluated on rows of states."""
+
+    def __init__(self, model: Model, events: Any) -> None:
+        self.events = [events] if isinstance(events, Event) else list(events)
+        for event in self.events:
+            if not isinstance(event, Event):
+                raise ModelError("simulate", "events", event, "give da.Event(...) objects")
+        names = [event.name for event in self.events]
+        if len(set(names)) < len(names):
+            raise ModelError("simulate", "events", names, "give every event a name of its own")
+        self.model = model
+        self.outputs = [Output.of(model, event.output) for event in self.events]
+
+    def values(self, kernels: Any, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return each output less the value that its event waits for, (events, n)."""
+        motion = Motion(self.model, t, q, v, x, kernels=kernels)
+        rows = []
+        for event, output in zip(self.events, self.outputs, strict=True):
+            row = np.asarray(output.value(motion), dtype=float)
+            if row.shape != t.shape:
+                item = f"event {event.name!r}"
+                raise ModelError(item, "output", event.output, "it has several numbers: name one component")
+            rows.append(row - event.value)
+        return np.array(rows).reshape(len(self.events), len(t))

@@ -1,0 +1,344 @@
+"""`simulate`: from a description to its motion over time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.driven import driven_motion
+from ..analysis.scales import as_model
+from ..errors import AssemblyError, DalembertError, ModelError
+from ..model import Model
+from ..result import Result, Stats
+from ..rotation import finite_number
+from ..state import State
+from ..system import System
+from .events import Event, Watch
+from .interrupt import Interrupt
+from .progress import Progress
+from .run import Run
+from .settings import Options
+from .stream import Stream, read_stream
+
+__all__ = ["simulate"]
+
+Array = NDArray[np.float64]
+
+FIXED = ("rk4", "euler", "alpha")
+FAR = 1e-2  # rad or m: a given state that is further from the loops is refused
+
+
+def simulate(
+    system: System | Model,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    times: ArrayLike | None = None,
+    state: State | None = None,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    max_step: float | None = None,
+    step: float | None = None,
+    events: Event | Sequence[Event] = (),
+    control: Callable[[State], Any] | None = None,
+    stabilization: str | tuple[float, float] = "projection",
+    spectral_radius: float = 0.8,
+    progress: bool | None = None,
+    stream: str | os.PathLike[str] | None = None,
+    resume: Result | bool | None = None,
+    on_error: str = "raise",
+) -> Result:
+    """Return the motion of a system from t_start to t_end.
+
+    Loops are closed before the start and held to round-off at every step. Nothing needs to be chosen: error-controlled
+    explicit steps of order 8, and implicit ones from where stability holds these back.
+
+    Parameters
+    ----------
+    system : System or Model
+    t_end, t_start : float, s
+    times : (k,) s
+        Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
+        in between.
+    state : State
+        To start from; default the start values of the system (`System.initial`), with the loops closed. A given state
+        that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused.
+    method : str
+        ``"auto"``; explicit ``"dop853"`` (order 8), ``"dopri5"`` (5); implicit ``"radau"`` (5, for stiff systems); with a
+        fixed step ``"rk4"``, ``"euler"`` (semi-implicit), ``"alpha"`` (generalised alpha).
+        ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
+    rtol, atol : float
+        Tolerated error per step, relative to positions and speeds, and absolute (rad, m, and per s).
+    max_step : float, s
+    step : float, s
+        Of methods with a fixed step.
+    events : sequence of Event
+    control : function of a State
+        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
+    stabilization : str or (float, float)
+        ``"projection"``; or Baumgarte's two gains 1/s, (alpha, beta), for comparison: drift is then only damped.
+    spectral_radius : float
+        Of generalised alpha at infinite frequency, 0 to 1.
+    progress : bool
+        A line that shows how far it is; default only for long runs on a terminal or in a notebook.
+    stream : str or path
+        A directory to which states are written as they come, with checkpoints: memory stays bounded.
+    resume : Result, or True with `stream`
+        Goes on where an interrupted run stopped, to the same bits as without the interruption.
+    on_error : str
+        ``"raise"``, or ``"return"`` for the partial result with its status.
+
+    Returns
+    -------
+    Result
+        On Ctrl-C the part that was computed, with status ``"interrupted"``.
+
+    Raises
+    ------
+    IntegrationError, SingularityError, UserFunctionError
+        With the partial result as ``error.result``.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("pendulum")
+    >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+    >>> result = simulate(s, 2.0)
+    >>> round(float(result["A.position"][-1]), 6)
+    1.910263
+    >>> bool(abs(result["energy.total"]).max() < 1e-7)
+    True
+    """
+    model = as_model(system)
+    t_start, t_end = (
+        finite_number(t, item="simulate", field=name) for t, name in ((t_start, "t_start"), (t_end, "t_end"))
+    )
+    if not t_end > t_start:
+        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s")
+    if on_error not in ("raise", "return"):
+        raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
+    wanted = _wanted_times(times, t_start, t_end)
+    watch = Watch(model, events)
+    if _is_foreign(method):
+        from .adapters import simulate_elsewhere
+
+        start, notes = _start(model, state, t_start)
+        return simulate_elsewhere(model, method, start, notes, t_end, wanted, rtol, atol, max_step, control)
+    options = _options(method, rtol, atol, max_step, step, stabilization, spectral_radius, control, t_end - t_start)
+    _check_tables(model, t_start, t_end)
+    with Interrupt() as interrupt:
+        run = Run(model, options, t_end, wanted, watch, Progress(t_start, t_end, progress), interrupt)
+        if stream is not None:
+            run.stream = Stream(stream, model, resume is True)
+        return _carry_out(run, state, t_start, resume, on_error)
+
+
+def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | bool | None, on_error: str) -> Result:
+    began = time.perf_counter()
+    status, message = "failed", ""
+    caught: DalembertError | None = None
+    try:
+        if resume is None or resume is False:
+            start, run.notes = _start(run.model, state, t_start)
+            run.start(start)
+        else:
+            run.restore(_resume_point(run, resume))
+        status = run.go()
+    except DalembertError as error:
+        if not run.records.parts:
+            raise
+        caught, message = error, str(error)
+    finally:
+        run.progress.close()
+    if status == "interrupted":
+        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., resume=result)"
+    result = _result(run, status, message, time.perf_counter() - began)
+    if caught is None or on_error == "return":
+        return result
+    caught.result = result
+    raise caught
+
+
+def _options(
+    method: str,
+    rtol: float,
+    atol: float,
+    max_step: float | None,
+    step: float | None,
+    stabilization: str | tuple[float, float],
+    spectral_radius: float,
+    control: Callable[..., Any] | None,
+    span: float,
+) -> Options:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (isinstance(value, (int, float)) and 1e-15 <= value < 1):
+            raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
+    longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
+    if longest <= 0:
+        raise ModelError("simulate", "max_step", max_step, "it must be positive")
+    length = 0.0
+    if method in FIXED:
+        if step is None:
+            raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")
+        length = finite_number(step, item="simulate", field="step")
+        if not 0 < length <= span:
+            raise ModelError("simulate", "step", step, f"it must be positive and at most {span:.6g} s")
+    elif step is not None:
+        raise ModelError("simulate", "step", step, f"method {method!r} chooses its steps: use rtol, atol and max_step")
+    gains = (0.0, 0.0)
+    if isinstance(stabilization, tuple):
+        alpha, beta = (finite_number(g, item="simulate", field="stabilization") for g in stabilization)
+        gains = (2 * alpha, beta * beta)
+    elif stabilization != "projection":
+        raise ModelError("simulate", "stabilization", stabilization, "use 'projection' or Baumgarte's (alpha, beta)")
+    if not 0 <= spectral_radius <= 1:
+        raise ModelError("simulate", "spectral_radius", spectral_radius, "use a number from 0 to 1")
+    if control is not None and not callable(control):
+        raise ModelError("simulate", "control", control, "give a function of a State")
+    return Options(
+        method="dop853" if method == "auto" else method,
+        rtol=float(rtol),
+        atol=float(atol),
+        max_step=longest,
+        step=length,
+        spectral_radius=float(spectral_radius),
+        stabilization=gains,
+        project=gains == (0.0, 0.0),
+        watch=method == "auto",
+        control=control,
+    )
+
+
+def _is_foreign(method: str) -> bool:
+    return isinstance(method, str) and (method.startswith("scipy:") or method in ("cvode", "ida"))
+
+
+def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Array | None:
+    if times is None:
+        return None
+    try:
+        wanted = np.array(times, dtype=float)
+    except (TypeError, ValueError):
+        wanted = np.empty((0, 0))
+    if wanted.ndim != 1 or not len(wanted) or not np.isfinite(wanted).all() or (np.diff(wanted) <= 0).any():
+        raise ModelError("simulate", "times", times, "give one or more times in increasing order")
+    if wanted[0] < t_start or wanted[-1] > t_end:
+        raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
+    return wanted
+
+
+def _check_tables(model: Model, t_start: float, t_end: float) -> None:
+    """Refuse laws that end before the run does."""
+    from ..connections.energetic import Effort, Load
+    from ..connections.laws import Spline
+
+    laws: list[tuple[str, Any]] = [(f"drive {drive.name!r}", drive.law) for drive in model.drives]
+    for force in model.system.forces.values():
+        element = force.element
+        if isinstance(element, Effort):
+            laws.append((f"effort {force.name!r}", element.law))
+        elif isinstance(element, Load):
+            laws += [(f"load {force.name!r}", law) for law in element.laws]
+    for item, law in laws:
+        if isinstance(law, Spline):
+            first, last = np.asarray(law.times)[[0, -1]]
+            if first > t_start or last < t_end:
+                raise ModelError(
+                    item, "table", f"{first:.6g} s to {last:.6g} s", f"the run needs {t_start:.6g} s to {t_end:.6g} s"
+                )
+
+
+def _start(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
+    """Return a state to start from that obeys loops and drives, and what was done to it."""
+    notes: list[str] = []
+    given = model.initial_state() if state is None else state
+    q, v = np.array(given.q, dtype=float), np.array(given.v, dtype=float)
+    x = np.zeros(model.nx) if state is None else np.array(given.x, dtype=float)
+    if q.shape != (model.nq,) or v.shape != (model.nv,) or not (np.isfinite(q).all() and np.isfinite(v).all()):
+        raise ModelError("simulate", "state", state, f"give finite q ({model.nq},) and v ({model.nv},)")
+    if state is not None and model.nc:
+        residual = np.abs(model.constraint_residual(q) - model.row_motion(t_start)[0])[model.holonomic]
+        worst = float(residual.max()) if len(residual) else 0.0
+        if worst > FAR:
+            names = np.array(model.constraint_connections)[model.holonomic]
+            raise AssemblyError(
+                f"the given state does not close the loops: {names[int(residual.argmax())]!r} is open by {worst:.3g} (m or "
+                "rad); close them with da.assemble(...), or leave the state out"
+            )
+        if worst > 1e-9:
+            notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
+    motion = driven_motion(model, t_start, q=q, v=v)
+    moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
+    if state is not None and moved > 1e-9:
+        notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
+
+
+def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
+    if isinstance(resume, Result):
+        if resume.resume_point is None:
+            raise ModelError("simulate", "resume", resume, "it was not interrupted, or was read from a file")
+        return resume.resume_point
+    if run.stream is None:
+        raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
+    return run.stream.last_point()
+
+
+def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
+    point = run.snapshot() if status == "interrupted" else None
+    if run.stream is not None:
+        run.stream.flush(run)
+        run.stream.checkpoint(run)
+        run.stream.close()
+        run.records.parts = [read_stream(run.stream.path, run.model)]
+    t, q, v, x = run.records.arrays()
+    if run.times is not None:
+        reached = t[-1]
+        if run.native:  # the start is on record though it may not have been asked for
+            first = 0 if run.times[0] <= t[0] else 1
+            t, q, v, x = t[first:], q[first:], v[first:], x[first:]
+        else:
+            t = run.times[run.times <= reached]
+            q, v, x = run.dense(t)
+        if not len(t):
+            t, q, v, x = (part[:1] for part in run.records.arrays())
+    result = Result(
+        run.model,
+        t,
+        q,
+        v,
+        x,
+        stats=_stats(run, wall_time),
+        status=status,
+        message=message,
+        events=run.events,
+        dense=run.dense,
+        kernels=run,
+    )
+    result.resume_point = point
+    return result
+
+
+def _stats(run: Run, wall_time: float) -> Stats:
+    steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
+    if noisy:
+        run.notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")
+    return Stats(
+        method=" then ".join(run.methods),
+        steps=steps,
+        rejected=rejected,
+        evaluations=evaluations,
+        jacobians=jacobians,
+        factorizations=factorizations,
+        wall_time=wall_time,
+        rtol=run.options.rtol,
+        atol=run.options.atol,
+        notes=run.notes,
+    )

@@ -1,0 +1,144 @@
+"""Records on disk while a run goes on, so that memory stays bounded and nothing is lost.
+
+A directory holds ``rows.bin``, rows of float64 [t, q, v, x] as they come, ``run.json`` with their sizes and names, and
+``checkpoint.bin``, from which a run goes on as if it had not stopped.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..io.atomic import write_atomically
+from ..result import EventRecord
+
+if TYPE_CHECKING:
+    from ..model import Model
+    from .run import Run
+
+__all__ = ["Stream", "read_stream"]
+
+Array = NDArray[np.float64]
+
+CHECKPOINT_TIME = 5.0  # s of wall time between two checkpoints
+
+
+class Stream:
+    """Writes the records of a run to a directory and forgets them.
+
+    Parameters
+    ----------
+    path : str or path
+        A directory that does not exist yet, or is that of the run to be gone on with.
+    model : Model
+    resume : bool
+    """
+
+    def __init__(self, path: str | os.PathLike[str], model: Model, resume: bool) -> None:
+        self.path = Path(path)
+        self.row_bytes = 8 * (1 + model.nq + model.nv + model.nx)
+        if self.path.exists() and not resume and any(self.path.iterdir()):
+            remedy = "it holds files already; give a new directory, or resume=True to go on"
+            raise ModelError("simulate", "stream", str(path), remedy)
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            sizes = {"nq": model.nq, "nv": model.nv, "nx": model.nx}
+            names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
+            write_atomically(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
+        self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by close)
+        self.written = 0
+        self.saved = time.perf_counter()
+
+    def last_point(self) -> dict[str, Any]:
+        """Return the last snapshot, with the rows that were written after it cut off."""
+        try:
+            blob = (self.path / "checkpoint.bin").read_bytes()
+        except OSError:
+            raise ModelError("simulate", "stream", str(self.path), "it holds no checkpoint to go on from") from None
+        point = _unpacked(blob)
+        self.written = int(point["written"])
+        self.file.truncate(self.written * self.row_bytes)
+        return point
+
+    def flush(self, run: Run) -> None:
+        """Write what is new, keep the last row in memory, and a checkpoint from time to time."""
+        t, q, v, x = run.records.arrays()
+        rows = np.column_stack([t, q, v, x])[1 if self.written else 0 :]
+        if len(rows):
+            self.file.write(np.ascontiguousarray(rows).tobytes())
+            self.written += len(rows)
+        run.records.keep_last()
+        if time.perf_counter() - self.saved > CHECKPOINT_TIME:
+            self.checkpoint(run)
+
+    def checkpoint(self, run: Run) -> None:
+        """Write a checkpoint that agrees with the rows written so far."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        write_atomically(self.path / "checkpoint.bin", _packed(run.snapshot()))
+        self.saved = time.perf_counter()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+
+def _packed(point: dict[str, Any]) -> bytes:
+    """Return a snapshot as an uncompressed .npz: arrays, and everything else as JSON; nothing that is executed."""
+    t, q, v, x = point["records"]
+    events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist()) for e in point["events"]]
+    segments = [(begin, method, list(map(float, numbers)), locked, off) for begin, method, numbers, locked, off in point["segments"]]
+    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end")} | {"events": events, "segments": segments}
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        checkpoint=np.frombuffer(point["checkpoint"], dtype=np.uint8),
+        t=t,
+        q=q,
+        v=v,
+        x=x,
+        counts=point["counts"],
+        g=point["g"],
+        rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
+    )
+    return buffer.getvalue()
+
+
+def _unpacked(blob: bytes) -> dict[str, Any]:
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as file:
+            parts = {name: file[name] for name in file.files}
+        point: dict[str, Any] = json.loads(parts["rest"].tobytes())
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        raise ModelError("simulate", "checkpoint", f"{len(blob)} bytes", "it is damaged") from None
+    point["events"] = [EventRecord(n, t, np.array(q), np.array(v), np.array(x)) for n, t, q, v, x in point["events"]]
+    point["checkpoint"] = parts["checkpoint"].tobytes()
+    point["records"] = tuple(parts[name] for name in "tqvx")
+    point["counts"], point["g"] = parts["counts"], parts["g"]
+    return point
+
+
+def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
+    """Return t, q, v and x of a streamed run, mapped from disk; a last row that is not whole is left out."""
+    folder = Path(path)
+    try:
+        sizes: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    except (OSError, ValueError):
+        raise ModelError("stream", "path", str(path), "it is not the directory of a streamed run") from None
+    expected = (model.nq, model.nv, model.nx)
+    if (sizes["nq"], sizes["nv"], sizes["nx"]) != expected or tuple(sizes["coordinates"]) != model.coordinate_names:
+        raise ModelError("stream", "model", model.system.name, f"the run is of {sizes['system']!r}, with other coordinates")
+    width = 1 + sum(expected)
+    count = (folder / "rows.bin").stat().st_size // (8 * width)
+    rows = np.memmap(folder / "rows.bin", dtype=np.float64, mode="r", shape=(count, width)) if count else np.empty((0, width))
+    ends = np.cumsum([1, *expected])
+    return rows[:, 0], rows[:, 1 : ends[1]], rows[:, ends[1] : ends[2]], rows[:, ends[2] :]
