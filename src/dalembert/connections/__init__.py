@@ -13,7 +13,9 @@ from .constraints import (
     RollingSphere,
     Skate,
 )
+from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
+from .curves import Arc, Curve, Line
 from .drives import Drive
 from .hinges import (
     Cylindrical,
@@ -30,12 +32,15 @@ from .hinges import (
 from .laws import Constant, Function, Harmonic, Law, Polynomial, Ramp, Spline
 
 __all__ = [
+    "Arc",
     "AxisAngle",
+    "CamFollower",
     "Connection",
     "Constant",
     "Constraint",
     "CoordinateConnection",
     "Coupling",
+    "Curve",
     "Cylindrical",
     "Distance",
     "Drive",
@@ -45,9 +50,11 @@ __all__ = [
     "Harmonic",
     "Hinge",
     "Law",
+    "Line",
     "Parallel",
     "Perpendicular",
     "Planar",
+    "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
     "Polynomial",
