@@ -15,12 +15,24 @@
 //                      along x and y it has no residual (nonholonomic)
 //     skate            no velocity along the y axis r of B: g_v = r     bias = (omega x r) . v    (nonholonomic)      (2)
 //
+// Curves and cam profiles c(u), fixed in A, touch at a point u that follows from R and p (curves.hpp). With d = p - c and
+// n(u) normal to the curve, and what makes u move, c' . d = 0 or r . c' = 0, differentiated:
+//
+//     u' = c' . v / K     u'' = (c' . a + 2 u' c'' . v + u'^2 (c''' . d - 3 c' . c'')) / K     K = c' . c' - c'' . d     (3)
+//
+//     point on curve   phi = n . d              g_v = n + (n' . d) c' / K
+//                      bias = 2 u' n' . v + u'' n' . d + u'^2 (n'' . d + n . c''), with u'' at a = 0
+//     roller on cam    phi = n . d - radius     the same with n in the plane of the cam, where n' . d = 0
+//     flat face on cam phi = r . d, r the y axis of B     g_w = r x d     g_v = r
+//                      bias = (omega x (omega x r)) . d + 2 (omega x r) . v + ((omega x r) . c')^2 / (r . c'')            (4)
+//
 // A row is a wrench [R_WA g_w; R_WA g_v] at the origin of B: it acts on B's body, and its opposite, at the same point, on
 // A's. So a row of the Jacobian P is the wrench times the motions of the freedoms between the two ends:
 //
-//     P_k = +- wrench . S_k        + on the way to B, - on the way to A, nothing inward of where the ways meet       (3)
+//     P_k = +- wrench . S_k        + on the way to B, - on the way to A, nothing inward of where the ways meet       (5)
 #pragma once
 
+#include "curves.hpp"
 #include "kinematics.hpp"
 #include <initializer_list>
 
@@ -128,8 +140,65 @@ inline void row_skate(const RelativeMotion &m, ChordRows &rows) {
   rows.add(0.0, {0, 0, 0}, r, dot(cross(m.w, r), m.v));
 }
 
+// (3), (4): a point at p, velocity v, stays at an offset from a curve along its normal n, with derivatives by u
+inline void row_across(const CurvePoint &at, const Vec3<double> *n, const Vec3<double> &d, const Vec3<double> &v, double offset,
+                       ChordRows &rows) {
+  const double square = dot(at.c1, at.c1), pull = square - dot(at.c2, d);
+  const double K = pull > 1e-12 * square ? pull : 1e-12 * square; // zero in the centre of curvature
+  const double rate = dot(at.c1, v) / K, turn = dot(n[1], d);
+  const double second = (2.0 * rate * dot(at.c2, v) + rate * rate * (dot(at.c3, d) - 3.0 * dot(at.c1, at.c2))) / K;
+  rows.add(dot(n[0], d) - offset, {0, 0, 0}, n[0] + scale(turn / K, at.c1),
+           2.0 * rate * dot(n[1], v) + second * turn + rate * rate * (dot(n[2], d) + dot(n[0], at.c2)));
+}
+
+// The normals of a curve that heads along (cos psi, sin psi) in the xy plane and climbs by gamma, with two derivatives:
+// side = z x heading, height = tangent x side. The tangent is never along z.
+struct CurveNormals {
+  Vec3<double> side[3], height[3];
+};
+inline CurveNormals curve_normals(const CurvePoint &at) {
+  const double run = std::sqrt(at.c1.x * at.c1.x + at.c1.y * at.c1.y), speed = std::sqrt(dot(at.c1, at.c1));
+  const double level = run > 1e-300 ? run : 1e-300;
+  const Vec3<double> heading{at.c1.x / level, at.c1.y / level, 0.0}, side{-heading.y, heading.x, 0.0};
+  const Vec3<double> tangent = scale(1.0 / (speed > 1e-300 ? speed : 1e-300), at.c1), height = cross(tangent, side);
+  const double sine = tangent.z, cosine = height.z;
+  const double psi1 = dot(side, at.c2) / level, psi2 = (dot(side, at.c3) - 2.0 * psi1 * dot(heading, at.c2)) / level;
+  const Vec3<double> side1 = scale(-psi1, heading);
+  const double gamma1 = dot(height, at.c2) / speed;
+  const Vec3<double> height1 = scale(-gamma1, tangent) - scale(sine * psi1, side);
+  const double gamma2 = (dot(height, at.c3) + dot(height1, at.c2) - gamma1 * dot(tangent, at.c2)) / speed;
+  const Vec3<double> tangent1 = scale(cosine * psi1, side) + scale(gamma1, height);
+  const Vec3<double> side2 = scale(-psi2, heading) - scale(psi1 * psi1, side);
+  const Vec3<double> height2 = scale(-gamma2, tangent) - scale(gamma1, tangent1) -
+                               scale(cosine * gamma1 * psi1 + sine * psi2, side) - scale(sine * psi1, side1);
+  return {{side, side1, side2}, {height, height1, height2}};
+}
+
+inline void rows_point_on_curve(const ModelData &model, const CurveData &curve, const RelativeMotion &m, ChordRows &rows) {
+  const CurvePoint at = nearest_point(model, curve, m.p);
+  const CurveNormals n = curve_normals(at);
+  row_across(at, n.side, m.p - at.c, m.v, 0.0, rows);
+  row_across(at, n.height, m.p - at.c, m.v, 0.0, rows);
+}
+
+// the profile runs clockwise, so that its side is outside
+inline void row_cam_roller(const ModelData &model, const CurveData &curve, const RelativeMotion &m, double radius, ChordRows &rows) {
+  const Vec3<double> p{m.p.x, m.p.y, 0.0}, v{m.v.x, m.v.y, 0.0};
+  const CurvePoint at = nearest_point(model, curve, p);
+  row_across(at, curve_normals(at).side, p - at.c, v, radius, rows);
+}
+
+inline void row_cam_flat(const ModelData &model, const CurveData &curve, const RelativeMotion &m, ChordRows &rows) {
+  const Vec3<double> r{m.R.xy, m.R.yy, m.R.zy}, r_rate = cross(m.w, r);
+  const CurvePoint at = farthest_point(model, curve, r);
+  const Vec3<double> d = m.p - at.c;
+  const double bend = dot(r, at.c2), least = -1e-12 * dot(at.c1, at.c1), slide = dot(r_rate, at.c1);
+  rows.add(dot(r, d), cross(r, d), r,
+           dot(cross(m.w, r_rate), d) + 2.0 * dot(r_rate, m.v) + slide * slide / (bend < least ? bend : least));
+}
+
 // the rows of a closure between frames, in the order of ChordData
-inline void chord_rows(const ChordData &chord, const RelativeMotion &m, ChordRows &rows) {
+inline void chord_rows(const ModelData &model, const ChordData &chord, const RelativeMotion &m, ChordRows &rows) {
   const Mat3<double> &R = m.R;
   const Vec3<double> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
   rows.count = 0;
@@ -186,6 +255,12 @@ inline void chord_rows(const ChordData &chord, const RelativeMotion &m, ChordRow
     return rows_rolling(m, {0, 0, -chord.parameter}, {0, 0, 0}, m.p.z - chord.parameter, rows);
   case Closure::rolling_disc:
     return rows_rolling_disc(m, chord.parameter, rows);
+  case Closure::point_on_curve:
+    return rows_point_on_curve(model, model.curves[chord.curve], m, rows);
+  case Closure::cam_roller:
+    return row_cam_roller(model, model.curves[chord.curve], m, chord.parameter, rows);
+  case Closure::cam_flat:
+    return row_cam_flat(model, model.curves[chord.curve], m, rows);
   default:
     return;
   }
@@ -278,7 +353,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
     const Vec3<double> r = B.X.p - A.X.p, w = B.w - A.w, u = B.v - A.v - cross(A.w, r);
     const Mat3<double> &R_A = A.X.R;
     const RelativeMotion relative{mul_ta(R_A, B.X.R), mul_t(R_A, r), mul_t(R_A, w), mul_t(R_A, u)};
-    chord_rows(chord, relative, rows);
+    chord_rows(m, chord, relative, rows);
     const Vec3<double> alpha = mul_t(R_A, B.alpha - A.alpha - cross(A.w, w));
     const Vec3<double> a = mul_t(R_A, B.a - A.a - cross(A.alpha, r) - cross(A.w, cross(A.w, r)) - scale(2.0, cross(A.w, u)));
     for (int j = 0; j < rows.count; ++j) {
@@ -287,7 +362,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
       if (bias)
         bias[chord.row + j] = dot(rows.g[j].w, alpha) + dot(rows.g[j].v, a) + rows.bias[j];
     }
-    // (3): the wrenches, then every freedom of the support
+    // (5): the wrenches, then every freedom of the support
     Vec3<double> moment[6], force[6];
     for (int j = 0; j < rows.count; ++j) {
       moment[j] = mul(R_A, rows.g[j].w);

@@ -66,6 +66,22 @@ enum class Closure : std::int32_t {
   rolling_sphere,
   rolling_disc,
   coupling,
+  point_on_curve,
+  cam_roller,
+  cam_flat,
+};
+
+// a piece of a curve: sum of c[k] u^k, 0 <= u <= 1, and a sphere that holds it
+constexpr int curve_degree = 5;
+struct CurvePiece {
+  double c[curve_degree + 1][3]; // m, in axes of a chord's frame A
+  double centre[3], radius;
+};
+
+struct CurveData {
+  std::int32_t first, count; // where its pieces stand in ModelData::pieces, and how many
+  std::int32_t degree;       // of all its pieces
+  std::int32_t closed;
 };
 
 // A closure between frame A, the first marker, and frame B, the second, both aligned with it.
@@ -75,6 +91,7 @@ struct ChordData {
   double R_FA[9], p_FA[3]; // A in F of body_a
   double R_FB[9], p_FB[3]; // B in F of body_b
   double parameter;        // screw: advance per radian, m; a length, the cosine of an angle, a radius, an offset
+  std::int32_t curve;      // its place in ModelData::curves, for those that have one
   std::int32_t row, rows;  // its rows among the constraint rows
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
   std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
@@ -140,6 +157,8 @@ struct ModelData {
   const BodyData *bodies; // nb + 1; entry 0 is ground
   std::int32_t chord_count, nc; // chords and their rows
   const ChordData *chords;
+  const CurveData *curves;
+  const CurvePiece *pieces;
   const std::int32_t *support;      // freedoms that move a chord's ends against each other, chord by chord
   const double *support_factor;     // +1 on the way to B, -1 on the way to A; coefficients of couplings
   const std::int32_t *coordinate;   // of each freedom, where it has one of its own; else -1

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from oracles.contacts import Contact
 from oracles.maximal import Maximal, hinge_coordinates
+from random_contacts import CONTACTS, contact_pose
 from random_systems import HINGES, hang_on, random_body, random_hinge, random_marker, random_state, random_system
 
 from dalembert.bodies.markers import Marker
 from dalembert.bodies.rigid import Body
-from dalembert.connections.hinges import Hinge, Revolute
+from dalembert.connections.hinges import Hinge, Revolute, Spherical
 from dalembert.model import Model
 from dalembert.system import System
 from dalembert.topology import Forest
@@ -31,6 +33,7 @@ __all__ = [
     "isolated_loops",
     "planar_loop",
     "random_closed_system",
+    "random_contacts",
     "random_coordinates",
     "random_loop",
 ]
@@ -109,7 +112,7 @@ def random_coordinates(hinge: Hinge, rng: np.random.Generator) -> Array:
 
 def close(
     system: System,
-    pairs: Iterable[tuple[Body | Marker, Body, Hinge]],
+    pairs: Iterable[tuple[Body | Marker, Body, Hinge | Contact]],
     rng: np.random.Generator,
 ) -> ClosedSystem:
     """Add chords to a tree so that it is closed at a random configuration, and return it with a state there.
@@ -118,7 +121,7 @@ def close(
     ----------
     system : System
         A tree; it is changed.
-    pairs : iterable of (first body or marker, second body, hinge)
+    pairs : iterable of (first body or marker, second body, hinge or contact)
         One for each chord; called ``c0``, ``c1`` ... A body stands for a random marker on it.
     """
     model = system.compile()
@@ -134,7 +137,7 @@ def close(
 
     for number, (first, second, hinge) in enumerate(pairs):
         marker = first if isinstance(first, Marker) else random_marker(first, rng)
-        C, c = hinge.pose(random_coordinates(hinge, rng))
+        C, c = hinge.pose(random_coordinates(hinge, rng)) if isinstance(hinge, Hinge) else contact_pose(hinge, rng)
         (R1, p1), (R2, p2) = pose(marker.body), pose(second)
         attitude, place = R1 @ marker.rotation @ C, p1 + R1 @ (marker.position + marker.rotation @ c)
         other = second.at(*(R2.T @ (place - p2)), rotation=R2.T @ attitude)
@@ -177,6 +180,22 @@ def random_closed_system(
             continue
         left -= 6 - hinge.nv
         pairs.append((part[i], part[j], hinge))
+    return close(system, pairs, rng)
+
+
+def random_contacts(rng: np.random.Generator, nb: int, contacts: int) -> ClosedSystem:
+    """Return a random tree whose bodies touch each other and ground along curves and cams, with a few hinges closed."""
+    system = random_system(rng, nb)
+    bodies = [system.ground, *system.bodies.values()]
+    left = sum(h.element.nv for h in system.forest().hinges)
+    pairs: list[tuple[Body, Body, Hinge | Contact]] = []
+    for k in range(contacts + 1):
+        kind = list(CONTACTS)[int(rng.integers(len(CONTACTS)))]
+        element = CONTACTS[kind](rng) if k else Spherical()
+        if 6 - element.nv < left:
+            left -= 6 - element.nv
+            i, j = rng.choice(len(bodies), 2, replace=False)
+            pairs.append((bodies[i], bodies[j], element))
     return close(system, pairs, rng)
 
 

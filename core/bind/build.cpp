@@ -55,10 +55,30 @@ void add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
   add(found.to_a, -1.0);
 }
 
+// curve rows: first piece, number of pieces, degree, closed; piece rows: coefficients (18), centre (3), radius
+void build_curves(BoundModel &model, const Doubles &pieces, const Integers &curves) {
+  constexpr std::size_t width = 22, codes_width = 4;
+  static_assert(sizeof(CurvePiece) == width * sizeof(double) && sizeof(CurveData) == codes_width * sizeof(std::int32_t));
+  if (pieces.ndim() != 2 || curves.ndim() != 2 || pieces.shape(1) != width || curves.shape(1) != codes_width)
+    throw nb::value_error("the arrays of the curves disagree in shape");
+  model.pieces.resize(pieces.shape(0));
+  if (pieces.size())
+    std::memcpy(model.pieces.data(), pieces.data(), pieces.size() * sizeof(double));
+  model.curves.resize(curves.shape(0));
+  if (curves.size())
+    std::memcpy(model.curves.data(), curves.data(), curves.size() * sizeof(std::int32_t));
+  for (const CurveData &curve : model.curves)
+    if (curve.first < 0 || curve.count < 1 || std::size_t(curve.first) + std::size_t(curve.count) > model.pieces.size() ||
+        curve.degree < 1 || curve.degree > curve_degree)
+      throw nb::value_error("a curve's pieces or degree are out of range");
+  model.data.curves = model.curves.data();
+  model.data.pieces = model.pieces.data();
+}
+
 // chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) parameter; integer rows: kind body_a body_b rows, first and number of
-// the freedoms that a coupling couples
+// the freedoms that a coupling couples, curve
 void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &freedoms, const Doubles &factors) {
-  constexpr std::size_t width = 25, codes_width = 6;
+  constexpr std::size_t width = 25, codes_width = 7;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
       numbers.shape(0) != integers.shape(0) || freedoms.size() != factors.size())
     throw nb::value_error("the arrays of the chords disagree in shape");
@@ -77,10 +97,12 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     const double *row = numbers.data() + k * width;
     const std::int32_t *codes = integers.data() + k * codes_width;
     const bool kind_known = codes[0] >= 0 && (codes[0] <= std::int32_t(Closure::free) || codes[0] >= std::int32_t(Closure::distance)) &&
-                            codes[0] <= std::int32_t(Closure::coupling);
+                            codes[0] <= std::int32_t(Closure::cam_flat);
+    const bool curved = codes[0] >= std::int32_t(Closure::point_on_curve);
     if (!kind_known || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
         codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
-        std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size())
+        std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size() ||
+        (curved && (codes[6] < 0 || std::size_t(codes[6]) >= model.curves.size())))
       throw nb::value_error("a chord's kind, body or size is out of range");
     ChordData chord{};
     chord.kind = static_cast<Closure>(codes[0]);
@@ -91,6 +113,7 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     std::memcpy(chord.R_FB, row + 12, sizeof chord.R_FB);
     std::memcpy(chord.p_FB, row + 21, sizeof chord.p_FB);
     chord.parameter = row[24];
+    chord.curve = codes[6];
     chord.row = m.nc;
     chord.rows = codes[3];
     chord.support = std::int32_t(model.support.size());
@@ -243,7 +266,7 @@ void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers 
 
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
 void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
-           Integers coupled, Doubles factors) {
+           Integers coupled, Doubles factors, Doubles pieces, Integers curves) {
   constexpr std::size_t width = 35;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
       numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
@@ -295,6 +318,7 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   m.nb = std::int32_t(nb_);
   m.bodies = model.bodies.data();
   std::memcpy(m.gravity, gravity.data(), sizeof m.gravity);
+  build_curves(model, pieces, curves);
   build_chords(model, chord_numbers, chord_integers, coupled, factors);
 }
 

@@ -87,6 +87,8 @@ struct BoundModel {
   std::vector<BodyData> bodies;
   ModelData data{};
   std::vector<ChordData> chords;
+  std::vector<CurveData> curves;
+  std::vector<CurvePiece> pieces;
   std::vector<std::int32_t> support, tree, coordinate;
   std::vector<double> support_factor;
   struct Order {

@@ -28,6 +28,8 @@ class Model:
         chord_integers: NDArray[np.int32],
         coupled: NDArray[np.int32],
         factors: Array,
+        pieces: Array,
+        curves: NDArray[np.int32],
     ) -> None: ...
     @property
     def nb(self) -> int: ...

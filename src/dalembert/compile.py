@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .compile_forces import flatten_forces
 from .connections.connection import Connection
+from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Hinge
 from .errors import DalembertError, ModelError
@@ -130,7 +131,7 @@ def compile_system(system: System) -> Model:
     forest = system.forest()
     frames = FrameMap.of(forest)
     numbers, integers = _flatten(system, forest, frames)
-    model = Model(system, forest, frames, numbers, integers, *_flatten_chords(forest, frames))
+    model = Model(system, forest, frames, numbers, integers, *_flatten_chords(forest, frames), *_flatten_curves(forest))
     if model.nc:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
@@ -177,7 +178,8 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
 def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
     """Return the chord rows of core/bind/build.cpp, couplings last, and the freedoms that couplings couple."""
     count = len(forest.chords) + len(forest.couplings)
-    numbers, integers = np.zeros((count, 25)), np.zeros((count, 6), dtype=np.int32)
+    numbers, integers = np.zeros((count, 25)), np.zeros((count, 7), dtype=np.int32)
+    curves = 0
     for k, chord in enumerate(forest.chords):
         element = chord.element
         if isinstance(element, Hinge):
@@ -191,6 +193,9 @@ def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
         numbers[k, 24] = parameter
         integers[k, :4] = code, *ends, len(element.rows)
+        if isinstance(element, Constraint) and element.table() is not None:
+            integers[k, 6] = curves
+            curves += 1
     first = dict(
         zip((h.name for h in forest.hinges), np.cumsum([0] + [h.element.nv for h in forest.hinges]), strict=False)
     )
@@ -198,13 +203,29 @@ def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np
     factors: list[float] = []
     for k, coupling in enumerate(forest.couplings, start=len(forest.chords)):
         numbers[k, 24] = coupling.element.offset
-        integers[k] = coupling.element.code, 0, 0, 1, len(freedoms), 2
+        integers[k, :6] = coupling.element.code, 0, 0, 1, len(freedoms), 2
         for hinge, part, factor in zip(
             (coupling.first, coupling.second), coupling.coordinates, (-coupling.element.ratio, 1.0), strict=True
         ):
             freedoms.append(int(first[hinge.name]) + part)
             factors.append(factor)
     return numbers, integers, np.array(freedoms, dtype=np.int32), np.array(factors, dtype=float)
+
+
+def _flatten_curves(forest: Forest) -> tuple[Array, NDArray[np.int32]]:
+    """Return the piece and curve rows of core/bind/build.cpp, for the chords that have a curve, in their order."""
+    tables = [c.element.table() for c in forest.chords if isinstance(c.element, Constraint)]
+    found = [table for table in tables if table is not None]
+    starts = np.cumsum([0] + [len(table.coefficients) for table in found])
+    rows = [np.zeros((0, 22))]
+    for table in found:
+        centre, radius = table.spheres()
+        rows.append(np.hstack([table.coefficients.reshape(-1, 18), centre, radius[:, None]]))
+    curves = [
+        (start, len(table.coefficients), table.degree, table.closed)
+        for start, table in zip(starts[:-1], found, strict=True)
+    ]
+    return np.concatenate(rows), np.array(curves, dtype=np.int32).reshape(-1, 4)
 
 
 def _settle_loops(model: Model, forest: Forest) -> None:

@@ -152,8 +152,12 @@ class Model(_core.Model):
         chord_integers: NDArray[np.int32],
         coupled: NDArray[np.int32],
         factors: Array,
+        pieces: Array,
+        curves: NDArray[np.int32],
     ) -> None:
-        super().__init__(numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors)
+        super().__init__(
+            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves
+        )
         self.system = system
         self.forest = forest
         self.frames = frames

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from oracles import constraint_rows as oracle
+from random_contacts import CONTACTS
 from random_systems import HINGES, coin, derivative, hang_on, random_hinge, random_marker
 
 import dalembert as da
+from dalembert.connections.constraints import Constraint
 from dalembert.connections.hinges import Hinge
 
-KINDS = [kind for kind in HINGES if kind is not da.Free]
+KINDS: dict[str, Callable[[np.random.Generator], Hinge | Constraint]] = {
+    **{kind.__name__: lambda rng, kind=kind: random_hinge(kind, rng) for kind in HINGES if kind is not da.Free},
+    **CONTACTS,
+}
 
 
-def looped_system(kind: type[Hinge], seed: int) -> da.System:
-    """Return a random tree with a chord of the given type between two random bodies, and a few chords of any type."""
-    rng = np.random.default_rng([seed, HINGES.index(kind)])
+def looped_system(kind: str, seed: int) -> da.System:
+    """Return a random tree with a chord of the given kind between two random bodies, and a few chords of any kind."""
+    rng = np.random.default_rng([seed, list(KINDS).index(kind)])
     system = da.System("looped", gravity=rng.normal(size=3))
     placed = [system.ground]
     for k in range(6):
         branch = HINGES[int(rng.integers(1, len(HINGES)))]
         parent = placed[int(rng.integers(len(placed)))]
         placed.append(hang_on(system, parent, f"b{k}", branch, rng, backwards=coin(rng)))
-    for k, extra in enumerate([kind, HINGES[int(rng.integers(len(HINGES) - 1))], kind]):
+    for k, extra in enumerate([kind, list(KINDS)[int(rng.integers(len(KINDS)))], kind]):
         i, j = rng.choice(len(placed), size=2, replace=False)
         ends = random_marker(placed[i], rng), random_marker(placed[j], rng)
-        system.connect(f"c{k}", random_hinge(extra, rng), *ends)
+        system.connect(f"c{k}", KINDS[extra](rng), *ends)
     return system
 
 
-@pytest.fixture(params=[(kind, seed) for kind in KINDS for seed in range(4)], ids=lambda p: f"{p[0].__name__}-{p[1]}")
+@pytest.fixture(params=[(kind, seed) for kind in KINDS for seed in range(4)], ids=lambda p: f"{p[0]}-{p[1]}")
 def case(request: pytest.FixtureRequest) -> tuple[da.Model, np.ndarray, np.ndarray]:
     kind, seed = request.param
     model = looped_system(kind, seed).compile()

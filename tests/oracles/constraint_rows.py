@@ -1,4 +1,4 @@
-"""The constraint form of every hinge, in slow and obvious NumPy: the oracle of the compiled rows.
+"""The constraint form of every hinge, and of contacts, in slow and obvious NumPy: the oracle of the compiled rows.
 
 Frame A is the first marker turned by ``hinge.frame()``, frame B the second one turned likewise. With R = R_AB and
 p = p_AB, both in axes of A, the motion of B seen from A is
@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from oracles import contacts
 
 from dalembert.connections.connection import Connection
+from dalembert.connections.contacts import CamFollower, PointOnCurve
 from dalembert.model import Model
 from dalembert.rotation import quaternion_from_matrix
 
@@ -36,8 +38,9 @@ ROWS: dict[str, tuple[str, ...]] = {
     "Planar": ("z", "tilt_x", "tilt_y"),
     "Spherical": ("x", "y", "z"),
     "Free": (),
+    **contacts.ROWS,
 }
-"""Names of the rows of each hinge, in order."""
+"""Names of the rows of each element, in order."""
 
 
 class Rows(NamedTuple):
@@ -65,7 +68,8 @@ def rows(model: Model, q: Array, v: Array | None = None) -> Rows:
 
 
 def _chord_rows(model: Model, chord: Connection, q: Array, v: Array) -> Rows:
-    F = chord.element.frame()
+    contact = chord.element if isinstance(chord.element, (PointOnCurve, CamFollower)) else None
+    F = np.eye(3) if contact else chord.element.frame()
     A, B = model.pose(chord.first, q), model.pose(chord.second, q)
     to_A = (A.rotation @ F).T
     R, d = to_A @ B.rotation @ F, B.position - A.position
@@ -82,6 +86,10 @@ def _chord_rows(model: Model, chord: Connection, q: Array, v: Array) -> Rows:
     slip = np.cross(V_A[:3], np.cross(V_A[:3], d)) - 2 * np.cross(V_A[:3], V_B[3:] - V_A[3:])
     accel = to_A @ (b_B[3:] - b_A[3:] - np.cross(b_A[:3], d) + slip)
 
+    if contact:
+        rows = contacts.gradient(contact, R, p)
+        rest = contacts.bias(contact, R, p, np.concatenate([w, U @ v])) + rows @ np.concatenate([alpha, accel])
+        return Rows(contacts.residual(contact, R, p), rows @ np.vstack([W, U]), rest)
     residual, jacobian, bias = [], [], []
     for name in ROWS[chord.element.kind]:
         if name in ("x", "y", "z"):

@@ -10,6 +10,7 @@ of H (Sol 1983, section 3.3). With r from marker 1 to marker 2, and everything i
     M U' = f + G^T mu,   G U' + g = 0                                                          (4)
 
 A_rel is the rate of V_rel seen from marker 1. erratum: Sol's relative angular acceleration lacks w1 x w_rel.
+A contact along a curve has rows phi of its own (see `contacts`): N^T are their gradients, -bias what is left of phi''.
 
 Rows may repeat each other. The accelerations are unique all the same, the multipliers those of least norm.
 """
@@ -21,9 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from oracles import contacts
 
 from dalembert.bodies.markers import Marker
 from dalembert.connections.connection import Connection
+from dalembert.connections.contacts import CamFollower, PointOnCurve
 from dalembert.connections.hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Screw, Spherical, Universal
 from dalembert.rotation import quaternion_from_matrix
 from dalembert.system import System
@@ -84,7 +87,7 @@ class Relation:
     Attributes
     ----------
     q, v : (nq,), (nv,)
-        Coordinates and speeds of the hinge.
+        Coordinates and speeds of the hinge; a contact has none.
     gap : float
         Largest entry by which the markers' relative pose and ``hinge.pose(q)`` differ.
     H, N : (6, nv), (6, 6 - nv)
@@ -227,9 +230,6 @@ class Maximal:
         V_rel = two.V - one.V
         V_rel[3:] -= np.cross(w1, r)
         C, c = one.R.T @ two.R, one.R.T @ r
-        q = hinge_coordinates(hinge, C, c)
-        H = hinge.motion(q)
-        v = np.linalg.lstsq(H, to_one @ V_rel, rcond=None)[0]
         # what remains of (2) without accelerations
         rest = np.concatenate(
             [
@@ -237,11 +237,20 @@ class Maximal:
                 two.convective - one.convective - np.cross(w1, np.cross(w1, r)) - 2 * np.cross(w1, V_rel[3:]),
             ]
         )
+        J, rest = to_one @ J, to_one @ rest
+        if isinstance(hinge, (PointOnCurve, CamFollower)):
+            N = contacts.gradient(hinge, C, c).T
+            H = np.linalg.qr(N, mode="complete")[0][:, N.shape[1] :]
+            gap = float(np.abs(contacts.residual(hinge, C, c)).max())
+            g = N.T @ rest + contacts.bias(hinge, C, c, to_one @ V_rel)
+            return Relation(np.zeros(0), np.zeros(0), gap, H, N, J, N.T @ J, g, one.R)
+        q = hinge_coordinates(hinge, C, c)
+        H = hinge.motion(q)
+        v = np.linalg.lstsq(H, to_one @ V_rel, rcond=None)[0]
         N = np.linalg.qr(H, mode="complete")[0][:, hinge.nv :] if hinge.nv else np.eye(6)
         C_hinge, c_hinge = hinge.pose(q)
         gap = float(max(np.abs(C - C_hinge).max(), np.abs(c - c_hinge).max()))
-        J = to_one @ J
-        return Relation(q, v, gap, H, N, J, N.T @ J, N.T @ (to_one @ rest - hinge.bias(q, v)), one.R)
+        return Relation(q, v, gap, H, N, J, N.T @ J, N.T @ (rest - hinge.bias(q, v)), one.R)
 
     def _point(self, marker: Marker) -> _Point:
         J = np.zeros((6, 6 * self.nb))

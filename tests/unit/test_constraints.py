@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from random_contacts import CONTACTS
 from random_systems import derivative
 
 import dalembert as da
 
 Array = NDArray[np.float64]
 
+RNG = np.random.default_rng(3)
 ELEMENTS = {
     "distance": da.Distance(1.3),
     "point on line": da.PointOnLine((1, 2, 3)),
@@ -21,6 +23,7 @@ ELEMENTS = {
     "skate": da.Skate((1, 1, 0)),
     "rolling sphere": da.RollingSphere(0.4, "-y"),
     "rolling disc": da.RollingDisc(0.4, "x", (0, 1, 1)),
+    **{name: contact(RNG) for name, contact in CONTACTS.items()},
 }
 
 

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..connections.constraints import Constraint
 from ..errors import ModelError
 from ..model import Model
 from ..system import System
@@ -24,7 +25,7 @@ __all__ = ["Scales", "as_model", "singular_values", "speed_columns"]
 
 Array = NDArray[np.float64]
 
-_LENGTH_ROWS = frozenset({"x", "y", "z", "advance", "distance", "side", "slip_x", "slip_y", "height"})
+_LENGTH_ROWS = frozenset({"x", "y", "z", "advance", "distance", "side", "slip_x", "slip_y", "height", "contact"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
 
 
@@ -129,6 +130,10 @@ def _lengths(model: Model) -> tuple[float, float]:
     for connection in model.system.connections.values():
         for end in (connection.first, connection.second):
             markers.setdefault(end.body.name, []).append(end.position)
+        element, first = connection.element, connection.first
+        if isinstance(element, Constraint) and (table := element.table()) is not None:
+            axes = first.rotation @ element.frames()[0]  # a curve is part of the first body
+            markers[first.body.name] += [first.position + axes @ x for x in table.box()]
     spreads, reach = [], 0.0
     for points in markers.values():
         # a body with very many markers: the extent of their box will do

@@ -13,7 +13,9 @@ from .constraints import (
     RollingSphere,
     Skate,
 )
+from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
+from .curves import Arc, Curve, Line
 from .drives import Drive
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .hinges import (
@@ -31,12 +33,15 @@ from .hinges import (
 from .laws import Constant, Function, Harmonic, Law, Polynomial, Ramp, Spline
 
 __all__ = [
+    "Arc",
     "AxisAngle",
+    "CamFollower",
     "Connection",
     "Constant",
     "Constraint",
     "CoordinateConnection",
     "Coupling",
+    "Curve",
     "Cylindrical",
     "Distance",
     "Drive",
@@ -51,10 +56,12 @@ __all__ = [
     "HingeSpring",
     "Law",
     "Limits",
+    "Line",
     "Load",
     "Parallel",
     "Perpendicular",
     "Planar",
+    "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
     "Polynomial",

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..rotation import finite_number, unit_vector
 from .hinges import frame_with_z
+from .pieces import Pieces
 
 __all__ = [
     "AxisAngle",
@@ -78,6 +79,10 @@ class Constraint:
     def frames(self) -> tuple[Array, Array]:
         """Return the axes (3, 3) in which the rows are written, in axes of the first and of the second marker."""
         return np.eye(3), np.eye(3)
+
+    def table(self) -> Pieces | None:
+        """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
+        return None
 
     def _positive(self, field: str) -> None:
         value = finite_number(getattr(self, field), item=self.kind, field=field)

@@ -22,7 +22,9 @@ class Interrupt:
             self._old = signal.signal(signal.SIGINT, self._press)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._old is not None:
             signal.signal(signal.SIGINT, self._old)
 

@@ -279,7 +279,13 @@ class Run:
         return {
             "checkpoint": self.integrator.checkpoint(),
             "segments": [
-                (s.begin, s.options.method, s.settings.parameters.copy(), sorted(s.settings.locked), sorted(s.settings.off))
+                (
+                    s.begin,
+                    s.options.method,
+                    s.settings.parameters.copy(),
+                    sorted(s.settings.locked),
+                    sorted(s.settings.off),
+                )
                 for s in self.segments
             ],
             "records": self.records.arrays(),
@@ -296,7 +302,9 @@ class Run:
     def restore(self, point: dict[str, Any]) -> None:
         """Take up where a snapshot was made."""
         if point["t_end"] != self.t_end:
-            self.notes.append(f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ")
+            self.notes.append(
+                f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
+            )
         for begin, method, parameters, locked, off in point["segments"]:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             self.settings = Settings(self.model, np.asarray(parameters, float), frozenset(locked), frozenset(off))
@@ -427,9 +435,7 @@ def _dense_states(integrator: _core.Integrator, base: State, end: float, times: 
     return q, v, x
 
 
-def _sampled_states(
-    integrator: _core.Integrator, base: State, end: float, times: Array
-) -> tuple[Array, Array, Array]:
+def _sampled_states(integrator: _core.Integrator, base: State, end: float, times: Array) -> tuple[Array, Array, Array]:
     """Return states between two samples, by the method itself from the first of them."""
     integrator.start(base.t, base.q, base.v, base.x)
     order = np.argsort(times, kind="stable")

@@ -96,8 +96,14 @@ def _packed(point: dict[str, Any]) -> bytes:
     """Return a snapshot as an uncompressed .npz: arrays, and everything else as JSON; nothing that is executed."""
     t, q, v, x = point["records"]
     events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist()) for e in point["events"]]
-    segments = [(begin, method, list(map(float, numbers)), locked, off) for begin, method, numbers, locked, off in point["segments"]]
-    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end")} | {"events": events, "segments": segments}
+    segments = [
+        (begin, method, list(map(float, numbers)), locked, off)
+        for begin, method, numbers, locked, off in point["segments"]
+    ]
+    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end")} | {
+        "events": events,
+        "segments": segments,
+    }
     buffer = io.BytesIO()
     np.savez(
         buffer,
@@ -136,9 +142,15 @@ def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Arra
         raise ModelError("stream", "path", str(path), "it is not the directory of a streamed run") from None
     expected = (model.nq, model.nv, model.nx)
     if (sizes["nq"], sizes["nv"], sizes["nx"]) != expected or tuple(sizes["coordinates"]) != model.coordinate_names:
-        raise ModelError("stream", "model", model.system.name, f"the run is of {sizes['system']!r}, with other coordinates")
+        raise ModelError(
+            "stream", "model", model.system.name, f"the run is of {sizes['system']!r}, with other coordinates"
+        )
     width = 1 + sum(expected)
     count = (folder / "rows.bin").stat().st_size // (8 * width)
-    rows = np.memmap(folder / "rows.bin", dtype=np.float64, mode="r", shape=(count, width)) if count else np.empty((0, width))
+    rows = (
+        np.memmap(folder / "rows.bin", dtype=np.float64, mode="r", shape=(count, width))
+        if count
+        else np.empty((0, width))
+    )
     ends = np.cumsum([1, *expected])
     return rows[:, 0], rows[:, 1 : ends[1]], rows[:, ends[1] : ends[2]], rows[:, ends[2] :]
