@@ -80,6 +80,8 @@ from .model import (
     Model,
     Pose,
 )
+from .outputs import Output
+from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .state import State
 from .system import System
@@ -106,6 +108,7 @@ __all__ = [
     "Effort",
     "Efforts",
     "Energy",
+    "EventRecord",
     "Fixed",
     "ForceConnection",
     "ForceElement",
@@ -123,6 +126,7 @@ __all__ = [
     "Mobility",
     "Model",
     "ModelError",
+    "Output",
     "Parallel",
     "Perpendicular",
     "Planar",
@@ -132,6 +136,7 @@ __all__ = [
     "Pose",
     "Prismatic",
     "Ramp",
+    "Result",
     "Revolute",
     "RollingDisc",
     "RollingSphere",
@@ -143,6 +148,7 @@ __all__ = [
     "Spline",
     "SpringDamper",
     "State",
+    "Stats",
     "System",
     "TopologyError",
     "TorsionSpring",
