@@ -12,7 +12,7 @@ from ..connections.connection import Connection
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..topology import TreeHinge
-from .loads import connection_load, multiplier
+from .loads import connection_load, elements_at, multiplier
 from .motion import Motion
 from .output import Output, Value
 from .units import coordinate_unit, effort_unit, joined, speed_unit
@@ -74,7 +74,7 @@ def hinge_of(model: Model, name: str) -> Hinged | None:
 def hinge_quantities(element: Hinge, cut: bool) -> list[str]:
     """Return the endings that a hinge's outputs have."""
     motion = ["position", "speed", "acceleration"] if element.nv else []
-    effort = ["effort"] if element.nv and not cut else []
+    effort = ["effort"] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
     return [*motion, *parts, *effort, "force", "moment", *(element.rows if cut else ())]
 
@@ -94,7 +94,7 @@ def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Outpu
     labels = element.coordinates if level == "position" else element.speeds
     if level not in _LEVELS or not labels or (part and part not in labels):
         return None
-    if (not quantity and len(labels) > 1) or (hinge.cut and level == "effort"):
+    if not quantity and len(labels) > 1:
         return None
     make, unit = _LEVELS[level]
     whole = make(model, hinge, name, joined(map(unit, labels)))
@@ -142,17 +142,21 @@ def _acceleration(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
 
 
 def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
-    labels, span = hinge.element.speeds, model.v_slice(hinge.name)
+    labels = hinge.element.speeds
     drives = [drive for drive in model.hinge_drives if drive.connection.name == hinge.name]
+    elements = elements_at(model, hinge.name)
 
     def value(m: Motion) -> Array:
-        effort = m.applied[0][:, span].copy()
+        effort = np.zeros((len(m), len(labels)))
+        for element, coordinate in elements.items():
+            effort[:, coordinate] += m.element_load(element)
         for drive in drives:
             effort[:, drive.coordinate] = m.effort(drive)
         return effort
 
     meaning = f"effort at hinge {hinge.name!r}: of its drive, or of elements where it is not driven"
-    return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs="dynamics")
+    needs = "dynamics" if drives else "speed"
+    return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
 
 
 _LEVELS: dict[str, tuple[Callable[[Model, Hinged, str, str], Output], Callable[[str], str]]] = {

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..connections.connection import Connection
 from ..connections.couplings import CoordinateConnection
 from ..model import Model
-from .motion import Motion, force_elements
+from .motion import force_elements
 from .output import Output, number, vector
 from .units import effort_unit, row_units
 
@@ -19,12 +18,11 @@ __all__ = [
     "connection_load",
     "constraint_output",
     "coupling_output",
+    "elements_at",
     "force_element_output",
     "force_element_quantities",
     "multiplier",
 ]
-
-Array = NDArray[np.float64]
 
 _PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
 
@@ -76,17 +74,24 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     if quantity not in force_element_quantities(element):
         return None
 
-    def load(m: Motion) -> Array:
-        values: Array = m.model.element_load(owner, m.t, m.q, m.v, m.x)
-        return values
-
     if quantity == "effort":
         unit = effort_unit(element.connection.element.speeds[element.coordinate])
-        return number(name, unit, f"effort of element {owner!r} at its coordinate", load, "speed")
+        meaning = f"effort of element {owner!r} at its coordinate"
+        return number(name, unit, meaning, lambda m: m.element_load(owner), "speed")
     part = _PARTS[quantity][0]
-    return replace(connection_load(owner, quantity, name), value=lambda m: load(m)[:, part].copy(), needs="speed")
+    output = connection_load(owner, quantity, name)
+    return replace(output, value=lambda m: m.element_load(owner)[:, part].copy(), needs="speed")
 
 
 def force_element_quantities(element: Any) -> list[str]:
     """Return the endings that the outputs of a force element have: it acts on a coordinate, or between markers."""
     return ["force", "moment"] if getattr(element, "coordinate", None) is None else ["effort"]
+
+
+def elements_at(model: Model, hinge: str) -> dict[str, int]:
+    """Return the force elements that act on coordinates of a hinge, and on which, by name."""
+    return {
+        name: element.coordinate
+        for name, element in force_elements(model).items()
+        if "effort" in force_element_quantities(element) and element.connection.name == hinge
+    }

@@ -82,6 +82,11 @@ class Motion:
         potential, dissipated, power = self.model.force_energy(self.t, self.q, self.v)
         return potential, dissipated, power
 
+    def element_load(self, name: str) -> Array:
+        """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
+        load: Array = self.model.element_load(name, self.t, self.q, self.v, self.x)
+        return load
+
     # ---- drives
 
     def effort(self, drive: Drive) -> Array:
