@@ -57,13 +57,14 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
     if not Path(path).exists():
         raise ModelError("load", "path", os.fspath(path), "there is no such file")
     read, text = load(path)
-    note = json.loads(text)
-    if note.get("format") != _FORMAT:
-        raise ModelError("load", "format", note.get("format"), "the file was written by a newer version of dalembert")
-    arrays: dict[str, Array] = {}
-    for name, shape in note["shapes"].items():
-        values = np.zeros(shape) if 0 in shape else read(note["places"][name])
-        arrays[name] = np.ascontiguousarray(values, dtype=float).reshape(shape)
+    try:
+        note = json.loads(text)
+        if note["format"] != _FORMAT:
+            remedy = "the file was written by another version of dalembert, which is needed to read it"
+            raise ModelError("load", "format", note["format"], remedy)
+        arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
+    except (KeyError, ValueError) as error:
+        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
     labels = Labels(**names)
@@ -84,6 +85,11 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
         labels=labels if compiled is None else None,
         stored=arrays if compiled is None else None,
     )
+
+
+def _array(read: Callable[[Any], Array], place: Any, shape: list[int]) -> Array:
+    values = np.zeros(shape) if 0 in shape else read(place)
+    return np.ascontiguousarray(values, dtype=float).reshape(shape)
 
 
 def _note(result: Result, arrays: Mapping[str, Array], places: Mapping[str, Any]) -> str:
@@ -175,7 +181,11 @@ def _load_zarr(path: PathLike) -> tuple[Callable[[str], Array], str]:
     require("zarr")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _reader(xarray.load_dataset(path, engine="zarr", consolidated=False), path)
+        try:
+            data = xarray.load_dataset(path, engine="zarr", consolidated=False)
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise ModelError("load", "path", os.fspath(path), f"it cannot be read as Zarr: {error}") from error
+    return _reader(data, path)
 
 
 def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], str]:
