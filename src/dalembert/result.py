@@ -17,7 +17,6 @@ from .interpolation import interpolate
 from .model import Model
 from .outputs import Motion, Output, names
 from .outputs.frames import common_axis, no_axis, planar_angle
-from .outputs.motion import force_elements
 from .outputs.units import coordinate_unit, row_units, speed_unit
 from .quadrature import over_intervals
 from .rotation import finite_number
@@ -411,14 +410,10 @@ class Result:
     @cached_property
     def _works(self) -> tuple[Array, Array]:
         """Work put in and energy dissipated since the start, (n,) J each."""
-        model = self._model()
-        elements = bool(force_elements(model))
-        none = np.zeros(len(self))
-        work = self._integral(lambda m: m.power) if elements or model.drives else none.copy()
+        work = self._integral(lambda m: m.power)
         for event in self.events:
             work[max(0, int(np.searchsorted(self.t, event.t, side="right")) - 1) :] += event.energy
-        dissipated = self._integral(lambda m: m.element_energy[1]) if elements else none
-        return work, dissipated
+        return work, self._integral(lambda m: m.element_energy.dissipated)
 
     def _work(self) -> Array:
         return self._works[0].copy()

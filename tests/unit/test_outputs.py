@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from random_systems import HINGES, random_hinge, random_system
-from trajectories import Push, Spring, Torsion, trajectory, with_forces
+from trajectories import trajectory
 
 import dalembert as da
+from dalembert.connections.energetic import Effort, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from dalembert.connections.hinges import Hinge
 from dalembert.connections.relative import relative_accelerations, relative_coordinates, relative_speeds
 from dalembert.library.mechanisms import four_bar, slider_crank
@@ -57,7 +58,7 @@ def spatial() -> da.Result:
         body = system.body(name, da.box(0.3, 0.4, 0.5, mass=2.0))
         system.connect(f"{name}.hinge", kind(), system.ground.at(1, 2, 3), body.at(0.1, 0, 0.2))
     system.bodies["loose"].marker("tip", 0.2, -0.1, 0.3, rotation=da.bryant(0.3, 0.2, 0.1))
-    model = with_forces(system)
+    model = system.compile()
     state = model.random_state(3)
     return trajectory(model, np.linspace(0.0, 0.4, 9), state.q, state.v / 2)
 
@@ -170,7 +171,7 @@ def bar(order: str) -> da.System:
 
 
 def started(system: da.System, speed: float = 3.0) -> tuple[Any, Array, Array]:
-    model = with_forces(system)
+    model = system.compile()
     q = da.assemble(model).q
     guess = np.zeros(model.nv)
     guess[model.v_slice("A")] = speed
@@ -185,7 +186,7 @@ def cut_at_D() -> da.Result:
 
 @pytest.mark.parametrize("order", ["BCDA", "CDAB", "DABC"])
 def test_no_output_depends_on_where_a_loop_is_cut(cut_at_D: da.Result, order: str) -> None:
-    model = with_forces(bar(order))
+    model = bar(order).compile()
     assert [chord.name for chord in model.forest.chords] == [order[-1]]
     # the same motion in the coordinates of the other tree
     q = np.stack([cut_at_D[f"{name}.position"] for name in model.hinge_names], axis=1)
@@ -220,7 +221,7 @@ def test_a_cut_hinge_that_spins_fast_counts_turns_between_stored_times(speed: fl
     system.connect("B", da.Fixed(), first.at(0, 0, 1), second)
     system.connect("C", da.Revolute("z"), system.ground.at(0, 0, 2), second.at(0, 0, 1))
     system.initial("C", position=7.0)
-    model = with_forces(system)
+    model = system.compile()
     assert model.forest.chords[0].name == "C"
     t = np.array([0.0, 0.1, 0.5, 2.0])
     turn = 1.0 + speed * t
@@ -284,7 +285,7 @@ def test_a_pendulum_pulls_at_its_pin_as_the_textbook_says() -> None:
     rod = s.body("rod", da.rod(length=1.2, mass=2.0))
     s.connect("A", da.Revolute("y"), s.ground, rod)
     s.initial("A", position=0.0, speed=1.5)
-    result = trajectory(with_forces(s), np.linspace(0, 1, 11))
+    result = trajectory(s.compile(), np.linspace(0, 1, 11))
     angle, speed = result["A.position"], result["A.speed"]
     # the rod hangs at pi/2; a = 3 g cos / (2 l); centre of mass at l/2
     a = 1.5 * 9.81 / 1.2 * np.cos(angle)
@@ -302,7 +303,7 @@ def test_a_drive_works_against_gravity() -> None:
     arm = s.body("arm", da.rod(length=2.0, mass=3.0))
     s.connect("A", da.Revolute("-y"), s.ground, arm)
     s.drive("A", position=da.Polynomial((0.2, 1.5)))
-    model = with_forces(s)
+    model = s.compile()
     t = np.linspace(0, 2, 9)
     result = da.Result(model, t, 0.2 + 1.5 * t[:, None], np.full((9, 1), 1.5))
     angle = 0.2 + 1.5 * t
@@ -324,13 +325,12 @@ def sprung() -> da.Result:
     system = slider_crank()
     crank, slider = system.bodies["crank"], system.bodies["slider"]
     system.drive("A", position=da.Harmonic(0.9, 4.0, 0.3, 0.4))
-    forces = {
-        "k": Spring(system.ground.at(0, 0.5, 0.1), slider.at(0.01, 0.02, 0), 40.0, 1.5, 0.3),
-        "push": Push(system.bodies["rod"].at(0.3, 0.1, 0), (3.0, -2.0, 1.0)),
-        "coil": Torsion(system.connections["A"], 0, 5.0, 0.2),
-    }
+    system.connect("k", SpringDamper(40.0, 1.5, 0.3), system.ground.at(0, 0.5, 0.1), slider.at(0.01, 0.02, 0))
+    growing = tuple(da.Polynomial((0.0, slope)) for slope in (3.0, -2.0, 1.0))
+    system.connect("push", Load(force=growing), system.bodies["rod"].at(0.3, 0.1, 0))
+    system.connect("coil", TorsionSpring(5.0, 0.2), "A")
     crank.marker("tip", 0.2, 0, 0)
-    model = with_forces(system, forces)
+    model = system.compile()
     motion = da.driven_motion(model, 0.0)
     return trajectory(model, np.linspace(0.0, 1.0, 12), motion.q, motion.v)
 
@@ -372,6 +372,81 @@ def test_loads_of_force_elements_act_on_their_second_marker(sprung: da.Result) -
     assert np.allclose(slider.mass * sprung["slider.acceleration"], total, atol=1e-7)
 
 
+def two_links(order: str) -> da.System:
+    """A slider-crank with dampers in its hinges, connected in the given order: the last revolute or slider is cut."""
+    s = da.System("two links", gravity=(0, 0, -9.81))
+    first, second = s.body("first", da.rod(1.0, 1.0, radius=0.05)), s.body("second", da.rod(1.2, 2.0, radius=0.05))
+    block = s.body("block", mass=0.7, inertia=(0.1, 0.1, 0.1))
+    made = {
+        "A": (da.Revolute("y", damping=0.4), s.ground, first),
+        "B": (da.Revolute("y"), first.at(1.0), second),
+        "C": (da.Revolute("y", damping=0.2), second.at(1.2), block),
+        "D": (da.Prismatic("x", damping=3.0), s.ground, block),
+    }
+    for name in order:
+        s.connect(name, *made[name])
+    for name, angle in (("A", -0.7), ("B", 0.7 + np.arcsin(np.sin(0.7) / 1.2)), ("C", -np.arcsin(np.sin(0.7) / 1.2))):
+        s.initial(name, position=angle)
+    s.initial("D", position=np.cos(0.7) + np.sqrt(1.44 - np.sin(0.7) ** 2))
+    return s
+
+
+@pytest.mark.parametrize("order", ["ABDC", "BCDA", "ABCD"])
+def test_dampers_of_a_hinge_count_whether_or_not_it_is_cut(order: str) -> None:
+    """The same motion with different cuts: efforts, loads and energies agree."""
+    reference = two_links("DCAB").compile()  # cut at B, which has no damper
+    assert [chord.name for chord in reference.forest.chords] == ["B"]
+    q = da.assemble(reference).q
+    v = da.consistent_speeds(reference, q, [1.0, 0.3, -0.2])
+    run = trajectory(reference, np.linspace(0, 1.5, 9), q, v)
+    assert np.abs(run["energy.balance"]).max() < 1e-8 and run["energy.dissipated"][-1] > 0.5
+    model = two_links(order).compile()
+    assert [chord.name for chord in model.forest.chords] == [order[-1]]
+    columns = [np.stack([run[f"{h}.{level}"] for h in model.hinge_names], axis=1) for level in ("position", "speed")]
+    other = da.Result(model, run.t, *columns)
+    for joint in "ABCD":
+        assert np.allclose(other[f"{joint}.effort"], run[f"{joint}.effort"], atol=1e-8)
+        assert np.allclose(other[f"{joint}.acceleration"], run[f"{joint}.acceleration"], atol=1e-6)
+        in_plane = other[f"{joint}.force"][:, [0, 2]]
+        assert np.allclose(in_plane, run[f"{joint}.force"][:, [0, 2]], atol=1e-6), joint
+        # the moment of a revolute about its axis is its damper's
+        if joint != "D":
+            assert np.allclose(other[f"{joint}.moment.y"], run[f"{joint}.effort"], atol=1e-6), joint
+    assert np.allclose(run["D.effort"], -3.0 * run["D.speed"]) and np.allclose(run["A.effort"], -0.4 * run["A.speed"])
+
+
+def test_every_force_element_gives_its_load() -> None:
+    s = da.System(gravity=(0, 0, 0))
+    arm, block = s.body("arm", da.rod(1.0, 1.0, radius=0.1)), s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0))
+    s.connect("A", da.Revolute("z"), s.ground, arm)
+    s.connect("B", da.Cylindrical("x"), arm.at(1.0), block)
+    s.connect("stop", Limits(-0.2, 0.3, stiffness=50.0, damping=2.0), "B.slide")
+    s.connect("coil", HingeSpring(7.0, 0.1, rest=0.4), "B.angle")
+    s.connect("motor", Effort(da.Harmonic(2.0, 3.0)), "A")
+    tip = block.at(0, 0.1, 0, rotation=da.bryant(0.3, 0.2, 0.1))
+    s.connect("jet", Load(force=(1.0, 2.0, 3.0), moment=(0.1, 0.2, da.Polynomial((0.0, 1.0))), axes="body"), tip)
+    s.connect("wind", Load(force=(0.0, da.Harmonic(1.0, 1.0), 0.0)), block)
+    s.connect("rope", SpringDamper(20.0, 0.5, 0.7), s.ground.at(0, 0, 1.0), tip)
+    model = s.compile()
+    rng = np.random.default_rng(2)
+    n = 12
+    q, v, t = rng.uniform(-1, 1, (n, 3)), rng.normal(size=(n, 3)), np.linspace(0, 2, n)
+    result = da.Result(model, t, q, v)
+    # efforts add up to what the core applies at the coordinates
+    slide, angle, hinge = (result[name] for name in ("stop.effort", "coil.effort", "motor.effort"))
+    tau, loads = model.applied_loads(t, q, v)
+    assert np.allclose(tau, np.stack([hinge, angle, slide], axis=1), atol=1e-12) and (slide != 0).any()
+    assert (slide[np.abs(result["B.slide"] - 0.05) < 0.25] == 0).all()
+    # forces and moments to what it applies to the block
+    force = sum(result[f"{name}.force"] for name in ("jet", "wind", "rope"))
+    assert np.allclose(loads[:, 1, 3:], force, atol=1e-12) and np.allclose(loads[:, 0], 0.0)
+    arm_of = model.pose(tip, q).position - result["block.position"]
+    at_tip = result["jet.force"] + result["rope.force"]
+    moment = result["jet.moment"] + result["rope.moment"] + np.cross(arm_of, at_tip)
+    assert np.allclose(loads[:, 1, :3], moment, atol=1e-12)
+    assert np.allclose(result["A.effort"], hinge) and np.allclose(result["B.effort"], tau[:, 1:])
+
+
 @pytest.mark.parametrize("driven", ["length", "angle"])
 def test_the_effort_of_a_driven_constraint_times_its_rate_is_its_power(driven: str) -> None:
     s = da.System()
@@ -383,7 +458,7 @@ def test_the_effort_of_a_driven_constraint_times_its_rate_is_its_power(driven: s
     else:
         s.connect("c", da.AxisAngle("z", "x", 1.2), s.ground, arm)
         s.drive("c", position=da.Harmonic(0.2, 2.0, 0.0, 1.2))
-    model = with_forces(s)
+    model = s.compile()
     motion = da.driven_motion(model, 0.0)
     result = trajectory(model, np.linspace(0, 1, 9), motion.q, motion.v)
     rate = np.array([model.drives[0].law(t)[1] for t in result.t])
@@ -403,7 +478,7 @@ def test_a_gear_passes_its_effort_on() -> None:
         s.connect(name.upper(), da.Revolute("z"), s.ground, wheel)
     s.connect("mesh", da.gear(20, 40), "A", "B")
     s.drive("A", acceleration=3.0)
-    model = with_forces(s)
+    model = s.compile()
     result = da.Result(model, [0.0, 1.0], [[0.0, 0.0], [1.5, -0.75]], [[0.0, 0.0], [3.0, -1.5]])
     assert np.allclose(result["B.acceleration"], -1.5)
     assert np.allclose(result["mesh.effort"], 0.5 * -1.5) and np.allclose(result["mesh.ratio"], 0.5 * -1.5)
@@ -421,7 +496,7 @@ def test_the_angle_of_a_body_that_turns_in_space_is_refused(spatial: da.Result) 
 def test_the_angle_of_a_free_body_that_keeps_to_one_axis_is_found() -> None:
     s = da.System(gravity=(0, 0, 0))
     s.body("disc", mass=1.0, inertia=(1, 1, 2))
-    model = with_forces(s)
+    model = s.compile()
     t = np.linspace(0, 3, 13)
     n = np.array([0.0, 0.6, 0.8])
     q = np.zeros((13, 7))
@@ -441,7 +516,7 @@ def test_planar_angles_grow_with_the_hinge_whichever_way_the_body_is_turned(axis
     s = da.System()
     body = s.body("body", mass=1.0, inertia=(1, 1, 1))
     s.connect("A", da.Revolute(axis), s.ground.at(0, 0, 0, rotation=turned.T), body.at(0.1, 0, 0))
-    model = with_forces(s)
+    model = s.compile()
     t = np.linspace(0, 8, 30)
     result = da.Result(model, t, t[:, None], np.ones((30, 1)))
     angle = result["body.angle"]
@@ -456,7 +531,7 @@ def test_planar_angles_grow_with_the_hinge_whichever_way_the_body_is_turned(axis
 def test_a_body_that_does_not_turn_has_no_angle() -> None:
     s = da.System()
     s.connect("A", da.Prismatic("x"), s.ground, s.body("block", mass=1.0, inertia=(1, 1, 1)))
-    model = with_forces(s)
+    model = s.compile()
     assert "block.angle" not in names(model)
     with pytest.raises(da.ModelError, match="one fixed axis"):
         da.Result(model, [0.0], [[0.0]], [[1.0]])["block.angle"]
@@ -518,7 +593,7 @@ def test_names_with_dots_and_odd_letters_are_found() -> None:
     arm = s.body("left.arm/é", da.rod(1.0, 1.0))
     arm.marker("tip.end", 1.0, 0, 0)
     s.connect("left.joint", da.Cylindrical("z"), s.ground, arm)
-    model = with_forces(s)
+    model = s.compile()
     result = da.Result(model, [0.0], [[0.3, 0.5]], [[1.0, 2.0]])
     assert np.allclose(result["left.arm/é.tip.end.position"], [[np.cos(0.3), np.sin(0.3), 0.5]])
     assert result["left.joint.slide"][0] == 0.5 and result["left.joint.slide.speed"][0] == 2.0
@@ -531,25 +606,30 @@ def test_names_with_dots_and_odd_letters_are_found() -> None:
 # ---- as the event finder uses them
 
 
-def test_outputs_evaluate_on_states_and_compute_only_what_they_need(cut_at_D: da.Result) -> None:
+def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
+    cut_at_D: da.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model: Any = cut_at_D.model
+    calls = []
+    real = model.dynamics
+    monkeypatch.setattr(model, "dynamics", lambda *arguments: calls.append(1) or real(*arguments), raising=False)
     t, q, v = cut_at_D.t, cut_at_D.q, cut_at_D.v
     for name in ("A.position", "D.speed", "rocker.at(1,0,0).velocity.x", "energy.total", "constraints.residual"):
         output = da.Output.of(model, name)
         assert output.needs in ("position", "speed")
-        calls = model.calls
         batch = output.evaluate(model, t, q, v)
-        assert model.calls == calls
+        assert not calls
         assert np.array_equal(batch, cut_at_D[name])
         assert np.allclose(output.evaluate(model, t[3], q[3], v[3]), batch[3], atol=1e-13)
     force = da.Output.of(model, "D.force")
     assert force.needs == "dynamics"
-    dynamics = model.dynamics(t, q, v)
-    calls = model.calls
+    dynamics = real(t, q, v)
     assert np.array_equal(force.evaluate(model, t, q, v, dynamics=dynamics), cut_at_D["D.force"])
     one = type(dynamics)(*(part[3] for part in dynamics))
     assert np.allclose(force.evaluate(model, t[3], q[3], v[3], dynamics=one), cut_at_D["D.force"][3], atol=1e-10)
-    assert model.calls == calls
+    assert not calls
+    force.evaluate(model, t, q, v)
+    assert len(calls) == 1
     with pytest.raises(da.ModelError, match="ask a Result"):
         da.Output.of(model, "energy.work").evaluate(model, t, q, v)
     assert da.Output.of(model, force) is force
@@ -586,7 +666,7 @@ def test_every_hinge_of_the_library_can_be_read_when_cut() -> None:
         ends = s.ground.at(0.1, 0.2, 0.3, rotation=da.bryant(0.2, 0.3, -0.4)), body.at(0.3, -0.1, 0)
         s.connect("A", hinge, *ends)
         s.connect("B", hinge, *ends)
-        model = with_forces(s)
+        model = s.compile()
         assert [c.name for c in model.forest.chords] == ["B"]
         state = model.random_state(4, size=6)
         q, v = state.q, state.v

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from trajectories import Push, Spring, trajectory, with_forces
+from trajectories import trajectory
 
 import dalembert as da
+from dalembert.connections.energetic import Load, SpringDamper
 from dalembert.interpolation import attitudes
 from dalembert.io.atomic import replacing
 from dalembert.library import chain
@@ -44,7 +45,7 @@ def spinning_start(model: Any) -> tuple[Array, Array]:
 
 @pytest.fixture(scope="module")
 def spinning() -> da.Result:
-    model = with_forces(spinning_system())
+    model = spinning_system().compile()
     result = trajectory(model, np.linspace(0.0, 1.0, 21), *spinning_start(model))
     result.stats = da.Stats("dop853", 20, 1, 250, 2, 3, 0.01, 1e-11, 1e-12, ["chosen by hand: é"])
     result.events = [da.EventRecord("top.hits", 0.25, result.q[5].copy(), result.v[5].copy(), message="nothing")]
@@ -53,7 +54,7 @@ def spinning() -> da.Result:
 
 @pytest.fixture(scope="module")
 def loop() -> da.Result:
-    model = with_forces(four_bar())
+    model = four_bar().compile()
     q = da.assemble(model).q
     v = da.consistent_speeds(model, q, [4.0, 0, 0], fixed="A")
     return trajectory(model, np.linspace(0.0, 0.5, 11), q, v)
@@ -121,7 +122,7 @@ def test_quaternions_of_either_sign_are_interpolated(spinning: da.Result) -> Non
 def test_a_hinge_may_be_named_like_a_quaternion() -> None:
     s = da.System()
     s.connect("odd.qw", da.Revolute("z"), s.ground, s.body("rod", da.rod(1.0, 1.0, radius=0.1)))
-    model = with_forces(s)
+    model = s.compile()
     t = np.array([0.0, 1.0])
     result = da.Result(model, t, 3.0 * t[:, None], np.full((2, 1), 3.0))
     assert np.isclose(result.at(0.5).q[0], 1.5) and result["odd.qw.position"][1] == 3.0
@@ -130,7 +131,7 @@ def test_a_hinge_may_be_named_like_a_quaternion() -> None:
 def test_where_a_state_jumps_the_later_one_counts() -> None:
     s = da.System(gravity=(0, 0, 0))
     s.connect("A", da.Prismatic("x"), s.ground, s.body("block", mass=2.0, inertia=(1, 1, 1)))
-    model = with_forces(s)
+    model = s.compile()
     t = np.array([0.0, 1.0, 1.0, 2.0])
     q, v = np.array([0.0, 1.0, 1.0, 4.0]), np.array([1.0, 1.0, 3.0, 3.0])
     hit = da.EventRecord("hit", 1.0, q[1:2], v[1:2], energy=2.0 * (9 - 1) / 2)
@@ -182,11 +183,9 @@ def test_integrals_are_refined_where_they_must_be() -> None:
 def test_work_does_not_depend_on_where_states_are_stored() -> None:
     s = chain(3)
     last = s.bodies[list(s.bodies)[-1]]
-    forces = {
-        "push": Push(last.at(0, 0, -0.1), (5.0, 1.0, 2.0)),
-        "k": Spring(s.ground.at(1, 0, 0), last.origin, 30, 1, 0.2),
-    }
-    model = with_forces(s, forces)
+    s.connect("push", Load(force=(5.0, da.Polynomial((0.0, 1.0)), 2.0)), last.at(0, 0, -0.1))
+    s.connect("k", SpringDamper(30.0, 1.0, 0.2), s.ground.at(1, 0, 0), last)
+    model = s.compile()
     fine = trajectory(model, np.linspace(0, 2, 81))
     assert np.abs(fine["energy.balance"]).max() < 1e-7
     coarse = fine.at(np.array([0.0, 1.1, 2.0]))

@@ -13,7 +13,6 @@ from ..model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
 from .loads import constraint_output, coupling_output, force_element_output, force_element_quantities
-from .motion import force_elements
 from .output import Output
 from .whole import SYSTEM
 
@@ -72,7 +71,7 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
     for coupling in model.forest.couplings:
         if coupling.name == owner:
             return coupling_output(model, coupling, quantity, name)
-    if owner in force_elements(model):
+    if owner in model.system.forces:
         return force_element_output(model, owner, quantity, name)
     marker = frame_of(model, owner) if quantity in FRAME else None
     return None if marker is None else FRAME[quantity](model, marker, name)
@@ -92,8 +91,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
             yield chord.name, [*effort, "force", "moment", *chord.element.rows]
     for coupling in forest.couplings:
         yield coupling.name, ["effort"]
-    for name, element in force_elements(model).items():
-        yield name, force_element_quantities(element)
+    for force in model.system.forces.values():
+        yield force.name, force_element_quantities(force)
     for body in model.system.bodies.values():
         for marker in (body.origin, *body.markers.values()):
             planar = turning_axis(model, marker) is not None

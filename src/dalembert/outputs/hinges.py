@@ -12,7 +12,7 @@ from ..connections.connection import Connection
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..topology import TreeHinge
-from .loads import connection_load, elements_at, multiplier
+from .loads import connection_load, multiplier
 from .motion import Motion
 from .output import Output, Value
 from .units import coordinate_unit, effort_unit, joined, speed_unit
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Hinged:
-    """A hinge, in the tree or cut, and where its motion comes from: (n, nq), (n, nv), (n, nv)."""
+    """A hinge, in the tree or cut, and where its motion (n, nq or nv) and what is applied at it (n, nv) come from."""
 
     name: str
     element: Hinge
@@ -32,6 +32,7 @@ class Hinged:
     position: Value
     speed: Value
     acceleration: Value
+    applied: Value
 
     @classmethod
     def of_tree(cls, model: Model, hinge: TreeHinge) -> Hinged:
@@ -44,6 +45,7 @@ class Hinged:
             lambda m: m.q[:, q].copy(),
             lambda m: m.v[:, v].copy(),
             lambda m: np.array(m.dynamics.a[:, v]),
+            lambda m: m.applied[0][:, v].copy(),
         )
 
     @classmethod
@@ -57,6 +59,7 @@ class Hinged:
             lambda m: m.chord_position(chord),
             lambda m: m.chord_speed(chord),
             lambda m: m.chord_acceleration(chord),
+            lambda m: m.chord_effort(chord),
         )
 
 
@@ -144,12 +147,9 @@ def _acceleration(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
 def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
     labels = hinge.element.speeds
     drives = [drive for drive in model.hinge_drives if drive.connection.name == hinge.name]
-    elements = elements_at(model, hinge.name)
 
     def value(m: Motion) -> Array:
-        effort = np.zeros((len(m), len(labels)))
-        for element, coordinate in elements.items():
-            effort[:, coordinate] += m.element_load(element)
+        effort = hinge.applied(m)
         for drive in drives:
             effort[:, drive.coordinate] = m.effort(drive)
         return effort

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..connections.connection import Connection
 from ..connections.couplings import CoordinateConnection
+from ..connections.energetic import ForceConnection
+from ..connections.hinges import Hinge
 from ..model import Model
-from .motion import force_elements
 from .output import Output, number, vector
 from .units import effort_unit, row_units
 
@@ -18,7 +18,6 @@ __all__ = [
     "connection_load",
     "constraint_output",
     "coupling_output",
-    "elements_at",
     "force_element_output",
     "force_element_quantities",
     "multiplier",
@@ -70,12 +69,12 @@ def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str,
 
 def force_element_output(model: Model, owner: str, quantity: str, name: str) -> Output | None:
     """Return an output of a force element: force and moment on its second marker, or effort at its coordinate."""
-    element = force_elements(model)[owner]
-    if quantity not in force_element_quantities(element):
+    force = model.system.forces[owner]
+    if quantity not in force_element_quantities(force):
         return None
-
     if quantity == "effort":
-        unit = effort_unit(element.connection.element.speeds[element.coordinate])
+        assert force.hinge is not None and isinstance(force.hinge.element, Hinge)
+        unit = effort_unit(force.hinge.element.speeds[force.coordinate])
         meaning = f"effort of element {owner!r} at its coordinate"
         return number(name, unit, meaning, lambda m: m.element_load(owner), "speed")
     part = _PARTS[quantity][0]
@@ -83,15 +82,6 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     return replace(output, value=lambda m: m.element_load(owner)[:, part].copy(), needs="speed")
 
 
-def force_element_quantities(element: Any) -> list[str]:
-    """Return the endings that the outputs of a force element have: it acts on a coordinate, or between markers."""
-    return ["force", "moment"] if getattr(element, "coordinate", None) is None else ["effort"]
-
-
-def elements_at(model: Model, hinge: str) -> dict[str, int]:
-    """Return the force elements that act on coordinates of a hinge, and on which, by name."""
-    return {
-        name: element.coordinate
-        for name, element in force_elements(model).items()
-        if "effort" in force_element_quantities(element) and element.connection.name == hinge
-    }
+def force_element_quantities(force: ForceConnection) -> list[str]:
+    """Return the endings that the outputs of a force element have: it acts on markers, or at a coordinate."""
+    return ["force", "moment"] if force.hinge is None else ["effort"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +11,12 @@ from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints import Constraint
 from ..connections.drives import Drive
-from ..connections.hinges import Hinge
+from ..connections.hinges import Hinge, Prismatic, Revolute
 from ..connections.relative import relative_accelerations, relative_coordinates, relative_speeds
-from ..model import Energy, Model
+from ..model import Dynamics, Energy, ForceEnergy, Model
+from .elements import element_load
 
-__all__ = ["Motion", "force_elements"]
+__all__ = ["Motion"]
 
 Array = NDArray[np.float64]
 
@@ -39,9 +39,15 @@ class Motion:
     """
 
     def __init__(
-        self, model: Model, t: ArrayLike, q: Array, v: Array, x: Array | None = None, dynamics: Any = None
+        self,
+        model: Model,
+        t: ArrayLike,
+        q: Array,
+        v: Array,
+        x: Array | None = None,
+        dynamics: Dynamics | None = None,
     ) -> None:
-        self.model: Any = model
+        self.model = model
         self.q, self.v = q, v
         self.t: Array = np.ascontiguousarray(np.broadcast_to(np.asarray(t, dtype=float), (len(q),)))
         self.x: Array = np.zeros((len(q), model.nx)) if x is None else x
@@ -54,38 +60,28 @@ class Motion:
     # ---- dynamics and what elements do
 
     @cached_property
-    def dynamics(self) -> Any:
+    def dynamics(self) -> Dynamics:
         """Accelerations a (n, nv), hinge forces tau (n, nv), multipliers lam (n, nc)."""
         return self.model.dynamics(self.t, self.q, self.v, self.x)
 
     @cached_property
     def applied(self) -> tuple[Array, Array]:
         """What force elements apply: tau (n, nv), and loads (n, nb, 6) on the bodies at their origins."""
-        model = self.model
-        if not force_elements(model):
-            return np.zeros((len(self), model.nv)), np.zeros((len(self), model.nb, 6))
-        tau, loads = model.applied_loads(self.t, self.q, self.v, self.x)
-        return tau, loads
+        return self.model.applied_loads(self.t, self.q, self.v, self.x)
 
     @cached_property
     def energy(self) -> Energy:
         """Kinetic energy, and potential energy of gravity, (n,) J."""
-        result: Energy = self.model.energy(self.q, self.v)
-        return result
+        return self.model.energy(self.q, self.v)
 
     @cached_property
-    def element_energy(self) -> tuple[Array, Array, Array]:
-        """Of force elements: potential energy (n,) J, power dissipated and power of outside loads (n,) W."""
-        if not force_elements(self.model):
-            zero = np.zeros(len(self))
-            return zero, zero, zero
-        potential, dissipated, power = self.model.force_energy(self.t, self.q, self.v)
-        return potential, dissipated, power
+    def element_energy(self) -> ForceEnergy:
+        """Of force elements: energy stored (n,) J, power dissipated and power brought from outside (n,) W."""
+        return self.model.force_energy(self.t, self.q, self.v, self.x)
 
     def element_load(self, name: str) -> Array:
         """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
-        load: Array = self.model.element_load(name, self.t, self.q, self.v, self.x)
-        return load
+        return element_load(self, self.model.system.forces[name])
 
     # ---- drives
 
@@ -105,13 +101,12 @@ class Motion:
     @cached_property
     def power(self) -> Array:
         """Power that drives and outside loads put in, (n,) W."""
-        total = self.element_energy[2].copy()
+        total = np.array(self.element_energy.brought)
+        if self.model.hinge_drives:  # all hinge forces but those of elements, whose power is known
+            total += ((self.dynamics.tau - self.applied[0]) * self.v).sum(axis=1)
         for drive in self.model.drives:
             if isinstance(drive.connection.element, Constraint):
-                rate = np.array([drive.law(t)[1] for t in self.t.tolist()])
-            else:
-                rate = self.v[:, self.model.v_slice(drive.connection.name).start + drive.coordinate]
-            total += self.effort(drive) * rate
+                total += self.effort(drive) * np.array([drive.law(t)[1] for t in self.t.tolist()])
         return total
 
     # ---- closed loops
@@ -155,22 +150,42 @@ class Motion:
         model = self.model
         on_bodies = self.applied[1].copy()
         result: dict[str, Array] = {}
-        chords: tuple[Connection, ...] = model.forest.chords
-        if chords:
-            free = np.zeros((len(self), len(chords), 6))
-            of_chords = model._chord_loads(self.q, self.dynamics.lam) if model.nc else free
-            for k, chord in enumerate(chords):
-                load = result[chord.name] = np.ascontiguousarray(of_chords[:, k])
-                point = model.pose(chord.second, self.q).position
-                for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
-                    number = model.forest.number[marker.body.name]
-                    if number:
-                        arm = point - model.pose(marker.body, self.q).position
-                        on_bodies[:, number - 1, :3] += sign * (load[:, :3] + np.cross(arm, load[:, 3:]))
-                        on_bodies[:, number - 1, 3:] += sign * load[:, 3:]
+        chords = model.forest.chords
+        of_chords = model._chord_loads(self.q, self.dynamics.lam) if model.nc else np.zeros((len(self), len(chords), 6))
+        for k, chord in enumerate(chords):
+            load = np.ascontiguousarray(of_chords[:, k])
+            point = model.pose(chord.second, self.q).position
+            for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+                number = model.forest.number[marker.body.name]
+                if number:
+                    arm = point - model.pose(marker.body, self.q).position
+                    on_bodies[:, number - 1, :3] += sign * (load[:, :3] + np.cross(arm, load[:, 3:]))
+                    on_bodies[:, number - 1, 3:] += sign * load[:, 3:]
+            result[chord.name] = load + self._along_axis(chord)
         tree = model._tree_reactions(self.q, self.v, self.dynamics.a, loads=on_bodies)
         result.update((name, np.ascontiguousarray(tree[:, k])) for k, name in enumerate(model.hinge_names))
         return result
+
+    def chord_effort(self, chord: Connection) -> Array:
+        """Return what elements at the coordinates of a cut hinge, and its own damper, give along them, (n, nv)."""
+        hinge = _hinge(chord)
+        effort = np.zeros((len(self), hinge.nv))
+        for name, force in self.model.system.forces.items():
+            if force.hinge is chord:
+                effort[:, force.coordinate] += self.element_load(name)
+        if hinge.damping is not None:
+            effort -= hinge.damping * self.chord_speed(chord)
+        return effort
+
+    def _along_axis(self, chord: Connection) -> Array:
+        """Return the part of a cut hinge's load that elements at its coordinate bring, (n, 6)."""
+        load = np.zeros((len(self), 6))
+        hinge = chord.element
+        if isinstance(hinge, (Revolute, Prismatic)):
+            axis = self.model.pose(chord.first, self.q).rotation @ hinge.axis
+            part = slice(0, 3) if isinstance(hinge, Revolute) else slice(3, 6)
+            load[:, part] = self.chord_effort(chord) * axis
+        return load
 
     # ---- a hinge from the motion of its markers
 
@@ -218,11 +233,6 @@ class Motion:
         angular = alpha_2 - alpha_1 - np.cross(w_1, w_2 - w_1)
         linear = a_2 - a_1 - np.cross(alpha_1, r) - np.cross(w_1, np.cross(w_1, r)) - 2 * np.cross(w_1, u)
         return np.concatenate([_turn_back(R_1, angular), _turn_back(R_1, linear)], axis=1)
-
-
-def force_elements(model: Model) -> dict[str, Any]:
-    """Return the force elements of a model's system, by name."""
-    return getattr(model.system, "forces", {})
 
 
 def _hinge(chord: Connection) -> Hinge:

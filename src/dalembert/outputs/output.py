@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DalembertError, ModelError, UserFunctionError
-from ..model import Model
+from ..model import Dynamics, Model
 from ..state import State
 from .motion import Motion
 
@@ -91,7 +91,7 @@ class Output:
         q: ArrayLike,
         v: ArrayLike,
         x: ArrayLike | None = None,
-        dynamics: Any = None,
+        dynamics: Dynamics | None = None,
     ) -> Array:
         """Return the values at a batch of states, (n, *shape), or at one state, (*shape).
 
@@ -120,7 +120,7 @@ class Output:
         q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
         x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)
         if single and dynamics is not None:
-            dynamics = type(dynamics)(*(np.atleast_2d(part) for part in dynamics))
+            dynamics = Dynamics(*(np.atleast_2d(part) for part in dynamics))
         values = self.value(Motion(model, t, q, v, x, dynamics))
         result: Array = values[0] if single else values
         return result

@@ -67,11 +67,11 @@ SYSTEM: dict[str, Maker] = {
     "energy.potential": _number(
         "J",
         "potential energy of gravity (zero at the world's origin) and of springs",
-        lambda m: m.energy.potential + m.element_energy[0],
+        lambda m: m.energy.potential + m.element_energy.stored,
         "speed",
     ),
     "energy.total": _number(
-        "J", "kinetic and potential energy", lambda m: m.energy.total + m.element_energy[0], "speed"
+        "J", "kinetic and potential energy", lambda m: m.energy.total + m.element_energy.stored, "speed"
     ),
     "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._work()),
     "energy.dissipated": _over_time("energy that dampers took since the start", lambda r: r._dissipated()),
