@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bodies.markers import Marker
-from .errors import ModelError
+from .errors import DalembertError, ModelError
 from .interpolation import interpolate
-from .model import Model
+from .model import Dynamics, Model
 from .outputs import Motion, Output, names
-from .outputs.frames import common_axis, no_axis, planar_angle
-from .outputs.units import coordinate_unit, row_units, speed_unit
-from .quadrature import over_intervals
+from .outputs.history import continuous, work_and_loss
+from .records import EventRecord, Labels, Stats
 from .rotation import finite_number
 from .state import State
 
@@ -34,102 +31,6 @@ Array = NDArray[np.float64]
 Dense = Callable[[Array], tuple[Array, Array, Array]]
 
 _STATUS = ("finished", "event", "interrupted", "failed")
-
-
-@dataclass(repr=False)
-class Stats:
-    """How a simulation went.
-
-    Attributes
-    ----------
-    method : str
-    steps, rejected : int
-        Steps taken, and steps tried in vain.
-    evaluations, jacobians, factorizations : int
-        Of the equations of motion, of their derivatives, of matrices.
-    wall_time : float, s
-    rtol, atol : float
-    notes : list of str
-        What was chosen or done automatically.
-    """
-
-    method: str = ""
-    steps: int = 0
-    rejected: int = 0
-    evaluations: int = 0
-    jacobians: int = 0
-    factorizations: int = 0
-    wall_time: float = 0.0
-    rtol: float = 0.0
-    atol: float = 0.0
-    notes: list[str] = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        rows = [
-            ("method", self.method or "-"),
-            ("steps", f"{self.steps} ({self.rejected} rejected)"),
-            ("evaluations", f"{self.evaluations}"),
-            ("jacobians", f"{self.jacobians}"),
-            ("factorizations", f"{self.factorizations}"),
-            ("wall time", f"{self.wall_time:.3g} s"),
-            ("tolerances", f"rtol {self.rtol:.3g}, atol {self.atol:.3g}"),
-            *(("note", note) for note in self.notes),
-        ]
-        return "\n".join(f"{name:<15} {text}" for name, text in rows)
-
-
-@dataclass(frozen=True, eq=False)
-class EventRecord:
-    """An event that happened during a simulation.
-
-    Attributes
-    ----------
-    name : str
-    t : float, s
-    q : (nq,) rad or m
-    v : (nv,) rad/s or m/s
-        Before what the event did.
-    x : (nx,)
-    energy : float, J
-        By what the event did, if anything, changed the total energy; counted as work.
-    message : str
-        What it did.
-    """
-
-    name: str
-    t: float
-    q: Array = field(repr=False)
-    v: Array = field(repr=False)
-    x: Array = field(repr=False, default_factory=lambda: np.zeros(0))
-    energy: float = 0.0
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Names and units of what a result's columns hold; a result read from a file has them without a model."""
-
-    system: str
-    coordinates: tuple[str, ...]
-    speeds: tuple[str, ...]
-    rows: tuple[str, ...]
-    coordinate_units: tuple[str, ...]
-    speed_units: tuple[str, ...]
-    row_units: tuple[str, ...]
-
-    @classmethod
-    def of(cls, model: Model) -> Labels:
-        """Read the labels off a model."""
-        hinges = [hinge.element for hinge in model.forest.hinges]
-        return cls(
-            model.system.name,
-            model.coordinate_names,
-            model.speed_names,
-            model.constraint_names,
-            tuple(coordinate_unit(c) for hinge in hinges for c in hinge.coordinates),
-            tuple(speed_unit(s) for hinge in hinges for s in hinge.speeds),
-            tuple(row_units(model)) if model.nc else (),
-        )
 
 
 class Result:
@@ -154,8 +55,10 @@ class Result:
     dense : callable
         From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
         interpolated with polynomials through positions, speeds and accelerations.
+    kernels : object with ``dynamics``, ``applied_loads`` and ``force_energy``
+        In place of the model's own, where control or events changed something during the run.
     labels, stored : Labels, dict of str to array
-        Names, and columns by name, of a result without a model.
+        Names, and columns by name, of a result read from a file.
 
     Examples
     --------
@@ -186,6 +89,7 @@ class Result:
         message: str = "",
         events: Iterable[EventRecord] = (),
         dense: Dense | None = None,
+        kernels: Any = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
     ) -> None:
@@ -207,6 +111,7 @@ class Result:
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
+        self._kernels = kernels
         self._stored = dict(stored or {})
         self._origin: Result | None = None
 
@@ -256,6 +161,7 @@ class Result:
             message=self.message,
             events=self.events,
             dense=self.dense or self._states,
+            kernels=self._kernels,
             labels=self._labels,
         )
         other._origin = self
@@ -324,7 +230,7 @@ class Result:
         if times is not None:
             wanted = self._within(np.array(times, dtype=float))
             if not needs_all:
-                return self._values(output, Motion(self.model, wanted, *self._states(wanted)))
+                return self._values(output, self._motion_at(wanted))
             merged = self._merged(wanted)
             values: Array = merged.output(output)[np.searchsorted(merged.t, wanted, side="right") - 1]
             return values
@@ -348,7 +254,15 @@ class Result:
 
     @cached_property
     def _motion(self) -> Motion:
-        return Motion(self._model(), self.t, self.q, self.v, self.x)
+        known = [self._stored.get(name) for name in ("a", "tau", "lam")]
+        dynamics = None
+        if all(part is not None for part in known):
+            a, tau, lam = (np.asarray(part) for part in known)
+            dynamics = Dynamics(a, tau, lam, np.full_like(self.x, np.nan))
+        return Motion(self._model(), self.t, self.q, self.v, self.x, dynamics, self._kernels)
+
+    def _motion_at(self, times: Array) -> Motion:
+        return Motion(self._model(), times, *self._states(times), kernels=self._kernels)
 
     def _model(self) -> Model:
         if self.model is None:
@@ -364,7 +278,11 @@ class Result:
             part: Array = self._values(output.whole, motion)[:, output.index]
             return part
         values = output.value(motion)
-        return self._continuous(output, values) if output.branch else values
+        return continuous(self, output, values) if output.branch else values
+
+    @cached_property
+    def _works(self) -> tuple[Array, Array]:
+        return work_and_loss(self)
 
     def _merged(self, times: Array) -> Result:
         """Return the result with more states among its own."""
@@ -372,14 +290,19 @@ class Result:
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
-        return Result(self.model, *columns, events=self.events, dense=self.dense or self._states)
+        dense = self.dense or self._states
+        return Result(self.model, *columns, events=self.events, dense=dense, kernels=self._kernels)
 
     # ---- results without a model
 
     def _columns_or_none(self, name: str) -> Array | None:
+        """Return accelerations, hinge forces or multipliers; None if they are not known, as after a run that failed."""
         if self.model is None:
             return self._stored.get(name)
-        return self[name]
+        try:
+            return self[name]
+        except DalembertError:
+            return None
 
     def _stored_output(self, what: Any, times: ArrayLike | None) -> Array:
         if times is not None or not isinstance(what, str):
@@ -396,80 +319,10 @@ class Result:
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
 
-    # ---- sums over time, and angles that count turns
-
-    def _integral(self, rate: Callable[[Motion], Array]) -> Array:
-        """Return the integral of a rate since the start, (n,)."""
-        model = self._model()
-
-        def at(times: Array) -> Array:
-            return rate(Motion(model, times, *self._states(times)))
-
-        return np.concatenate([[0.0], np.cumsum(over_intervals(at, self.t[:-1], self.t[1:]))])
-
-    @cached_property
-    def _works(self) -> tuple[Array, Array]:
-        """Work put in and energy dissipated since the start, (n,) J each."""
-        work = self._integral(lambda m: m.power)
-        for event in self.events:
-            work[max(0, int(np.searchsorted(self.t, event.t, side="right")) - 1) :] += event.energy
-        return work, self._integral(lambda m: m.element_energy.dissipated)
-
-    def _work(self) -> Array:
-        return self._works[0].copy()
-
-    def _dissipated(self) -> Array:
-        return self._works[1].copy()
-
-    def _balance(self) -> Array:
-        total = self["energy.total"]
-        work, dissipated = self._works
-        balance: Array = total - total[0] - work + dissipated
-        return balance
-
-    def _measured_angle(self, marker: Marker, name: str) -> Array:
-        """Return the angle of a frame that this motion, though not the tree, keeps to one axis."""
-        axis = common_axis(self._motion.velocity(marker)[0], 1e-6)
-        if axis is None:
-            raise no_axis(name)
-        return self._values(planar_angle(marker, name, axis), self._motion)
-
-    def _continuous(self, output: Output, values: Array) -> Array:
-        """Return values (n, ...) with whole turns and signs chosen so that they do not jump."""
-        flat = values.reshape(len(values), -1).copy()
-        assert output.start is not None
-        signs = [k for k, kind in enumerate(output.branch) if kind == "sign"]
-        if signs:
-            block = np.concatenate([output.start[None, signs], flat[:, signs]])
-            flips = np.where((block[1:] * block[:-1]).sum(1) < 0, -1.0, 1.0)
-            flat[:, signs] *= np.cumprod(flips)[:, None]
-        for k, kind in enumerate(output.branch):
-            if kind == "turn":
-                rise = np.concatenate([output.start[[k]] - flat[0, k], self._rise(output, k) - np.diff(flat[:, k])])
-                flat[:, k] += 2 * np.pi * np.cumsum(np.round(rise / (2 * np.pi)))
-        return flat.reshape(values.shape)
-
-    def _rise(self, output: Output, k: int) -> Array:
-        """Return about how much an angle grows in each interval, (n - 1,) rad, from its rate."""
-        rate = output.rate
-        assert rate is not None
-        speed, step = rate(self._motion)[:, k], np.diff(self.t)
-        rise: Array = step * (speed[1:] + speed[:-1]) / 2
-        fast = np.maximum(np.abs(speed[1:]), np.abs(speed[:-1])) * step > 1.0
-        if fast.any():
-            model = self._model()
-
-            def at(times: Array) -> Array:
-                column: Array = rate(Motion(model, times, *self._states(times)))[:, k]
-                return column
-
-            rise[fast] = over_intervals(at, self.t[:-1][fast], self.t[1:][fast], relative=0.0, absolute=0.1)
-        return rise
-
     # ---- tables and files
 
     def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
-        """Return an xarray Dataset: q, v, x, a, lam over time, by coordinate, speed, state and row; and outputs.
+        """Return an xarray Dataset: q, v, x, a, tau, lam by their names over time; and outputs.
 
         Parameters
         ----------
@@ -504,8 +357,8 @@ class Result:
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 
-        States are kept to the last bit, with accelerations, multipliers, statistics and events. The file is replaced
-        only when the new one is complete.
+        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics and events. The file
+        is replaced only when the new one is complete.
 
         Parameters
         ----------

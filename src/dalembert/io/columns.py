@@ -48,6 +48,7 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
         "q": [f"{coordinate}.position" for coordinate in labels.coordinates],
         "v": [f"{speed}.speed" for speed in labels.speeds],
         "a": [f"{speed}.acceleration" for speed in labels.speeds],
+        "tau": [f"{speed}.tau" for speed in labels.speeds],
         "lam": list(labels.rows),
     }
     if name in named:

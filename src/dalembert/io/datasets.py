@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_dataset", "variable_name"]
 
-_DIMENSIONS = {"q": "coordinate", "v": "speed", "a": "speed", "lam": "row", "x": "state"}
+_DIMENSIONS = {"q": "coordinate", "v": "speed", "a": "speed", "tau": "speed", "lam": "row", "x": "state"}
 
 
 def to_dataset(result: Result, names: Sequence[str] = ()) -> xarray.Dataset:
@@ -31,7 +31,7 @@ def to_dataset(result: Result, names: Sequence[str] = ()) -> xarray.Dataset:
         data = data.assign_coords({dimension: list(entries), f"{dimension}_unit": (dimension, list(units))})
     for name, meaning in (("q", "coordinates"), ("v", "speeds"), ("x", "states of elements")):
         data[name] = (("time", _DIMENSIONS[name]), np.array(getattr(result, name)), {"long_name": meaning})
-    for name, meaning in (("a", "accelerations"), ("lam", "multipliers")):
+    for name, meaning in (("a", "accelerations"), ("tau", "hinge forces"), ("lam", "multipliers")):
         values = result._columns_or_none(name)
         if values is not None:
             data[name] = (("time", _DIMENSIONS[name]), values, {"long_name": meaning})

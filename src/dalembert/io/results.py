@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 _FORMAT = 1
-_DERIVED = ("a", "lam")
+_DERIVED = ("a", "tau", "lam")
 
 
 def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> None:
@@ -83,7 +83,7 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
         message=note["message"],
         events=events,
         labels=labels if compiled is None else None,
-        stored=arrays if compiled is None else None,
+        stored=arrays,
     )
 
 

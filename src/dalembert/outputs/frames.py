@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,10 @@ from ..model import Model
 from .motion import Motion
 from .output import Output, vector
 
-__all__ = ["FRAME", "common_axis", "frame_of", "no_axis", "planar_angle", "turning_axis"]
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["FRAME", "frame_of", "planar_angle", "turning_axis"]
 
 Array = NDArray[np.float64]
 Maker = Callable[[Model, Marker, str], Output]
@@ -133,16 +137,19 @@ def _angle(model: Model, marker: Marker, name: str) -> Output:
         return planar_angle(marker, name, axis)
 
     def refuse(m: Motion) -> Array:
-        raise no_axis(name)
+        raise _no_axis(name)
+
+    def history(result: Result) -> Array:
+        found = common_axis(result._motion.velocity(marker)[0], 1e-6)
+        if found is None:
+            raise _no_axis(name)
+        return result.output(planar_angle(marker, name, found))
 
     meaning = f"angle of {marker.name!r} about the one axis that it turns about in this motion"
-    return Output(
-        name, "rad", (), meaning, refuse, needs="history", history=lambda result: result._measured_angle(marker, name)
-    )
+    return Output(name, "rad", (), meaning, refuse, needs="history", history=history)
 
 
-def no_axis(name: str) -> ModelError:
-    """Return the error that says that a frame has no one axis."""
+def _no_axis(name: str) -> ModelError:
     remedy = "it does not turn about one fixed axis: use 'rotation', 'quaternion' or the position of a hinge"
     return ModelError("output", "name", name, remedy)
 

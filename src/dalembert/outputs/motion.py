@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,8 @@ class Motion:
         Element states; none if left out.
     dynamics : Dynamics
         What ``model.dynamics`` gives for these states, if it is known already.
+    kernels : object with ``dynamics``, ``applied_loads`` and ``force_energy``
+        In place of the model's own, where control or events changed something.
     """
 
     def __init__(
@@ -46,8 +49,10 @@ class Motion:
         v: Array,
         x: Array | None = None,
         dynamics: Dynamics | None = None,
+        kernels: Any = None,
     ) -> None:
         self.model = model
+        self.kernels: Any = model if kernels is None else kernels
         self.q, self.v = q, v
         self.t: Array = np.ascontiguousarray(np.broadcast_to(np.asarray(t, dtype=float), (len(q),)))
         self.x: Array = np.zeros((len(q), model.nx)) if x is None else x
@@ -62,12 +67,14 @@ class Motion:
     @cached_property
     def dynamics(self) -> Dynamics:
         """Accelerations a (n, nv), hinge forces tau (n, nv), multipliers lam (n, nc)."""
-        return self.model.dynamics(self.t, self.q, self.v, self.x)
+        result: Dynamics = self.kernels.dynamics(self.t, self.q, self.v, self.x)
+        return result
 
     @cached_property
     def applied(self) -> tuple[Array, Array]:
         """What force elements apply: tau (n, nv), and loads (n, nb, 6) on the bodies at their origins."""
-        return self.model.applied_loads(self.t, self.q, self.v, self.x)
+        tau, loads = self.kernels.applied_loads(self.t, self.q, self.v, self.x)
+        return tau, loads
 
     @cached_property
     def energy(self) -> Energy:
@@ -77,7 +84,8 @@ class Motion:
     @cached_property
     def element_energy(self) -> ForceEnergy:
         """Of force elements: energy stored (n,) J, power dissipated and power brought from outside (n,) W."""
-        return self.model.force_energy(self.t, self.q, self.v, self.x)
+        result: ForceEnergy = self.kernels.force_energy(self.t, self.q, self.v, self.x)
+        return result
 
     def element_load(self, name: str) -> Array:
         """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
@@ -100,9 +108,11 @@ class Motion:
 
     @cached_property
     def power(self) -> Array:
-        """Power that drives and outside loads put in, (n,) W."""
+        """Power that drives and outside loads put in, (n,) W; of control too."""
         total = np.array(self.element_energy.brought)
-        if self.model.hinge_drives:  # all hinge forces but those of elements, whose power is known
+        if (
+            self.model.hinge_drives or self.kernels is not self.model
+        ):  # all hinge forces but those of elements, whose power is known
             total += ((self.dynamics.tau - self.applied[0]) * self.v).sum(axis=1)
         for drive in self.model.drives:
             if isinstance(drive.connection.element, Constraint):

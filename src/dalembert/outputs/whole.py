@@ -57,6 +57,12 @@ def _speeds(model: Model) -> list[str]:
     return [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
 
 
+def _balance(result: Result) -> Array:
+    total, (work, dissipated) = result["energy.total"], result._works
+    balance: Array = total - total[0] - work + dissipated
+    return balance
+
+
 def _momentum(m: Motion) -> Array:
     h: Array = m.model.momentum(m.q, m.v)
     return h
@@ -73,11 +79,9 @@ SYSTEM: dict[str, Maker] = {
     "energy.total": _number(
         "J", "kinetic and potential energy", lambda m: m.energy.total + m.element_energy.stored, "speed"
     ),
-    "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._work()),
-    "energy.dissipated": _over_time("energy that dampers took since the start", lambda r: r._dissipated()),
-    "energy.balance": _over_time(
-        "change of total energy - work + dissipated: zero if all is right", lambda r: r._balance()
-    ),
+    "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._works[0].copy()),
+    "energy.dissipated": _over_time("energy that dampers took since the start", lambda r: r._works[1].copy()),
+    "energy.balance": _over_time("change of total energy - work + dissipated: zero if all is right", _balance),
     "power": _number("W", "power that drives and outside loads put in", lambda m: m.power.copy(), "dynamics"),
     "momentum.linear": _vector("N s", "linear momentum of all bodies", lambda m: _momentum(m)[:, 3:], "speed"),
     "momentum.angular": _vector(
