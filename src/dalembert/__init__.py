@@ -85,6 +85,8 @@ from .model import (
     Model,
     Pose,
 )
+from .outputs import Output
+from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .state import State
 from .system import System
@@ -114,6 +116,7 @@ __all__ = [
     "Effort",
     "Efforts",
     "Energy",
+    "EventRecord",
     "Fixed",
     "ForceConnection",
     "ForceElement",
@@ -132,6 +135,7 @@ __all__ = [
     "Mobility",
     "Model",
     "ModelError",
+    "Output",
     "Parallel",
     "Perpendicular",
     "Planar",
@@ -142,6 +146,7 @@ __all__ = [
     "Pose",
     "Prismatic",
     "Ramp",
+    "Result",
     "Revolute",
     "RollingDisc",
     "RollingSphere",
@@ -153,6 +158,7 @@ __all__ = [
     "Spline",
     "SpringDamper",
     "State",
+    "Stats",
     "System",
     "TopologyError",
     "TorsionSpring",

@@ -1,0 +1,170 @@
+"""States between stored ones: Hermite polynomials through positions, speeds and accelerations.
+
+Where accelerations are known the polynomials are of degree five, with errors of order six in the step; else of three.
+Attitudes are interpolated as quaternions with their rates
+
+    q' = q o (0, w) / 2,    q'' = q o (0, w') / 2 + q' o (0, w) / 2,    w = 2 q* o q'
+
+and brought back to unit length; positions of free hinges with x' = C u, x'' = C (u' + w x u). What belongs together is
+told by the names of coordinates and speeds, so that a result without a model can be interpolated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Attitude", "attitudes", "hermite", "interpolate"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Attitude:
+    """Where a spherical or free hinge stands: its quaternion from q[place], its speeds from v[speed]."""
+
+    place: int
+    speed: int
+    free: bool
+
+
+def attitudes(coordinates: Sequence[str], speeds: Sequence[str]) -> list[Attitude]:
+    """Return the quaternions among the coordinates, by their names."""
+    found = []
+    for place, name in enumerate(coordinates):
+        hinge, _, part = name.rpartition(".")
+        if part == "qw" and name not in speeds:  # a hinge of one coordinate may be named so
+            speed = speeds.index(f"{hinge}.wx")
+            found.append(Attitude(place, speed, f"{hinge}.vx" in speeds))
+    return found
+
+
+def interpolate(
+    t: Array,
+    q: Array,
+    v: Array,
+    a: Array | None,
+    times: Array,
+    coordinates: Sequence[str],
+    speeds: Sequence[str],
+) -> tuple[Array, Array]:
+    """Return q (k, nq) and v (k, nv) at the given times within t.
+
+    Parameters
+    ----------
+    t : (n,) s
+        In order; where a time occurs twice, the state jumps.
+    q : (n, nq) rad or m
+    v : (n, nv) rad/s or m/s
+    a : (n, nv) rad/s2 or m/s2, or None
+    times : (k,) s
+    coordinates, speeds : names of the columns
+    """
+    if len(t) == 1:
+        return np.repeat(q, len(times), axis=0), np.repeat(v, len(times), axis=0)
+    turning = attitudes(coordinates, speeds)
+    left = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+    ends = []
+    for rows in (left, left + 1):
+        ends.append(_rates(q[rows], v[rows], None if a is None else a[rows], turning))
+    for at in turning:  # the nearer of the two quaternions of the same attitude
+        span = slice(at.place, at.place + 4)
+        flip = np.where((ends[0][0][:, span] * ends[1][0][:, span]).sum(1) < 0, -1.0, 1.0)[:, None]
+        for derivative in ends[1]:
+            derivative[:, span] *= flip
+    step = (t[left + 1] - t[left])[:, None]
+    step = np.where(step > 0, step, 1.0)
+    position, rate = hermite((times - t[left])[:, None] / step, step, *ends)
+    return _back(position, rate, turning, v.shape[1])
+
+
+def hermite(s: Array, h: Array, first: Sequence[Array], last: Sequence[Array]) -> tuple[Array, Array]:
+    """Return value and derivative at the part s of an interval h of the polynomial through values and derivatives.
+
+    `first` and `last` hold value, first and, perhaps, second derivative at the two ends.
+    """
+    y0, y1 = first[0], last[0]
+    d0, d1 = h * first[1], h * last[1]
+    rise = y1 - y0
+    if len(first) == 2:  # y0 + d0 s + c s^2 + e s^3
+        c, e = 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1
+        return y0 + s * (d0 + s * (c + s * e)), (d0 + s * (2 * c + s * 3 * e)) / h
+    b0, b1 = h * h * first[2] / 2, h * h * last[2] / 2
+    # y0 + d0 s + b0 s^2 + s^3 (c + e s + f s^2), the last three from value and derivatives at s = 1
+    r, r1, r2 = rise - d0 - b0, d1 - d0 - 2 * b0, 2 * b1 - 2 * b0
+    c, e, f = 10 * r - 4 * r1 + r2 / 2, -15 * r + 7 * r1 - r2, 6 * r - 3 * r1 + r2 / 2
+    value = y0 + s * (d0 + s * (b0 + s * (c + s * (e + s * f))))
+    return value, (d0 + s * (2 * b0 + s * (3 * c + s * (4 * e + s * 5 * f)))) / h
+
+
+def _rates(q: Array, v: Array, a: Array | None, turning: list[Attitude]) -> list[Array]:
+    """Return q and its first and, if a is given, second derivative, (n, nq) each."""
+    levels = [q.copy(), _spread(v, q.shape[1], turning)]
+    if a is not None:
+        levels.append(_spread(a, q.shape[1], turning))
+    for at in turning:
+        Q, w = q[:, at.place : at.place + 4], v[:, at.speed : at.speed + 3]
+        rate = _times(Q, w) / 2
+        levels[1][:, at.place : at.place + 4] = rate
+        if a is not None:
+            levels[2][:, at.place : at.place + 4] = (_times(Q, a[:, at.speed : at.speed + 3]) + _times(rate, w)) / 2
+        if at.free:
+            u = v[:, at.speed + 3 : at.speed + 6]
+            levels[1][:, at.place + 4 : at.place + 7] = _turned(Q, u)
+            if a is not None:
+                change = a[:, at.speed + 3 : at.speed + 6] + np.cross(w, u)
+                levels[2][:, at.place + 4 : at.place + 7] = _turned(Q, change)
+    return levels
+
+
+def _back(q: Array, rate: Array, turning: list[Attitude], nv: int) -> tuple[Array, Array]:
+    """Return q with unit quaternions, and the speeds that its rates stand for."""
+    v = np.empty((len(q), nv))
+    plain_q, plain_v = _plain(q.shape[1], nv, turning)
+    v[:, plain_v] = rate[:, plain_q]
+    for at in turning:
+        span = slice(at.place, at.place + 4)
+        length = np.linalg.norm(q[:, span], axis=1, keepdims=True)
+        q[:, span] /= length
+        back = q[:, span] * np.array([1.0, -1.0, -1.0, -1.0])
+        v[:, at.speed : at.speed + 3] = 2 * _product(back, rate[:, span] / length)[:, 1:]
+        if at.free:
+            v[:, at.speed + 3 : at.speed + 6] = _turned(back, rate[:, at.place + 4 : at.place + 7])
+    return q, v
+
+
+def _spread(v: Array, nq: int, turning: list[Attitude]) -> Array:
+    """Return an array (n, nq) with the columns of v where coordinates and speeds agree, zero elsewhere."""
+    out = np.zeros((len(v), nq))
+    plain_q, plain_v = _plain(nq, v.shape[1], turning)
+    out[:, plain_q] = v[:, plain_v]
+    return out
+
+
+def _plain(nq: int, nv: int, turning: list[Attitude]) -> tuple[list[int], list[int]]:
+    """Return the columns of q and of v that belong to no attitude, in order."""
+    of_q = {at.place + k for at in turning for k in range(7 if at.free else 4)}
+    of_v = {at.speed + k for at in turning for k in range(6 if at.free else 3)}
+    return [k for k in range(nq) if k not in of_q], [k for k in range(nv) if k not in of_v]
+
+
+def _product(p: Array, q: Array) -> Array:
+    """Return the quaternion products p o q, (n, 4)."""
+    scalar = p[:, :1] * q[:, :1] - (p[:, 1:] * q[:, 1:]).sum(1, keepdims=True)
+    vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
+    return np.concatenate([scalar, vector], axis=1)
+
+
+def _times(q: Array, w: Array) -> Array:
+    """Return q o (0, w), (n, 4)."""
+    return _product(q, np.concatenate([np.zeros((len(w), 1)), w], axis=1))
+
+
+def _turned(q: Array, x: Array) -> Array:
+    """Return the vectors x (n, 3) turned by unit quaternions q (n, 4)."""
+    twice = 2 * np.cross(q[:, 1:], x)
+    turned: Array = x + q[:, :1] * twice + np.cross(q[:, 1:], twice)
+    return turned

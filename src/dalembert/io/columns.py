@@ -1,0 +1,121 @@
+"""Results as flat tables: one column for each number, named as outputs are; CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .atomic import replacing
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["column_names", "flat_columns", "read_csv", "read_parquet", "require", "write_csv", "write_parquet"]
+
+Array = NDArray[np.float64]
+
+_META = b"dalembert"
+_COMMENT = "# dalembert "
+
+
+def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str, Array]:
+    """Return columns (n,) by name: of the outputs named, or of all positions, speeds and element states."""
+    if names is None:
+        arrays = {"q": result.q, "v": result.v, "x": result.x}
+    else:
+        arrays = {name: result[name] for name in ([names] if isinstance(names, str) else names)}
+    columns: dict[str, Array] = {}
+    for name, values in arrays.items():
+        flat = values.reshape(len(values), -1)
+        columns |= {column: flat[:, k] for k, column in enumerate(column_names(result, name, values.shape[1:]))}
+    return columns
+
+
+def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the names of the columns that an output takes, ``"crank.velocity.x"`` and so on."""
+    from ..outputs import Output
+
+    labels = result.labels
+    named = {
+        "q": [f"{coordinate}.position" for coordinate in labels.coordinates],
+        "v": [f"{speed}.speed" for speed in labels.speeds],
+        "a": [f"{speed}.acceleration" for speed in labels.speeds],
+        "tau": [f"{speed}.tau" for speed in labels.speeds],
+        "lam": list(labels.rows),
+    }
+    if name in named:
+        return named[name]
+    if not shape:
+        return [name]
+    endings = Output.of(result.model, name).labels if result.model is not None else ()
+    return [f"{name}.{ending}" for ending in endings or (".".join(map(str, k)) for k in product(*map(range, shape)))]
+
+
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Array], note: str = "") -> None:
+    """Write columns with a heading; numbers as short as they can be and still read back to the last bit."""
+    with replacing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
+        if note:
+            file.write(f"{_COMMENT}{note}\n")
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+def read_csv(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
+    """Return the columns of a CSV file, and the note in its first line."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            first = file.readline()
+            if not first.startswith(_COMMENT):
+                raise _foreign(path)
+            rows = csv.reader(file)
+            heading = next(rows)
+            table = np.array([[float(number) for number in row] for row in rows], dtype=float)
+            table = table.reshape(-1, len(heading))
+    except (ValueError, StopIteration) as error:
+        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+    return {name: np.ascontiguousarray(table[:, k]) for k, name in enumerate(heading)}, first[len(_COMMENT) :]
+
+
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Array], note: str) -> None:
+    """Write columns to a Parquet file."""
+    pyarrow, parquet = require("pyarrow"), require("pyarrow.parquet")
+    table = pyarrow.table({name: np.ascontiguousarray(column) for name, column in columns.items()})
+    table = table.replace_schema_metadata({_META: note.encode()})
+    with replacing(path) as new:
+        parquet.write_table(table, new)
+
+
+def read_parquet(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
+    """Return the columns of a Parquet file, and the note among its metadata."""
+    pyarrow, parquet = require("pyarrow"), require("pyarrow.parquet")
+    try:
+        table = parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+    note = (table.schema.metadata or {}).get(_META)
+    if note is None:
+        raise _foreign(path)
+    return {name: table.column(name).to_numpy().astype(float) for name in table.column_names}, note.decode()
+
+
+def require(module: str) -> Any:
+    """Return a module that comes with the extra ``files``, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        remedy = "it is not installed: pip install 'dalembert[files]'; .nc and .csv files do without"
+        raise ModelError("file", "package", package, remedy) from None
+
+
+def _foreign(path: str | os.PathLike[str]) -> ModelError:
+    return ModelError("load", "path", os.fspath(path), "it was not written by Result.save")

@@ -1,0 +1,87 @@
+"""Outputs of what connections transmit: loads on their second markers, multipliers, efforts of drives and couplings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..connections.connection import Connection
+from ..connections.couplings import CoordinateConnection
+from ..connections.energetic import ForceConnection
+from ..connections.hinges import Hinge
+from ..model import Model
+from .output import Output, number, vector
+from .units import effort_unit, row_units
+
+__all__ = [
+    "connection_load",
+    "constraint_output",
+    "coupling_output",
+    "force_element_output",
+    "force_element_quantities",
+    "multiplier",
+]
+
+_PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
+
+
+def connection_load(owner: str, quantity: str, name: str) -> Output:
+    """Return force or moment of a connection as an output."""
+    part, unit, about = _PARTS[quantity]
+    meaning = f"{quantity} of connection {owner!r} on its second marker{about}"
+    return vector(name, unit, meaning, lambda m: m.connection_loads[owner][:, part].copy(), "dynamics")
+
+
+def multiplier(model: Model, row: str, name: str) -> Output:
+    """Return the multiplier of a constraint row as an output."""
+    index = model.constraint_names.index(row)
+    meaning = f"multiplier of constraint row {row!r}, acting on the second marker"
+    return number(name, row_units(model)[index], meaning, lambda m: np.array(m.dynamics.lam[:, index]), "dynamics")
+
+
+def constraint_output(model: Model, chord: Connection, quantity: str, name: str) -> Output | None:
+    """Return an output of a constraint: force, moment, a row, or the effort of a drive."""
+    rows = chord.element.rows
+    if quantity in _PARTS:
+        return connection_load(chord.name, quantity, name)
+    if quantity in rows:
+        return multiplier(model, f"{chord.name}.{quantity}", name)
+    row, _, ending = quantity.rpartition(".")
+    drives = [d for d in model.drives if d.connection.name == chord.name]
+    if row:
+        drives = [d for d in drives if rows[d.coordinate] == row]
+    if ending != "effort" or len(drives) != 1:
+        return None
+    drive = drives[0]
+    unit = "N m" if rows[drive.coordinate] == "angle" else "N"
+    meaning = f"effort of the drive of constraint {drive.name!r}, along what it drives"
+    return number(name, unit, meaning, lambda m: m.effort(drive), "dynamics")
+
+
+def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:
+    """Return the effort of a coupling, which is its multiplier."""
+    if quantity not in ("effort", *coupling.element.rows):
+        return None
+    meaning = f"effort that coupling {coupling.name!r} passes to its second coordinate"
+    return replace(multiplier(model, f"{coupling.name}.{coupling.element.rows[0]}", name), meaning=meaning)
+
+
+def force_element_output(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    """Return an output of a force element: force and moment on its second marker, or effort at its coordinate."""
+    force = model.system.forces[owner]
+    if quantity not in force_element_quantities(force):
+        return None
+    if quantity == "effort":
+        assert force.hinge is not None and isinstance(force.hinge.element, Hinge)
+        unit = effort_unit(force.hinge.element.speeds[force.coordinate])
+        meaning = f"effort of element {owner!r} at its coordinate"
+        return number(name, unit, meaning, lambda m: m.element_load(owner), "speed")
+    part = _PARTS[quantity][0]
+    output = connection_load(owner, quantity, name)
+    return replace(output, value=lambda m: m.element_load(owner)[:, part].copy(), needs="speed")
+
+
+def force_element_quantities(force: ForceConnection) -> list[str]:
+    """Return the endings that the outputs of a force element have: it acts on markers, or at a coordinate."""
+    return ["force", "moment"] if force.hinge is None else ["effort"]

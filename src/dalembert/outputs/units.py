@@ -1,0 +1,55 @@
+"""Units of coordinates, speeds, efforts and multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..connections.couplings import CoordinateConnection
+from ..connections.hinges import Hinge
+from ..model import Model
+
+__all__ = ["coordinate_unit", "coupling_unit", "effort_unit", "joined", "row_units", "speed_unit"]
+
+
+def coordinate_unit(coordinate: str) -> str:
+    """Return the unit of a hinge's coordinate."""
+    if coordinate.startswith("angle"):
+        return "rad"
+    return "1" if coordinate.startswith("q") else "m"
+
+
+def speed_unit(speed: str, per: str = "s") -> str:
+    """Return the unit of a hinge's speed, or of its acceleration per ``"s2"``."""
+    return f"rad/{per}" if _turns(speed) else f"m/{per}"
+
+
+def effort_unit(speed: str) -> str:
+    """Return the unit of what acts along a hinge's speed."""
+    return "N m" if _turns(speed) else "N"
+
+
+def row_units(model: Model) -> list[str]:
+    """Return the units of the multipliers."""
+    from ..analysis.scales import Scales
+
+    units = ["N" if unit == "m" else "N m" for unit in Scales.of(model).units]
+    for coupling in model.forest.couplings:
+        units[model.constraint_connections.index(coupling.name)] = coupling_unit(coupling)
+    return units
+
+
+def coupling_unit(coupling: CoordinateConnection) -> str:
+    """Return the unit of the effort that a coupling passes to its second coordinate."""
+    hinge = coupling.second.element
+    assert isinstance(hinge, Hinge)
+    return effort_unit(hinge.speeds[coupling.coordinates[1]])
+
+
+def joined(units: Iterable[str]) -> str:
+    """Return the one unit of several components, or all of them if they differ."""
+    listed = list(units)
+    return listed[0] if len(set(listed)) == 1 else ", ".join(listed)
+
+
+def _turns(speed: str) -> bool:
+    return speed.startswith(("angle", "w"))
