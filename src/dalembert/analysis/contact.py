@@ -33,7 +33,8 @@ __all__ = ["Contact", "Touch", "collide"]
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 200  # impacts one after the other before the rest of them is taken as plastic
+_ROUNDS = 200  # impacts one after the other before the rest of them are taken as plastic
+_RATTLE = 1e-9  # part of the first approach below which they are taken so too
 _SWEEPS = 5000
 _HOLDS = 1e-9  # part of its terms by which (2) and (3) may be missed
 
@@ -107,7 +108,7 @@ class Touch:
     state: Any
 
 
-def collide(D: Array, u: Array, contacts: list[Contact], floor: Array) -> Array:
+def collide(D: Array, u: Array, contacts: list[Contact], floor: float) -> Array:
     """Return the impulses (m, 3) of contacts, (1) to (3).
 
     Parameters
@@ -117,16 +118,20 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: Array) -> Array:
     u : (m, 3) m/s
         Tangential, tangential and normal relative velocities.
     contacts : list of m Contacts
-    floor : (m,) m/s
+    floor : float, m/s
         Speeds below this are rounding.
     """
     u, total = u.copy(), np.zeros_like(u)
     e, mu = np.array([c.restitution for c in contacts]), np.array([c.friction for c in contacts])
+    approach = -float(u[:, 2].min())
     for k in range(_ROUNDS):
-        if not (u[:, 2] < -floor).any():
+        rounding = floor + 1e-12 * float((np.abs(D) @ np.abs(total.ravel())).max())
+        u[np.abs(u[:, 2]) <= rounding, 2] = 0.0
+        if not (u[:, 2] < 0.0).any():
             break
-        last = k == _ROUNDS - 1
-        closed = np.flatnonzero((u[:, 2] <= floor) | last)
+        # what is left of a rattle between contacts is plastic
+        last = k == _ROUNDS - 1 or -float(u[:, 2].min()) < _RATTLE * approach
+        closed = np.flatnonzero((u[:, 2] <= 0.0) | last)
         part = (3 * closed[:, None] + np.arange(3)).ravel()
         W, before = D[np.ix_(part, part)], u[closed].ravel()
         # (2) in terms of b_n = u_n + e u_n
@@ -146,28 +151,35 @@ def collide(D: Array, u: Array, contacts: list[Contact], floor: Array) -> Array:
                 )
         else:
             lam = np.zeros(len(b))
-            lam[2::3] = _smooth(W[2::3, 2::3], b[2::3], names)
+            lam[2::3] = _smooth(W[2::3, 2::3], b[2::3], names, rounding)
         total[closed] += lam.reshape(-1, 3)
         u += (D[:, part] @ lam).reshape(-1, 3)
     return total
 
 
-def _smooth(W: Array, b: Array, contacts: list[Contact]) -> Array:
-    """Return lam >= 0 with W lam + b >= 0 and no product: the least lam^T W lam / 2 + b^T lam (m,)."""
+def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Array:
+    """Return lam >= 0 with W lam + b >= 0 and no product (m,): the least lam^T W lam / 2 + b^T lam.
+
+    A trace of compliance keeps contacts that jam from pressing against each other without bound; what it spoils is
+    mended afterwards.
+    """
     from scipy.optimize import nnls
 
-    values, vectors = np.linalg.eigh(W)
-    kept = values > 1e-12 * max(float(values.max(initial=0.0)), 1e-300)
-    A = np.sqrt(values[kept])[:, None] * vectors[:, kept].T  # W = A^T A
-    y = -(vectors[:, kept].T @ b) / np.sqrt(values[kept])
-    lam: Array = nnls(A, y)[0] if kept.any() else np.zeros(len(b))
-    acting = lam > 0.0
-    if acting.any():  # sharpen what the factors have blurred
-        step = np.linalg.lstsq(W[np.ix_(acting, acting)], -(b + W @ lam)[acting], rcond=1e-12)[0]
-        lam[acting] = np.maximum(lam[acting] + step, 0.0)
+    unit = 1.0 / np.sqrt(np.where(np.diagonal(W) > 0.0, np.diagonal(W), 1.0))
+    values, vectors = np.linalg.eigh(unit[:, None] * W * unit)
+    root = np.sqrt(np.maximum(values, 0.0) + 1e-10)
+    # W = A^T A: the least (A lam + A^-T b)^2
+    lam: Array = unit * nnls(root[:, None] * vectors.T, -(vectors.T @ (unit * b)) / root)[0]
     missed = -(W @ lam + b)
+    acting = lam > 0.0
+    if acting.any():
+        step = np.zeros(len(b))
+        step[acting] = np.linalg.lstsq(W[np.ix_(acting, acting)], missed[acting], rcond=1e-12)[0]
+        if (lam + step >= 0.0).all():
+            lam = lam + step
+            missed = -(W @ lam + b)
     size = np.abs(W) @ lam + np.abs(b)
-    if (missed > _HOLDS * size.max(initial=0.0)).any():
+    if (missed > _HOLDS * size.max() + rounding).any():
         raise _immovable(contacts[int(missed.argmax())])
     return lam
 
@@ -206,9 +218,9 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
     """Return lam (3,) of one contact: open, sticking or sliding."""
     if b[2] >= 0.0:
         return np.zeros(3)
+    if not W[2, 2] > 0.0:
+        raise _immovable(contact)
     if mu == 0.0:
-        if not W[2, 2] > 0.0:
-            raise _immovable(contact)
         return np.array([0.0, 0.0, -b[2] / W[2, 2]])
     stick: Array = -np.linalg.pinv(W, rcond=1e-11, hermitian=True) @ b
     if np.linalg.norm(stick[:2]) <= mu * stick[2] * (1 + 1e-14) and np.abs(W @ stick + b).max() <= _HOLDS * np.abs(
@@ -216,29 +228,27 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
     ).max(initial=0.0):
         return stick
 
-    def push(angle: float) -> tuple[Array, Array]:
-        """Return the impulse that stops the approach while slipping along `angle`, and the slip it leaves."""
+    # slipping along d: lam = -b_n (-mu d, 1) / stops has to leave a slip along d; all times `stops`, without poles
+    def slide(angle: float) -> tuple[Array, Array, float]:
         unit = np.array([-mu * np.cos(angle), -mu * np.sin(angle), 1.0])
         stops = float(W[2] @ unit)
-        lam = unit * (-b[2] / stops if stops > 0.0 else np.inf)
-        return lam, (b + W @ lam)[:2] if stops > 0.0 else np.full(2, np.nan)
+        return unit, (b * stops - W @ unit * b[2])[:2], stops
 
     def across(angle: float) -> float:
-        slip = push(angle)[1]
+        slip = slide(angle)[1]
         return float(np.cos(angle) * slip[1] - np.sin(angle) * slip[0])
+
+    from scipy.optimize import brentq
 
     start = float(np.arctan2(b[1], b[0]))
     angles = start + np.linspace(-np.pi, np.pi, 129) + 0.01  # roots on the grid would be counted twice
     values = np.array([across(x) for x in angles])
     found = []
-    for left, right, f, g in zip(angles[:-1], angles[1:], values[:-1], values[1:], strict=True):
-        if np.isfinite(f) and np.isfinite(g) and f * g <= 0.0 and f != g:
-            from scipy.optimize import brentq
-
-            angle = float(brentq(across, left, right, xtol=1e-15, rtol=1e-15))
-            lam, slip = push(angle)
-            if slip @ [np.cos(angle), np.sin(angle)] >= 0.0:
-                found.append((abs(angle - start), lam))
+    for k in np.flatnonzero(values[:-1] * values[1:] <= 0.0):
+        angle = float(brentq(across, angles[k], angles[k + 1], xtol=1e-15, rtol=1e-15))
+        unit, slip, stops = slide(angle)
+        if stops > 0.0 and slip @ [np.cos(angle), np.sin(angle)] >= 0.0:
+            found.append((abs(angle - start), -b[2] / stops * unit))
     if not found:
         raise SingularityError(
             f"contact {contact.name!r}: it jams, no direction of sliding agrees with a friction of {mu:.3g}; "

@@ -148,8 +148,7 @@ class ImpulseState:
         tau[0], jump[0], rows[0] = self.total, self.jump, self.rows
         response = jumps(model, np.tile(q, (count, 1)), tau, jump, request.given, rows)
         v_1, Y, Z = self.v + response[0], response[1 : 1 + len(G)], response[1 + len(G) :]
-        size_G, size_C = (_sizes(model, q, rows) for rows in (G, C))
-        solve = _pseudo_inverse(G @ Y.T, size_G)
+        solve = _pseudo_inverse(G @ Y.T, self._sizes(self.further))
         lam = np.zeros(len(G))
         for _ in range(2):  # again, against rounding
             lam -= solve(G @ (v_1 + lam @ Y))
@@ -160,10 +159,10 @@ class ImpulseState:
         taken = solve(G @ Z.T)  # what further rows take of unit impulses at the contacts
         Z = Z - taken.T @ Y
         D = 0.5 * (C @ Z.T + Z @ C.T)
-        held = np.diagonal(D) <= 1e-11 * size_C  # nothing moves along these
+        held = np.diagonal(D) <= 1e-11 * self._sizes(contacts)  # nothing moves along these
         D[held] = D[:, held] = 0.0
         u = (C @ v_1).reshape(-1, 3)
-        floor = 1e-12 * (np.abs(C) @ (np.abs(self.v) + np.abs(v_1))).reshape(-1, 3)[:, 2]
+        floor = 1e-12 * float((np.abs(C) @ (np.abs(self.v) + np.abs(v_1))).max())
         lam_c = collide(D, u, request.contacts, floor)
         self.contact_impulse = lam_c.ravel() @ C
         self.total += (lam - taken @ lam_c.ravel()) @ G + self.contact_impulse
@@ -174,6 +173,18 @@ class ImpulseState:
             slides = np.linalg.norm(u_2[:2]) > 1e-9 * np.abs(u).max()
             state = "open" if L[2] <= 0 else "smooth" if not c.friction else "sliding" if slides else "sticking"
             self.touches.append((axes @ L, L[2], u_0[2], u_2[2], axes[:, :2] @ u_2[:2], state))
+
+    def _admittance(self) -> Array:
+        """Return what a unit impulse along each speed would do with all others locked, 1 / M_jj (nv,)."""
+        inertia = self.request.model.composite_inertias(self.q)
+        return np.divide(1.0, inertia, out=np.zeros_like(inertia), where=inertia > 0.0)
+
+    def _sizes(self, further: list[_Rows]) -> Array:
+        """Return for each row what unit impulses along it would move if nothing hindered, about: g M_jj^-1 g."""
+        moved = self._admittance()
+        sizes = [(np.abs(rows.loads) @ rows.motion.terms) ** 2 @ moved for rows in further]
+        size: Array = np.concatenate([np.zeros(0), *sizes])
+        return np.where(size > 0.0, size, 1.0)
 
     def finish(self, dv: Array) -> tuple[Array, dict[str, Array]]:
         """Take over the jumps, check what they have to meet, and return multipliers and efforts by name."""
@@ -214,7 +225,9 @@ class ImpulseState:
             return
         wanted = np.concatenate([request.scales.targets[1], np.zeros(len(every) - model.nc)])
         missed = np.abs(every @ self.after - wanted)
-        terms = np.abs(every) @ (np.abs(self.after) + np.abs(self.v)) + np.abs(wanted)
+        parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
+        speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.total)
+        terms = parts @ speeds + np.abs(wanted)
         # rounding travels between rows: none counts as much smaller than the largest
         size = np.maximum(terms, 1e-3 * terms.max())
         tolerance = 1e-8 + (100 * self.opening if model.nc else 0.0)
@@ -248,14 +261,6 @@ def lift(*arrays: Array) -> Array:
     """Return for each state the power of two that brings the largest entry to about 1e30: weight vanishes beside it."""
     exponent = np.frexp(largest(*arrays))[1]
     return np.asarray(np.ldexp(1.0, np.minimum(100 - exponent, 1000)), dtype=np.float64)
-
-
-def _sizes(model: Model, q: Array, G: Array) -> Array:
-    """Return for each row what unit impulses along it would move if nothing hindered, about: g M_jj^-1 g."""
-    inertia = model.composite_inertias(q)
-    moved = np.divide(1.0, inertia, out=np.zeros_like(inertia), where=inertia > 0.0)
-    size: Array = (G * G) @ moved
-    return np.where(size > 0.0, size, 1.0)
 
 
 def _pseudo_inverse(D: Array, size: Array) -> Callable[[Array], Array]:

@@ -39,8 +39,8 @@ class Relative:
         Origin of the second marker in the world.
     rotation, position : (3, 3), (3,) m
         Pose of the second marker in the first.
-    jacobian : (6, nv)
-        J of (1).
+    jacobian, terms : (6, nv)
+        J of (1), zero where it is rounding, and the sum of the sizes of its two parts.
     """
 
     first: Marker
@@ -50,6 +50,7 @@ class Relative:
     rotation: Array
     position: Array
     jacobian: Array
+    terms: Array
 
     def in_world(self, load: Array) -> Array:
         """Return a [moment; force] (6,) given in axes of the first marker in world axes."""
@@ -61,8 +62,11 @@ def relative(model: Model, first: Marker, second: Marker, q: Array) -> Relative:
     one, two = model.pose(first, q), model.pose(second, q)
     J_1, J_2 = model.jacobian(first, q), model.jacobian(second, q)
     d, R = two.position - one.position, one.rotation
-    J = np.vstack([R.T @ (J_2[:3] - J_1[:3]), R.T @ (J_2[3:] - J_1[3:] - np.cross(J_1[:3], d, axis=0))])
-    return Relative(first, second, R, two.position, R.T @ two.rotation, R.T @ d, J)
+    far = np.vstack([R.T @ J_2[:3], R.T @ J_2[3:]])
+    near = np.vstack([R.T @ J_1[:3], R.T @ (J_1[3:] + np.cross(J_1[:3], d, axis=0))])
+    terms = np.abs(far) + np.abs(near)
+    J = np.where(np.abs(far - near) > 1e-13 * terms.max(1, initial=0.0)[:, None], far - near, 0.0)
+    return Relative(first, second, R, two.position, R.T @ two.rotation, R.T @ d, J, terms)
 
 
 def hinge_state(hinge: Hinge, motion: Relative) -> tuple[Array, float]:
