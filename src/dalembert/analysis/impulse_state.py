@@ -233,7 +233,8 @@ class ImpulseState:
         tolerance = 1e-8 + (100 * self.opening if model.nc else 0.0)
         worst = int((missed / np.maximum(size, 1e-300)).argmax())
         if missed[worst] > tolerance * size[worst]:
-            held = [lock.name for lock in request.locks] + [drive.name for drive in model.drives]
+            held = [lock.name for lock in request.locks] + [c.name for c in request.closing]
+            held += [drive.name for drive in model.drives]
             raise SingularityError(
                 f"{_ITEM}: {', '.join(map(repr, held)) or 'the rows'} and the loops contradict each other: "
                 f"{names[worst]!r} keeps a rate of {missed[worst]:.3g} that it must not have; lock or drive fewer of "
