@@ -23,6 +23,7 @@ from ..connections.hinges import Cylindrical, Hinge, Planar
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import finite_array, quaternion_from_matrix
+from .relative import relative
 
 __all__ = ["HeldChord", "hold_chord"]
 
@@ -64,12 +65,8 @@ class HeldChord:
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return its rows on v, (k, nv)."""
-        first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
-        J_1, J_2 = model.jacobian(self.chord.first, q), model.jacobian(self.chord.second, q)
-        d = second.position - first.position
-        turning = J_2[:3] - J_1[:3]
-        moving = J_2[3:] - J_1[3:] - np.cross(J_1[:3], d, axis=0)
-        J: Array = self.turns @ first.rotation.T @ turning + self.moves @ first.rotation.T @ moving
+        V = relative(model, self.chord.first, self.chord.second, q).jacobian
+        J: Array = self.turns @ V[:3] + self.moves @ V[3:]
         return J
 
 
