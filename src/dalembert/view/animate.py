@@ -18,7 +18,7 @@ from ..errors import ModelError
 from ..model import Model
 from ..rotation import finite_number
 from ..system import System
-from . import annotations, style
+from . import notes, style
 from .draw import configurations, markers_of, new_picture, spread
 from .player import PAGE
 from .projection import Placement
@@ -31,6 +31,7 @@ _SUFFIXES = (".gif", ".html")
 _FASTEST_GIF = 50.0  # frames a second: GIF counts hundredths of a second, and players slow down a single one
 _MOST_FRAMES = 6000
 _DPI = 100
+_COMMON = 96  # colours kept exactly
 
 
 def animate(
@@ -120,9 +121,12 @@ def _frame_times(t: Array, fps: Any, speed: Any) -> Array:
     frames = int(np.floor((t[-1] - t[0]) * fps / speed * (1 + 1e-12))) + 1
     if frames > _MOST_FRAMES:
         needed = (t[-1] - t[0]) * fps / _MOST_FRAMES
-        remedy = f"at most {_MOST_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
+        remedy = (
+            f"at most {_MOST_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
+        )
         raise ModelError("animation", "number of frames", frames, remedy)
-    return np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
+    times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
+    return times
 
 
 def _show(
@@ -165,8 +169,8 @@ class _Film:
         self.figure = self.picture.ax.figure
         self.figure.set_dpi(_DPI)
         self.figure.set_facecolor(style.PAPER)
-        self.tails = [annotations.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
-        self.tips = annotations.add_points(self.picture, placements[0], traced)
+        self.tails = [notes.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
+        self.tips = notes.add_points(self.picture, placements[0], traced)
         self.clock = self.figure.text(0.01, 0.99, "", ha="left", va="top", fontsize=8, color=style.INK)
         self.digits = max(0, int(np.ceil(-np.log10(max(float(np.ptp(times)), 1e-9) / 100))))
         self.moving = [*self.picture.moving, *self.tails, self.tips, self.clock]
@@ -182,25 +186,25 @@ class _Film:
             _set_line(self.tips, self.picture.view, np.array([line[k] for line in self.paths]))
         return self.moving
 
-    def images(self) -> Iterator[Any]:
-        """Yield the frames as PIL images. What stands still is drawn once."""
-        from PIL import Image
-
-        canvas = self.figure.canvas
-        artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.picture.view.flat else self.moving
-        for artist in artists:
+    def prepare(self) -> None:
+        """Draw once what stands still."""
+        self._artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.picture.view.flat else self.moving
+        for artist in self._artists:
             artist.set_animated(True)
-        canvas.draw()
-        background = canvas.copy_from_bbox(self.figure.bbox)
+        self.figure.canvas.draw()
+        self._background = self.figure.canvas.copy_from_bbox(self.figure.bbox)
+
+    def pixels(self, k: int) -> NDArray[np.uint32]:
+        """Return frame k, (height, width): red in the lowest byte, then green and blue."""
+        canvas = self.figure.canvas
         renderer = canvas.get_renderer()
-        for k in range(len(self.times)):
-            self.show(k)
-            canvas.restore_region(background)
-            for artist in artists:
-                if hasattr(artist, "do_3d_projection"):
-                    artist.do_3d_projection()
-                artist.draw(renderer)
-            yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+        self.show(k)
+        canvas.restore_region(self._background)
+        for artist in self._artists:
+            if hasattr(artist, "do_3d_projection"):
+                artist.do_3d_projection()
+            artist.draw(renderer)
+        return np.ascontiguousarray(canvas.buffer_rgba()).view("<u4")[..., 0]
 
 
 def _set_line(line: Any, view: Any, points: Array) -> None:
@@ -210,30 +214,59 @@ def _set_line(line: Any, view: Any, points: Array) -> None:
         line.set_data_3d(*points.T)
 
 
-def _palette_images(film: _Film) -> Iterator[Any]:
-    """Yield the frames with one palette, taken from the first: small files, no flicker."""
+def _images(film: _Film) -> Iterator[Any]:
+    """Yield the frames as PIL images of one palette: small files, no flicker."""
     from PIL import Image
 
-    palette = None
-    for image in film.images():
-        if palette is None:
-            palette = image.quantize(255, method=Image.Quantize.MEDIANCUT)
-        yield image.quantize(palette=palette, dither=Image.Dither.NONE)
+    film.prepare()
+    colors = _palette([film.pixels(int(k)).copy() for k in spread(len(film.times), 4)])
+    nearest = _nearest(colors)
+    for k in range(len(film.times)):
+        packed = film.pixels(k)
+        cell = (packed >> 2 & 63) << 12 | (packed >> 10 & 63) << 6 | (packed >> 18 & 63)
+        image = Image.fromarray(nearest[cell])
+        image.putpalette(colors.tobytes())
+        yield image
+
+
+def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
+    """Return up to 255 colours (k, 3): those that fill most of the frames, and a spread of the rest."""
+    from PIL import Image
+
+    joined = Image.fromarray(np.concatenate([frame[..., None].view(np.uint8)[..., :3] for frame in frames]))
+    common = sorted(joined.getcolors(joined.width * joined.height) or [], reverse=True)[:_COMMON]
+    rest = joined.quantize(255 - len(common), method=Image.Quantize.MEDIANCUT).getpalette() or []
+    spectrum = np.array(rest, dtype=np.uint8).reshape(-1, 3)
+    return np.concatenate([np.array([color for _, color in common], dtype=np.uint8), spectrum])[:255]
+
+
+def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the number of the nearest colour (64 * 64 * 64,) to red, green and blue in steps of four."""
+    from scipy.spatial import cKDTree
+
+    middle = 4.0 * np.arange(64) + 2.0
+    cells = np.stack(np.meshgrid(middle, middle, middle, indexing="ij"), axis=-1)
+    result: NDArray[np.uint8] = cKDTree(colors.astype(float)).query(cells.reshape(-1, 3))[1].astype(np.uint8)
+    # a colour of the palette keeps its cell to itself; the more common one comes first
+    owned = (colors.astype(np.int64) >> 2) @ np.array([64 * 64, 64, 1])
+    result[owned[::-1]] = np.arange(len(colors))[::-1]
+    return result
 
 
 def _write_gif(name: Path, film: _Film, fps: float) -> None:
-    frames = list(_palette_images(film))
+    frames = _images(film)
     # hundredths of a second, rounded so that the whole keeps its length
-    ends = np.round(100 * np.arange(1, len(frames) + 1) / fps)
+    ends = np.round(100 * np.arange(1, len(film.times) + 1) / fps)
     durations = [10 * int(d) for d in np.diff(ends, prepend=0.0)]
-    frames[0].save(name, format="GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, disposal=1)
+    first = next(frames)
+    first.save(name, format="GIF", save_all=True, append_images=frames, duration=durations, loop=0, disposal=1)
 
 
 def _write_html(name: Path, film: _Film, fps: float) -> None:
     pictures = []
-    for image in _palette_images(film):
+    for image in _images(film):
         buffer = io.BytesIO()
-        image.save(buffer, format="PNG", compress_level=9)
+        image.save(buffer, format="PNG", compress_level=6)
         pictures.append(base64.b64encode(buffer.getvalue()).decode("ascii"))
     times = [round(float(t), 9) for t in film.times]
     width, height = (film.figure.get_size_inches() * _DPI).astype(int)

@@ -15,7 +15,7 @@ from ..bodies.rigid import Body
 from ..errors import ModelError
 from ..model import Model
 from ..system import System
-from . import annotations, style
+from . import notes, style
 from .flat import FlatPicture
 from .projection import Placement, View, choose_view
 from .scene import Scene, find_marker
@@ -77,12 +77,6 @@ def draw(
         If no `q` is given and the loops do not close; draw the error's own `q` to see how far they get.
     MissingPackageError
         Without matplotlib.
-
-    Examples
-    --------
-    >>> import dalembert as da
-    >>> from dalembert.view.draw import draw
-    >>> ax = draw(da.library.mechanisms.four_bar(), path="/dev/null")  # doctest: +SKIP
     """
     style.matplotlib()
     model = as_model(system)
@@ -97,11 +91,11 @@ def draw(
         for k in spread(len(placements), _GHOSTS + 1)[1:]:
             picture.add_ghost(placements[k])
         for k, line in enumerate(paths):
-            annotations.add_trace(picture, line, k)
-        annotations.add_points(picture, placements[0], marked + traced)
-        annotations.add_forces(picture, placements[0], pushed)
+            notes.add_trace(picture, line, k)
+        notes.add_points(picture, placements[0], marked + traced)
+        arrows = notes.add_forces(picture, placements[0], pushed)
         if labels or (labels is None and len(picture.scene.bodies) <= _MANY):
-            annotations.add_names(picture, placements[0], marked)
+            notes.add_names(picture, placements[0], marked, [*paths, *arrows])
         if path is not None:
             style.save(picture.ax.figure, path)
     return picture.ax

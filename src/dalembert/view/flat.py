@@ -88,7 +88,6 @@ class FlatPicture:
     def _add_ground(self, placements: list[Placement]) -> None:
         from matplotlib.collections import LineCollection
 
-        pivots: dict[tuple[int, bool], list[Array]] = {}
         rails: list[Array] = []
         taken: list[Array] = []
         for joint in (j for j in self.scene.joints if j.grounded):
@@ -97,42 +96,46 @@ class FlatPicture:
             elif joint.kind in _MARKS:
                 end = joint.first if joint.first.number == 0 else joint.second
                 point = self.view.project(end.point(placements[0]))
-                if any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
-                    continue
-                taken.append(point)
-                number = self._bearing_direction(joint, point, placements)
-                pivots.setdefault((number, joint.kind != "Fixed"), []).append(point)
-        for (number, feet), points in pivots.items():
-            path = symbols.ground_pivot((_DOWN, _UP, _LEFT, _RIGHT)[number], feet=feet)
-            self.ax.plot(
-                *np.array(points).T,
-                linestyle="none",
-                marker=path,
-                markersize=3.6 * self.symbol,
-                markerfacecolor="none",
-                markeredgecolor=INK,
-                markeredgewidth=0.8 * self.line,
-                zorder=1,
-                gid="ground",
-            )
+                if not any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
+                    taken.append(point)
+                    self._add_bearing(point, self._bearing_direction(joint, point, placements), joint.kind != "Fixed")
+        for spring in self.scene.springs:
+            for end, other in ((spring.first, spring.second), (spring.second, spring.first)):
+                if end.number == 0:
+                    point, far = (self.view.project(e.point(placements[0])) for e in (end, other))
+                    self._add_bearing(point, point - far if np.hypot(*(point - far)) else _DOWN, False)
         if rails:
             self.ax.add_collection(
                 LineCollection(rails, colors=INK, linewidths=0.8 * self.line, zorder=1, gid="rails"), autolim=False
             )
 
-    def _bearing_direction(self, joint: JointFigure, point: Array, placements: list[Placement]) -> int:
+    def _add_bearing(self, point: Array, down: Array, feet: bool) -> None:
+        self.ax.plot(
+            *point[:, None],
+            linestyle="none",
+            marker=symbols.ground_pivot(down, feet=feet),
+            markersize=3.6 * self.symbol,
+            markerfacecolor="none",
+            markeredgecolor=INK,
+            markeredgewidth=0.8 * self.line,
+            zorder=3.05,
+            gid="ground",
+        )
+
+    def _bearing_direction(self, joint: JointFigure, point: Array, placements: list[Placement]) -> Array:
         """Return the side on which a bearing stands least in the way: below, above, left or right."""
         figure = self._figure(joint.mover)
         local = figure.points() if figure is not None else np.zeros((0, 3))
         if not len(local):
-            return 0
+            return _DOWN
         centers = np.array(
             [self.view.project(p.points(joint.mover.number, local).mean(axis=0)) - point for p in placements]
         )
         length = np.hypot(*centers.T)[:, None]
-        ways = centers / np.where(length > 0, length, 1.0)
-        costs = [np.maximum(ways @ d, 0.0).mean() for d in (_DOWN, _UP, _LEFT, _RIGHT)]
-        return int(np.argmin(np.array(costs) + np.array([0.0, 0.1, 0.2, 0.2])))
+        ways = np.where(length > 0.01 * self.symbol * self.point, centers / np.maximum(length, 1e-300), 0.0)
+        sides = (_DOWN, _UP, _LEFT, _RIGHT)
+        costs = [np.maximum(ways @ side, 0.0).mean() for side in sides]
+        return sides[int(np.argmin(np.array(costs) + np.array([0.0, 0.1, 0.2, 0.2])))]
 
     def _rail(self, joint: JointFigure, placements: list[Placement]) -> list[Array]:
         """Return the hatched line on which a block slides on ground."""
@@ -149,7 +152,7 @@ class FlatPicture:
         figure = self._figure(joint.mover)
         if figure is not None and figure.solids:
             corners = self.view.project(placements[0].points(figure.number, figure.points())) - points[0]
-            drop, reach = float((corners @ side).max()), 1.25 * float(np.abs(corners @ along).max())
+            drop, reach = float((corners @ side).max()), max(reach, 1.25 * float(np.abs(corners @ along).max()))
         if joint.kind == "PointOnLine":
             drop = 0.0
         start, end = (base + along * s + side * drop for s in (travel.min() - reach, travel.max() + reach))
@@ -176,6 +179,7 @@ class FlatPicture:
             for pair in (*body.ties, *self._spokes(placement, body)):
                 self._thin.append((body.number, np.array(pair)))
                 thin.append(body.color)
+        self._piece_colors, self._bar_colors = edge, bar
         width = 0.8 * self.symbol
         self._polygons = PolyCollection([], facecolors=face, edgecolors=edge, linewidths=1.1 * self.line, zorder=2)
         self._thin_lines = LineCollection([], colors=thin, linewidths=1.0 * self.line, zorder=3)
@@ -282,9 +286,9 @@ class FlatPicture:
         from matplotlib.collections import LineCollection, PolyCollection
 
         outlines = [self._polygon(placement, *piece) for piece in self._pieces]
-        edges = [(*tint(c, 0.0), 0.3) for c in self._polygons.get_edgecolor()[:, :3]]
+        edges = [(*tint(color, 0.0), 0.3) for color in self._piece_colors]
         bars = [self.view.project(placement.points(number, pair)) for number, pair in self._bars]
-        colors = [(*c[:3], 0.28) for c in self._bar_edges.get_color()]
+        colors = [(*tint(color, 0.0), 0.28) for color in self._bar_colors]
         width = 0.45 * self.symbol
         self.ax.add_collection(
             PolyCollection(outlines, facecolors="none", edgecolors=edges, linewidths=0.8, zorder=1.5, gid="ghost"),
@@ -342,10 +346,10 @@ class FlatPicture:
         along = None if joint.kind == "Distance" else self._in_plane(joint, placement)
         if along is None:
             return ends
-        # the guide reaches past the block on both sides
+        # the guide starts at its body and reaches past the block
         reach = 1.0 * self._block_size(joint)[0]
-        travel = np.array([0.0, (ends[1] - ends[0]) @ along])
-        result: Array = ends[0] + np.outer([travel.min() - reach, travel.max() + reach], along)
+        travel = (ends[1] - ends[0]) @ along
+        result: Array = ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along)
         return result
 
     def _coil(self, spring: Any, placement: Placement) -> list[Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def _hidden(center: Array, half: Array, obstacles: Array, placed: list[tuple[Arr
 def sampled(line: Array, step: float = 3.0) -> Array:
     """Return points (k, 2) at most `step` apart along a polyline."""
     parts = [line[:1]]
-    for a, b in zip(line[:-1], line[1:], strict=True):
+    for a, b in pairwise(line):
         count = max(int(np.ceil(np.hypot(*(b - a)) / step)), 1)
         parts.append(a + (np.arange(1, count + 1) / count)[:, None] * (b - a))
     return np.concatenate(parts)

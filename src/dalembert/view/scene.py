@@ -190,7 +190,8 @@ class Scene:
 
     def _joint_points(self, number: int) -> list[Array]:
         """Return the distinct points (3,) of a body at which something is attached, in body axes."""
-        ends = [end for item in (*self.joints, *self.springs) for end in (item.first, item.second)]
+        ends = [end for joint in self.joints for end in (joint.first, joint.second)]
+        ends += [end for spring in self.springs for end in (spring.first, spring.second)]
         points: list[Array] = []
         for end in ends:
             position = end.marker.position

@@ -87,7 +87,9 @@ def ball(radius: float, *, stretch: float = 0.0, around: int = 16, rings: int = 
     following = (k + 1) % around
     faces = np.concatenate(
         [
-            np.column_stack([i * around + k, (i + 1) * around + k, (i + 1) * around + following, i * around + following])
+            np.column_stack(
+                [i * around + k, (i + 1) * around + k, (i + 1) * around + following, i * around + following]
+            )
             for i in range(rings)
         ]
     )

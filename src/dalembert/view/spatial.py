@@ -22,7 +22,7 @@ _OF_SPACING = 0.13  # but not more of the distance between joints
 _LIGHT = np.array([0.35, -0.55, 0.76])
 _PIN = "#4D4D4D"
 _ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
-_FIGURES = np.array([(16.0, 34.0), (48.0, 8.0)])  # pt for figures and names: left and below, right and above the box
+_FIGURES = np.array([(16.0, 46.0), (50.0, 6.0)])  # pt for figures and names: left and below, right and above the box
 
 
 def box_of(low: Array, high: Array) -> Array:
@@ -81,7 +81,7 @@ class SpatialPicture:
             axis.line.set_color("#BBBBBB")
             axis._axinfo["grid"].update({"color": "#E6E6E6", "linewidth": 0.5})
             axis.set_tick_params(pad=0)
-            axis.labelpad = 5
+            axis.labelpad = 8
         ax.set_proj_type("persp", focal_length=1.6)
         ax.view_init(elev=_ELEVATION, azim=_AZIMUTH, vertical_axis="xyz"[self.view.up])
         self._fill(span)
@@ -233,7 +233,7 @@ class SpatialPicture:
         self._solids.set_verts(quads)
         self._solids.set_facecolor(colors)
         self._solids.set_edgecolor(edges)
-        self._solids.set_linewidth(np.where(self._edged, 0.5, 0.4))
+        self._solids.set_linewidth(np.where(self._edged, 0.5, 0.8))
         if self._lines in self.moving:
             self._lines.set_segments(self._polylines(placement))
 
@@ -250,9 +250,7 @@ class SpatialPicture:
         lines = []
         for spring in self.scene.springs:
             start, end = spring.first.point(placement), spring.second.point(placement)
-            lines.append(
-                symbols.helix(start, end, 3.0 * self.radius) if spring.spring else np.array([start, end])
-            )
+            lines.append(symbols.helix(start, end, 3.0 * self.radius) if spring.spring else np.array([start, end]))
             if spring.spring and spring.damper:
                 lines.append(np.array([start, end]))
         for joint in self.scene.joints:
@@ -260,7 +258,7 @@ class SpatialPicture:
                 lines.append(np.array([joint.first.point(placement), joint.second.point(placement)]))
             elif joint.kind == "Prismatic":
                 ends = np.array([joint.first.point(placement), joint.second.point(placement)])
-                axis = joint.axis(placement)
+                axis = joint.first.direction(placement, np.asarray(joint.element.axis))  # type: ignore[union-attr]
                 travel = np.array([0.0, (ends[1] - ends[0]) @ axis])
                 reach = 6 * self.radius
                 lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))

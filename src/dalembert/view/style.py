@@ -91,7 +91,9 @@ def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = F
     if ax is None:
         picture = figure(width, height, shown=path is None)
         if not solid:
-            return picture.add_subplot()
+            left, below, right, above = 0.6, 0.45, 0.15, 0.2  # inches
+            inner = (width - left - right) / width, (height - below - above) / height
+            return picture.add_axes((left / width, below / height, *inner))
         # 3-D axes are square: one that covers the page lets the system fill it
         side = max(width, height)
         square = ((1 - side / width) / 2, (1 - side / height) / 2, side / width, side / height)
@@ -104,8 +106,8 @@ def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = F
 
 def tint(color: str, share: float) -> tuple[float, float, float]:
     """Return a colour mixed with `share` (0 to 1) of white."""
-    rgb = matplotlib().colors.to_rgb(color)
-    return tuple(share + (1 - share) * c for c in rgb)  # type: ignore[return-value]
+    red, green, blue = (share + (1 - share) * c for c in matplotlib().colors.to_rgb(color))
+    return red, green, blue
 
 
 def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:

@@ -58,7 +58,9 @@ def helix(start: Array, end: Array, width: float, *, coils: int = _COILS) -> Arr
     frame = turned_z(along / length if length else np.array([0.0, 0.0, 1.0]))
     share = np.linspace(_LEAD, 1 - _LEAD, 16 * coils + 1)
     angle = np.linspace(0, 2 * np.pi * coils, 16 * coils + 1)
-    coil = start + share[:, None] * along + width / 2 * (np.column_stack([np.cos(angle), np.sin(angle)]) @ frame[:, :2].T)
+    coil = (
+        start + share[:, None] * along + width / 2 * (np.column_stack([np.cos(angle), np.sin(angle)]) @ frame[:, :2].T)
+    )
     ends = start + np.array([0.0, _LEAD, 1 - _LEAD, 1.0])[:, None] * along
     return np.concatenate([ends[:2], coil, ends[2:]])
 
@@ -67,14 +69,15 @@ def frame_block(center: Array, along: Array, length: float, width: float) -> Arr
     """Return the corners (4, 2) of a slider block, or of a pin seen from the side."""
     across = np.array([-along[1], along[0]])
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
-    return center + corners[:, :1] * length * along + corners[:, 1:] * width * across
+    result: Array = center + corners[:, :1] * length * along + corners[:, 1:] * width * across
+    return result
 
 
 def hatching(start: Array, end: Array, side: Array, step: float) -> list[Array]:
     """Return a line of ground, and the strokes of length about `step` (m) on its solid side."""
     along = end - start
     length = float(np.hypot(*along))
-    count = max(int(round(length / step)), 2)
+    count = max(round(length / step), 2)
     feet = start + ((np.arange(count) + 0.5) / count)[:, None] * along
     stroke = step * (side - 0.8 * along / length)
     return [np.array([start, end]), *(np.array([foot, foot + stroke]) for foot in feet)]

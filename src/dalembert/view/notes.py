@@ -53,27 +53,30 @@ def add_points(picture: Picture, placement: Placement, markers: list[Marker]) ->
     )[0]
 
 
-def add_forces(picture: Picture, placement: Placement, forces: dict[Marker, ArrayLike]) -> None:
-    """Draw arrows at points, the largest of a set length."""
+def add_forces(picture: Picture, placement: Placement, forces: dict[Marker, ArrayLike]) -> list[Array]:
+    """Draw arrows at points, the largest of a set length, and return them as lines (2, 3) m."""
     arrows = {m: finite_array(f, (3,), item="picture", field="forces") for m, f in forces.items()}
     most = max((float(np.linalg.norm(f)) for f in arrows.values()), default=0.0)
     if most == 0:
-        return
+        return []
     low, high = picture.scene.reach([placement])
     scale = _LONGEST * (float((high - low).max()) or 1.0) / most
+    lines = []
     for marker, force in arrows.items():
         start = _where(picture, placement, [marker])[0]
         end = start + scale * force
+        lines.append(np.array([start, end]))
         if isinstance(picture, FlatPicture):
             style = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": _FORCE, "linewidth": 1.4}
             tail, tip = picture.view.project(np.array([start, end]))
             picture.ax.annotate("", tip, tail, arrowprops={**style, "shrinkA": 0, "shrinkB": 0}, zorder=7, gid="force")
         else:
             picture.ax.quiver(*start, *(end - start), color=_FORCE, linewidth=1.4, arrow_length_ratio=0.2, gid="force")
+    return lines
 
 
-def add_names(picture: Picture, placement: Placement, markers: list[Marker]) -> None:
-    """Write the names of joints, marked points and bodies where they hide least."""
+def add_names(picture: Picture, placement: Placement, markers: list[Marker], lines: list[Array]) -> None:
+    """Write the names of joints, marked points and bodies where they hide least, also of further lines (k, 3) m."""
     from matplotlib.patheffects import withStroke
     from matplotlib.transforms import offset_copy
 
@@ -89,7 +92,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker]) -> 
         ),
     ]
     wanted = [Label(name, to_page(picture, where), color, clear) for name, where, color, clear in items]
-    obstacles = np.concatenate([sampled(line) for line in _drawn(picture, placement)])
+    obstacles = np.concatenate([sampled(line) for line in _drawn(picture, placement, lines)])
     box = ax.get_window_extent()
     scale = 72 / ax.figure.dpi
     frame = (np.array([box.x0, box.y0]) * scale, np.array([box.x1, box.y1]) * scale)
@@ -114,10 +117,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker]) -> 
 def to_page(picture: Picture, points: Array) -> Array:
     """Return where points (k, 3) of the world are on the page, (k, 2) pt."""
     ax = picture.ax
-    if isinstance(picture, FlatPicture):
-        flat = picture.view.project(points)
-    else:
-        flat = project(ax, points)
+    flat = picture.view.project(points) if isinstance(picture, FlatPicture) else project(ax, points)
     result: Array = np.asarray(ax.transData.transform(flat)) * 72 / ax.figure.dpi
     return result
 
@@ -134,14 +134,15 @@ def _joint_names(picture: Picture, placement: Placement) -> list[tuple[str, Arra
                 break
         else:
             groups.append(([joint.name], where, page))
-    return [(", ".join(names), where, INK, 5.5) for names, where, _ in groups]
+    clear = 5.5 if picture.view.flat else 7.5
+    return [(", ".join(names), where, INK, clear) for names, where, _ in groups]
 
 
-def _drawn(picture: Picture, placement: Placement) -> list[Array]:
+def _drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[Array]:
     """Return what names should not cover as lines (k, 2) pt of the page."""
     from . import solids
 
-    lines = []
+    lines = list(further)
     for body in picture.scene.bodies:
         lines += [placement.points(body.number, np.array(pair)) for pair in (*body.bars, *body.ties)]
         clouds = [s.corners for s in body.solids] + ([] if body.panel is None else [body.panel])
@@ -149,14 +150,17 @@ def _drawn(picture: Picture, placement: Placement) -> list[Array]:
             world = placement.points(body.number, cloud)
             ring = world[solids.silhouette(to_page(picture, world))]
             lines.append(np.concatenate([ring, ring[:1]]))
-    for item in (*picture.scene.springs, *picture.scene.joints):
-        lines.append(np.array([item.first.point(placement), item.second.point(placement)]))
+    pairs = [(item.first, item.second) for item in picture.scene.springs]
+    pairs += [(item.first, item.second) for item in picture.scene.joints]
+    lines += [np.array([first.point(placement), second.point(placement)]) for first, second in pairs]
     pages = [to_page(picture, line) for line in lines]
     if isinstance(picture, SpatialPicture):
         return pages + [to_page(picture, line) for line in picture.feet]
     for artist in picture.ax.get_children():
         if artist.get_gid() == "slider blocks":
-            pages += [picture.ax.transData.transform(p.vertices) * 72 / picture.ax.figure.dpi for p in artist.get_paths()]
+            pages += [
+                picture.ax.transData.transform(p.vertices) * 72 / picture.ax.figure.dpi for p in artist.get_paths()
+            ]
         elif artist.get_gid() == "rails":
             pages += [picture.ax.transData.transform(s) * 72 / picture.ax.figure.dpi for s in artist.get_segments()]
         elif artist.get_gid() == "ground":
@@ -171,10 +175,8 @@ def _along_body(body: BodyFigure, placement: Placement) -> Array:
     if body.bars and not body.solids:
         start, end = body.bars[0]
         return placement.points(body.number, start + np.array([0.5, 0.35, 0.65])[:, None] * (end - start))
-    points = body.points()
-    if not len(points):
-        return placement.position[body.number][None]
-    return placement.points(body.number, (points.min(axis=0) + points.max(axis=0)) / 2)[None]
+    points = body.points() if len(body.points()) else np.zeros((1, 3))
+    return placement.points(body.number, (points.min(axis=0, keepdims=True) + points.max(axis=0, keepdims=True)) / 2)
 
 
 def _where(picture: Picture, placement: Placement, markers: list[Marker]) -> Array:
