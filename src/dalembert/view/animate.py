@@ -22,6 +22,7 @@ from . import notes, style
 from .draw import configurations, markers_of, new_picture, spread
 from .player import PAGE
 from .projection import Placement
+from .spatial import SpatialPicture
 
 __all__ = ["animate", "animate_configurations", "between"]
 
@@ -165,7 +166,7 @@ class _Film:
         traced = markers_of(model, trace, "trace")
         self.paths = [model.pose(marker, q).position for marker in traced]
         placements = [Placement.of(model, row) for row in q[spread(len(q), 60)]]
-        self.picture = new_picture(model, placements, view, None, path, self.paths, inertia=inertia, size=size)
+        self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
         self.figure = self.picture.ax.figure
         self.figure.set_dpi(_DPI)
         self.figure.set_facecolor(style.PAPER)
@@ -188,6 +189,8 @@ class _Film:
 
     def prepare(self) -> None:
         """Draw once what stands still."""
+        if isinstance(self.picture, SpatialPicture):
+            self.picture.fixed_eye = True
         self._artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.picture.view.flat else self.moving
         for artist in self._artists:
             artist.set_animated(True)

@@ -87,7 +87,7 @@ def draw(
     placements = [Placement.of(model, row) for row in shown[::-1]]
     paths = [model.pose(marker, rows).position for marker in traced]
     with style.styled():
-        picture = new_picture(model, placements, view, ax, path, paths, inertia=inertia)
+        picture = new_picture(model, placements, view, ax, path, paths, marked + traced, inertia=inertia)
         for k in spread(len(placements), _GHOSTS + 1)[1:]:
             picture.add_ghost(placements[k])
         for k, line in enumerate(paths):
@@ -108,6 +108,7 @@ def new_picture(
     ax: Any,
     path: Any,
     paths: list[Array],
+    points: list[Marker],
     *,
     inertia: bool = False,
     size: tuple[float, float] | None = None,
@@ -118,11 +119,13 @@ def new_picture(
     ----------
     paths : list of (n, 3) m
         Lines that have to fit too.
+    points : list of Marker
+        Points that are shown as parts of their bodies.
     size : (2,) inches
         Of a new figure; to suit the system if left out.
     """
     chosen = choose_view(model, placements[0], view)
-    scene = Scene(model, around=48 if chosen.flat else 24, inertia=inertia)
+    scene = Scene(model, around=48 if chosen.flat else 24, inertia=inertia, points=points)
     low, high = scene.reach(placements)
     for line in paths:
         low, high = np.minimum(low, line.min(axis=0)), np.maximum(high, line.max(axis=0))

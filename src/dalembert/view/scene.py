@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,10 +132,13 @@ class Scene:
         Corners of a circle.
     inertia : bool
         Show bodies without a shape as boxes of their mass and inertia.
+    points : markers
+        Further points that belong to their bodies in the picture.
     """
 
-    def __init__(self, model: Model, *, around: int = 20, inertia: bool = False) -> None:
+    def __init__(self, model: Model, *, around: int = 20, inertia: bool = False, points: Sequence[Marker] = ()) -> None:
         self.model = model
+        self._points = points
         self._inertia = inertia
         system = model.system
         number = model.forest.number
@@ -192,6 +196,7 @@ class Scene:
         """Return the distinct points (3,) of a body at which something is attached, in body axes."""
         ends = [end for joint in self.joints for end in (joint.first, joint.second)]
         ends += [end for spring in self.springs for end in (spring.first, spring.second)]
+        ends += [End(self.model.forest.number[marker.body.name], marker) for marker in self._points]
         points: list[Array] = []
         for end in ends:
             position = end.marker.position

@@ -25,7 +25,7 @@ class Solid:
     ----------
     corners : (k, 3) m
     faces : (f, 4) int
-        Numbers of the corners of each face in order; a triangle repeats its last one.
+        Numbers of the corners of each face, counter-clockwise as seen from outside; a triangle repeats its last one.
     edged : (f,) bool
         Whether the outline of a face is an edge of the solid, to be drawn as a line.
     round_about : (3,) or None

@@ -22,7 +22,7 @@ _OF_SPACING = 0.13  # but not more of the distance between joints
 _LIGHT = np.array([0.35, -0.55, 0.76])
 _PIN = "#4D4D4D"
 _ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
-_FIGURES = np.array([(16.0, 46.0), (50.0, 6.0)])  # pt for figures and names: left and below, right and above the box
+_FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
 
 
 def box_of(low: Array, high: Array) -> Array:
@@ -56,6 +56,7 @@ class SpatialPicture:
     def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
         self.ax, self.scene, self.view = ax, scene, view
         self.moving: list[Any] = []
+        self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
         self.feet: list[Array] = []
         self._set_limits(low, high)
         self._collect(placements[0])
@@ -230,12 +231,23 @@ class SpatialPicture:
         colors[:, :3] = np.clip(self._colors[:, :3] * shade + 0.45 * np.maximum(shade - 0.5, 0), 0, 1)
         dark = np.column_stack([0.55 * self._colors[:, :3], np.ones(len(colors))])
         edges = np.where(self._edged[:, None], dark, colors)
+        widths = np.where(self._edged, 0.5, 0.8)
+        if self.fixed_eye:
+            seen = self._towards_the_eye(world)
+            quads, colors, edges, widths = quads[seen], colors[seen], edges[seen], widths[seen]
         self._solids.set_verts(quads)
         self._solids.set_facecolor(colors)
         self._solids.set_edgecolor(edges)
-        self._solids.set_linewidth(np.where(self._edged, 0.5, 0.8))
+        self._solids.set_linewidth(widths)
         if self._lines in self.moving:
             self._lines.set_segments(self._polylines(placement))
+
+    def _towards_the_eye(self, world: Array) -> NDArray[np.bool_]:
+        """Return which faces show their outer side, and all that can be seen through."""
+        flat = project(self.ax, world)[self._faces]
+        one, other = flat[:, 2] - flat[:, 0], flat[:, 3] - flat[:, 1]
+        towards: NDArray[np.bool_] = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0] > 0
+        return towards | (self._colors[:, 3] < 1)
 
     def add_ghost(self, placement: Placement) -> None:
         """Draw the bodies once more, faintly, where they were or will be."""
