@@ -8,6 +8,7 @@ __all__ = [
     "AssemblyError",
     "DalembertError",
     "IntegrationError",
+    "MissingPackageError",
     "ModelError",
     "SingularityError",
     "TopologyError",
@@ -78,6 +79,28 @@ class SingularityError(DalembertError):
 
 class IntegrationError(DalembertError):
     """A simulation that could not go on; carries the partial result."""
+
+
+class MissingPackageError(DalembertError, ImportError):
+    """A part of dalembert needs a package that is not installed.
+
+    Parameters
+    ----------
+    purpose : str
+        What it is needed for: ``"pictures"``.
+    package : str
+    remedy : str
+        What to install: ``"pip install matplotlib"``.
+    """
+
+    def __init__(self, purpose: str, package: str, remedy: str) -> None:
+        self.purpose = purpose
+        self.package = package
+        self.remedy = remedy
+        super().__init__(f"{purpose} need {package}, which is not installed; {remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.purpose, self.package, self.remedy)
 
 
 class UserFunctionError(DalembertError):

@@ -331,6 +331,22 @@ class System:
 
         return mobility(self)
 
+    def draw(self, q: ArrayLike | None = None, **options: Any) -> Any:
+        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; options as in `view.draw`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+        >>> ax = s.draw([0.5])
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x [m]', 'z [m]')
+        """
+        from .view.draw import draw
+
+        return draw(self, q, **options)
+
     def compile(self) -> Model:
         """Return the constant model that the kernels work on."""
         from .compile import compile_system

@@ -1,15 +1,152 @@
-"""How our pictures look."""
+"""How our pictures look, and how they reach a file."""
 
 from __future__ import annotations
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+import contextlib
+import importlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
-__all__ = ["figure"]
+from ..errors import MissingPackageError, ModelError
+
+__all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "save", "styled", "tint", "written"]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Colours that stay apart for colour-blind readers (Okabe and Ito), in the order of use."""
+
+INK, FAINT, PAPER = "#222222", "#8C8C8C", "#FFFFFF"
+
+_RULES = {
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "axes.linewidth": 0.7,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.3,
+    "grid.color": "#D9D9D9",
+    "grid.linewidth": 0.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
 
 
-def figure(width: float, height: float) -> Figure:
-    """Return an empty figure (inches) that draws into a file, without touching the user's pyplot state."""
+def matplotlib() -> Any:
+    """Return matplotlib, or say what to install.
+
+    Raises
+    ------
+    MissingPackageError
+    """
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise MissingPackageError("pictures", "matplotlib", "pip install matplotlib") from error
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Draw in our style inside this block; the user's settings are back after it."""
+    with matplotlib().rc_context(_RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}):
+        yield
+
+
+def figure(width: float, height: float, *, shown: bool = False) -> Any:
+    """Return an empty figure (inches).
+
+    Parameters
+    ----------
+    shown : bool
+        True for one that ``pyplot.show()`` or a notebook shows; False for one that only goes to a file and leaves the
+        user's pyplot state alone.
+    """
+    matplotlib()
+    if shown:
+        from matplotlib import pyplot
+
+        return pyplot.figure(figsize=(width, height))
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     picture = Figure(figsize=(width, height))
     FigureCanvasAgg(picture)
     return picture
+
+
+def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Any:
+    """Return the user's axes, or those of a new figure of that size; with a z-axis if `solid`."""
+    if ax is None:
+        picture = figure(width, height, shown=path is None)
+        if not solid:
+            left, below, right, above = 0.6, 0.45, 0.15, 0.2  # inches
+            inner = (width - left - right) / width, (height - below - above) / height
+            return picture.add_axes((left / width, below / height, *inner))
+        # 3-D axes are square: one that covers the page lets the system fill it
+        side = max(width, height)
+        square = ((1 - side / width) / 2, (1 - side / height) / 2, side / width, side / height)
+        return picture.add_axes(square, projection="3d", gid="page", facecolor="none")
+    if not hasattr(ax, "add_line") or solid != hasattr(ax, "set_zlim"):
+        wanted = "3-D axes: figure.add_subplot(projection='3d')" if solid else "flat axes: figure.add_subplot()"
+        raise ModelError("picture", "ax", ax, f"this view needs {wanted}")
+    return ax
+
+
+def tint(color: str, share: float) -> tuple[float, float, float]:
+    """Return a colour mixed with `share` (0 to 1) of white."""
+    red, green, blue = (share + (1 - share) * c for c in matplotlib().colors.to_rgb(color))
+    return red, green, blue
+
+
+def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:
+    """Write a file whole or not at all: `write` fills a temporary one beside it, which then takes its place.
+
+    Raises
+    ------
+    ModelError
+        If the name has another ending than those allowed, or the folder is not there.
+    """
+    try:
+        target = Path(path)
+    except TypeError:
+        raise ModelError(item, "path", path, "give the name of a file") from None
+    if target.suffix.lower() not in suffixes:
+        raise ModelError(item, "path", str(path), f"use a name that ends in {' or '.join(suffixes)}")
+    if not target.parent.is_dir():
+        raise ModelError(item, "path", str(path), f"there is no folder {str(target.parent)!r}: make it first")
+    handle, name = tempfile.mkstemp(suffix=target.suffix, prefix=f".{target.stem}-", dir=target.parent)
+    os.close(handle)
+    try:
+        write(Path(name))
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # what an ordinary new file would have
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return target
+
+
+def save(picture: Any, path: Any, *, dpi: float = 160) -> Path:
+    """Save a figure as .png, .pdf, .svg or another format that matplotlib writes."""
+    suffixes = tuple(f".{kind}" for kind in sorted(picture.canvas.get_supported_filetypes()))
+    crop = None if any(ax.get_gid() == "page" for ax in picture.axes) else "tight"
+    return written(
+        path,
+        suffixes,
+        "picture",
+        lambda name: picture.savefig(name, dpi=dpi, bbox_inches=crop, pad_inches=0.08, facecolor=PAPER),
+    )

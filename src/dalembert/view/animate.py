@@ -1,0 +1,286 @@
+"""A motion as a moving picture: GIF, a page that plays by itself, or an animation for a notebook."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.scales import as_model
+from ..errors import ModelError
+from ..model import Model
+from ..rotation import finite_number
+from ..system import System
+from . import notes, style
+from .draw import configurations, markers_of, new_picture, spread
+from .player import PAGE
+from .projection import Placement
+from .spatial import SpatialPicture
+
+__all__ = ["animate", "animate_configurations", "between"]
+
+Array = NDArray[np.float64]
+
+_SUFFIXES = (".gif", ".html")
+_FASTEST_GIF = 50.0  # frames a second: GIF counts hundredths of a second, and players slow down a single one
+_MOST_FRAMES = 6000
+_DPI = 100
+_COMMON = 96  # colours kept exactly
+
+
+def animate(
+    result: Any,
+    path: Any = None,
+    *,
+    view: str = "auto",
+    fps: float = 30.0,
+    speed: float = 1.0,
+    trace: Iterable[Any] = (),
+    size: tuple[float, float] | None = None,
+    inertia: bool = False,
+) -> Any:
+    """Show a simulated motion.
+
+    Parameters
+    ----------
+    result : Result
+        Anything with ``model``, ``t`` (n,) and ``at(times)`` that gives a ``q``.
+    path : str or Path
+        File to write, ``.gif`` or ``.html``; if left out, a matplotlib animation is returned, as notebooks show it.
+    view : str
+        As for `draw`.
+    fps : float, 1/s
+        Frames a second.
+    speed : float
+        Seconds of motion shown in a second.
+    trace : points
+        Points whose path is drawn while they move: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
+    size : (2,) inches
+        Width and height; a hundred pixels an inch.
+    inertia : bool
+        As for `draw`.
+
+    Returns
+    -------
+    Path or matplotlib.animation.FuncAnimation
+
+    Raises
+    ------
+    ModelError
+        If a view, a point, a rate or a file cannot be.
+    """
+    t = np.asarray(result.t, dtype=np.float64)
+    times = _frame_times(t, fps, speed)
+    q = np.atleast_2d(result.at(times).q) if len(t) > 1 else np.atleast_2d(result.q)
+    return _show(result.model, times, q, path, view, fps, trace, size, inertia)
+
+
+def animate_configurations(
+    system: System | Model,
+    t: ArrayLike,
+    q: ArrayLike,
+    path: Any = None,
+    *,
+    view: str = "auto",
+    fps: float = 30.0,
+    speed: float = 1.0,
+    trace: Iterable[Any] = (),
+    size: tuple[float, float] | None = None,
+    inertia: bool = False,
+) -> Any:
+    """Show a motion given by configurations q (n, nq) at rising times t (n,) s; the rest as `animate`."""
+    model = as_model(system)
+    rows = configurations(model, q)
+    stamps = np.asarray(t, dtype=np.float64)
+    if stamps.shape != (len(rows),) or not np.isfinite(stamps).all() or not (np.diff(stamps) > 0).all():
+        raise ModelError("animation", "t", t, f"give {len(rows)} rising times, one for each row of q")
+    times = _frame_times(stamps, fps, speed)
+    return _show(model, times, between(model, stamps, rows, times), path, view, fps, trace, size, inertia)
+
+
+def between(model: Model, t: Array, q: Array, times: Array) -> Array:
+    """Return configurations (k, nq) at any times (k,), along the shortest way on the manifold between rows of q."""
+    if len(t) == 1:
+        return np.repeat(q, len(times), axis=0)
+    k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+    share = (times - t[k]) / (t[k + 1] - t[k])
+    return model.integrate(q[k], share[:, None] * model.difference(q[k], q[k + 1]))
+
+
+def _frame_times(t: Array, fps: Any, speed: Any) -> Array:
+    """Return the times of the frames, from the first to the last of t."""
+    for field, value in (("fps", fps), ("speed", speed)):
+        if finite_number(value, item="animation", field=field) <= 0:
+            raise ModelError("animation", field, value, "it must be positive")
+    frames = int(np.floor((t[-1] - t[0]) * fps / speed * (1 + 1e-12))) + 1
+    if frames > _MOST_FRAMES:
+        needed = (t[-1] - t[0]) * fps / _MOST_FRAMES
+        remedy = (
+            f"at most {_MOST_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
+        )
+        raise ModelError("animation", "number of frames", frames, remedy)
+    times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
+    return times
+
+
+def _show(
+    model: Model, times: Array, q: Array, path: Any, view: str, fps: float, trace: Any, size: Any, inertia: bool
+) -> Any:
+    suffix = _checked_suffix(path, fps)
+    if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
+        raise ModelError("animation", "size", size, "give width and height in inches")
+    style.matplotlib()
+    with style.styled():
+        film = _Film(model, times, q, path, view, trace, size, inertia)
+        if path is None:
+            from matplotlib.animation import FuncAnimation
+
+            return FuncAnimation(film.figure, film.show, frames=len(times), interval=1000 / fps, blit=False)
+        write = _write_gif if suffix == ".gif" else _write_html
+        return style.written(path, _SUFFIXES, "animation", lambda name: write(name, film, fps))
+
+
+def _checked_suffix(path: Any, fps: float) -> str:
+    suffix = "" if path is None else Path(str(path)).suffix.lower()
+    if path is not None and suffix not in _SUFFIXES:
+        raise ModelError("animation", "path", str(path), f"use a name that ends in {' or '.join(_SUFFIXES)}")
+    if suffix == ".gif" and fps > _FASTEST_GIF:
+        raise ModelError("animation", "fps", fps, f"a GIF shows at most {_FASTEST_GIF:.0f} frames a second; use .html")
+    return suffix
+
+
+class _Film:
+    """A picture with its moving parts, frame by frame."""
+
+    def __init__(
+        self, model: Model, times: Array, q: Array, path: Any, view: str, trace: Any, size: Any, inertia: bool
+    ) -> None:
+        self.model, self.times, self.q = model, times, q
+        traced = markers_of(model, trace, "trace")
+        self.paths = [model.pose(marker, q).position for marker in traced]
+        placements = [Placement.of(model, row) for row in q[spread(len(q), 60)]]
+        self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
+        self.figure = self.picture.ax.figure
+        self.figure.set_dpi(_DPI)
+        self.figure.set_facecolor(style.PAPER)
+        self.tails = [notes.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
+        self.tips = notes.add_points(self.picture, placements[0], traced)
+        self.clock = self.figure.text(0.01, 0.99, "", ha="left", va="top", fontsize=8, color=style.INK)
+        self.digits = max(0, int(np.ceil(-np.log10(max(float(np.ptp(times)), 1e-9) / 100))))
+        self.moving = [*self.picture.moving, *self.tails, self.tips, self.clock]
+        self.title = model.system.name
+
+    def show(self, k: int) -> list[Any]:
+        """Put everything where it is in frame k."""
+        self.picture.update(Placement.of(self.model, self.q[k]))
+        self.clock.set_text(f"t = {self.times[k]:.{self.digits}f} s")
+        for line, tail in zip(self.paths, self.tails, strict=True):
+            _set_line(tail, self.picture.view, line[: k + 1])
+        if self.paths:
+            _set_line(self.tips, self.picture.view, np.array([line[k] for line in self.paths]))
+        return self.moving
+
+    def prepare(self) -> None:
+        """Draw once what stands still."""
+        if isinstance(self.picture, SpatialPicture):
+            self.picture.fixed_eye = True
+        self._artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.picture.view.flat else self.moving
+        for artist in self._artists:
+            artist.set_animated(True)
+        self.figure.canvas.draw()
+        self._background = self.figure.canvas.copy_from_bbox(self.figure.bbox)
+
+    def pixels(self, k: int) -> NDArray[np.uint32]:
+        """Return frame k, (height, width): red in the lowest byte, then green and blue."""
+        canvas = self.figure.canvas
+        renderer = canvas.get_renderer()
+        self.show(k)
+        canvas.restore_region(self._background)
+        for artist in self._artists:
+            if hasattr(artist, "do_3d_projection"):
+                artist.do_3d_projection()
+            artist.draw(renderer)
+        return np.ascontiguousarray(canvas.buffer_rgba()).view("<u4")[..., 0]
+
+
+def _set_line(line: Any, view: Any, points: Array) -> None:
+    if view.flat:
+        line.set_data(*view.project(points).T)
+    else:
+        line.set_data_3d(*points.T)
+
+
+def _images(film: _Film) -> Iterator[Any]:
+    """Yield the frames as PIL images of one palette: small files, no flicker."""
+    from PIL import Image
+
+    film.prepare()
+    colors = _palette([film.pixels(int(k)).copy() for k in spread(len(film.times), 4)])
+    nearest = _nearest(colors)
+    for k in range(len(film.times)):
+        packed = film.pixels(k)
+        cell = (packed >> 2 & 63) << 12 | (packed >> 10 & 63) << 6 | (packed >> 18 & 63)
+        image = Image.fromarray(nearest[cell])
+        image.putpalette(colors.tobytes())
+        yield image
+
+
+def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
+    """Return up to 255 colours (k, 3): those that fill most of the frames, and a spread of the rest."""
+    from PIL import Image
+
+    joined = Image.fromarray(np.concatenate([frame[..., None].view(np.uint8)[..., :3] for frame in frames]))
+    common = sorted(joined.getcolors(joined.width * joined.height) or [], reverse=True)[:_COMMON]
+    rest = joined.quantize(255 - len(common), method=Image.Quantize.MEDIANCUT).getpalette() or []
+    spectrum = np.array(rest, dtype=np.uint8).reshape(-1, 3)
+    return np.concatenate([np.array([color for _, color in common], dtype=np.uint8), spectrum])[:255]
+
+
+def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the number of the nearest colour (64 * 64 * 64,) to red, green and blue in steps of four."""
+    from scipy.spatial import cKDTree
+
+    middle = 4.0 * np.arange(64) + 2.0
+    cells = np.stack(np.meshgrid(middle, middle, middle, indexing="ij"), axis=-1)
+    result: NDArray[np.uint8] = cKDTree(colors.astype(float)).query(cells.reshape(-1, 3))[1].astype(np.uint8)
+    # a colour of the palette keeps its cell to itself; the more common one comes first
+    owned = (colors.astype(np.int64) >> 2) @ np.array([64 * 64, 64, 1])
+    result[owned[::-1]] = np.arange(len(colors))[::-1]
+    return result
+
+
+def _write_gif(name: Path, film: _Film, fps: float) -> None:
+    frames = _images(film)
+    # hundredths of a second, rounded so that the whole keeps its length
+    ends = np.round(100 * np.arange(1, len(film.times) + 1) / fps)
+    durations = [10 * int(d) for d in np.diff(ends, prepend=0.0)]
+    first = next(frames)
+    first.save(name, format="GIF", save_all=True, append_images=frames, duration=durations, loop=0, disposal=1)
+
+
+def _write_html(name: Path, film: _Film, fps: float) -> None:
+    pictures = []
+    for image in _images(film):
+        buffer = io.BytesIO()
+        image.save(buffer, format="PNG", compress_level=6)
+        pictures.append(base64.b64encode(buffer.getvalue()).decode("ascii"))
+    times = [round(float(t), 9) for t in film.times]
+    width, height = (film.figure.get_size_inches() * _DPI).astype(int)
+    page = PAGE
+    for field, value in (
+        ("TITLE", html.escape(film.title)),
+        ("WIDTH", str(width)),
+        ("HEIGHT", str(height)),
+        ("FPS", json.dumps(float(fps))),
+        ("TIMES", json.dumps(times)),
+        ("FRAMES", json.dumps(pictures)),
+    ):
+        page = page.replace(f"%{field}%", value)
+    name.write_text(page, encoding="utf-8")

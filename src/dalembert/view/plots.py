@@ -1,0 +1,211 @@
+"""Outputs over time, with their units on the axes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DalembertError, ModelError
+from . import style
+
+__all__ = ["plot", "plot_energy"]
+
+Array = NDArray[np.float64]
+
+_WIDTH, _PANEL = 6.4, 2.3  # inches
+_DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
+
+
+class _Curve:
+    """One line: its name, its unit, what is measured, and values (n,)."""
+
+    def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
+        self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
+
+
+def plot(result: Any, *names: Any, ax: Any = None, path: Any = None) -> list[Any]:
+    """Plot outputs over time, one panel for each unit, and return the axes.
+
+    Parameters
+    ----------
+    result : Result
+        Anything with ``t`` (n,) and ``result[name]`` of shape (n,) or (n, k).
+    names : str or function
+        Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out.
+    ax : matplotlib axes
+        Where to draw; outputs of several units need a new figure.
+    path : str or Path
+        File to write: .png, .pdf, .svg, ...
+
+    Raises
+    ------
+    ModelError
+        If an output cannot be plotted, or `ax` is given for outputs of several units.
+    """
+    style.matplotlib()
+    t = np.asarray(result.t, dtype=np.float64)
+    curves = [c for name in names for c in _curves(result, name)] if names else _coordinates(result)
+    units = list(dict.fromkeys(c.unit for c in curves))
+    with style.styled():
+        if ax is None:
+            panels = _panels(len(units), path)
+        elif len(units) == 1:
+            panels = [style.axes_for(ax, path, _WIDTH, _PANEL)]
+        else:
+            raise ModelError(
+                "plot", "ax", ax, f"these outputs have {len(units)} units ({', '.join(units)}): leave it out"
+            )
+        for panel, unit in zip(panels, units, strict=True):
+            together = [c for c in curves if c.unit == unit]
+            for k, curve in enumerate(together):
+                panel.plot(t, curve.values, label=curve.label, **_line(k))
+            quantities = list(dict.fromkeys(c.quantity for c in together))
+            alone = len(together) == 1 and len(together[0].label) < 24
+            title = together[0].label if alone else quantities[0] if len(quantities) == 1 else ""
+            _finish(panel, title, unit, legend=not alone)
+        panels[-1].set_xlabel("t [s]")
+        if path is not None:
+            style.save(panels[0].figure, path)
+    return panels
+
+
+def plot_energy(result: Any, *, ax: Any = None, path: Any = None) -> list[Any]:
+    """Plot kinetic, potential and total energy and what was put in or lost, and below them the balance.
+
+    The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
+    errors of the method. It is drawn on an axis of its own.
+
+    Parameters
+    ----------
+    result : Result
+        Outputs ``"energy.kinetic"``, ``"energy.potential"``, ``"energy.total"``; ``"energy.work"``,
+        ``"energy.dissipated"`` and ``"energy.balance"`` where it has them.
+    ax : (2,) matplotlib axes
+        Where to draw energies and balance.
+    path : str or Path
+        File to write.
+
+    Returns
+    -------
+    list of two matplotlib axes
+    """
+    style.matplotlib()
+    t = np.asarray(result.t, dtype=np.float64)
+    energy = {name: np.asarray(result[f"energy.{name}"]) for name in ("kinetic", "potential", "total")}
+    for name in ("work", "dissipated"):
+        values = _optional(result, f"energy.{name}")
+        if values is not None and values.any():
+            energy[name] = values
+    balance = _optional(result, "energy.balance")
+    if balance is None:
+        balance = energy["total"] - energy["total"][0] - energy.get("work", 0.0) + energy.get("dissipated", 0.0)
+    with style.styled():
+        if ax is None:
+            panels = _panels(2, path, ratios=(2.4, 1.0))
+        elif np.shape(ax) == (2,):
+            panels = [style.axes_for(a, path, _WIDTH, _PANEL) for a in ax]
+        else:
+            raise ModelError("plot_energy", "ax", ax, "give two axes: for the energies and for their balance")
+        for k, (name, values) in enumerate(energy.items()):
+            options = {"color": style.INK, "linewidth": 1.6} if name == "total" else _line(k - (k > 2))
+            panels[0].plot(t, values, label=name, **options)
+        _finish(panels[0], "energy", "J")
+        panels[1].plot(t, balance, color=style.PALETTE[1], linewidth=0.9, label="balance")
+        panels[1].axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
+        _finish(panels[1], "balance", "J", legend=False)
+        panels[1].set_xlabel("t [s]")
+        if path is not None:
+            style.save(panels[0].figure, path)
+    return panels
+
+
+def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Any]:
+    """Return axes above each other that share their times."""
+    height = _PANEL * (count if ratios is None else sum(ratios) / 2 * 1.1) + 0.5
+    picture = style.figure(_WIDTH, height, shown=path is None)
+    picture.set_layout_engine("constrained")
+    panels = picture.subplots(count, 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+    picture.align_ylabels(panels)
+    return list(panels)
+
+
+def _line(k: int) -> dict[str, Any]:
+    """Return the look of the k-th line: colours in turn, then dashes too, so that no two are alike."""
+    return {
+        "color": style.PALETTE[k % len(style.PALETTE)],
+        "linestyle": _DASHES[k // len(style.PALETTE) % len(_DASHES)],
+    }
+
+
+def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> None:
+    bracket = f"[{unit}]" if unit else ""
+    panel.set_ylabel(" ".join(part for part in (quantity, bracket) if part))
+    panel.grid(True)
+    panel.set_axisbelow(True)
+    panel.margins(x=0)
+    panel.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=True)
+    if legend:
+        rows = len(panel.get_lines())
+        panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
+
+
+def _curves(result: Any, what: Any) -> list[_Curve]:
+    """Return the lines of one output: itself, or its components."""
+    name = getattr(what, "__name__", "output") if callable(what) else what
+    array = np.asarray(result.output(what) if callable(what) else result[what], dtype=np.float64)
+    n = len(result.t)
+    if array.shape[:1] != (n,):
+        raise ModelError("plot", "output", name, f"it has the shape {array.shape}, not one value for each of {n} times")
+    columns = array.reshape(n, -1)
+    count = columns.shape[1]
+    units, labels = _described(result, what, count)
+    labels = labels or _components(array)
+    quantity = name.rpartition(".")[2] if "." in name else ""
+    if array.ndim == 1:
+        return [_Curve(name, units[0], quantity, columns[:, 0])]
+    return [_Curve(f"{name}.{labels[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
+
+
+def _components(array: Array) -> list[str]:
+    shape = array.shape[1:]
+    if shape == (3,):
+        return list("xyz")
+    return [",".join(str(i + 1) for i in index) for index in np.ndindex(*shape)]
+
+
+def _described(result: Any, what: Any, count: int) -> tuple[list[str], list[str]]:
+    """Return units and labels of the components of an output; empty where they are not known."""
+    model = getattr(result, "model", None)
+    try:
+        outputs: Any = importlib.import_module("dalembert.outputs")
+    except ImportError:
+        model = None
+    if model is None:
+        return [""] * count, []
+    about = outputs.Output.of(model, what)
+    units = [unit.strip() for unit in about.unit.split(",")]
+    labels = list(about.labels)
+    return units if len(units) == count else [about.unit] * count, labels if len(labels) == count else []
+
+
+def _coordinates(result: Any) -> list[_Curve]:
+    """Return the coordinates of all hinges, angles and displacements apart."""
+    curves = []
+    q = np.asarray(result.q, dtype=np.float64)
+    parts = [part for hinge in result.model.forest.hinges for part in hinge.element.coordinates]
+    for name, part, column in zip(result.model.coordinate_names, parts, q.T, strict=True):
+        quantity, unit = ("angle", "rad") if part.startswith("angle") else ("displacement", "m")
+        if part.startswith("q"):
+            quantity, unit = "quaternion", "1"
+        curves.append(_Curve(name, unit, quantity, column))
+    return curves
+
+
+def _optional(result: Any, name: str) -> Array | None:
+    try:
+        return np.asarray(result[name], dtype=np.float64)
+    except (DalembertError, KeyError):
+        return None

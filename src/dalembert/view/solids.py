@@ -1,0 +1,184 @@
+"""Bodies as solids: corners and faces in body axes, from shapes, from model files, or from inertia."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.rigid import Body
+from ..bodies.visual import Visual
+
+__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette"]
+
+Array = NDArray[np.float64]
+
+_AROUND = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A solid by its surface.
+
+    Attributes
+    ----------
+    corners : (k, 3) m
+    faces : (f, 4) int
+        Numbers of the corners of each face, counter-clockwise as seen from outside; a triangle repeats its last one.
+    edged : (f,) bool
+        Whether the outline of a face is an edge of the solid, to be drawn as a line.
+    round_about : (3,) or None
+        Axis about which it is round, so that only a stroke tells how far it has turned.
+    """
+
+    corners: Array
+    faces: NDArray[np.int64]
+    edged: NDArray[np.bool_]
+    round_about: Array | None = None
+
+    def moved(self, rotation: Array, position: Array) -> Solid:
+        """Return it turned, then shifted."""
+        about = None if self.round_about is None else rotation @ self.round_about
+        return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about)
+
+
+def block(x: float, y: float, z: float) -> Solid:
+    """Return a box with edges x, y, z (m) about the origin."""
+    signs = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], dtype=float)
+    faces = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+    return Solid(signs * np.array([x, y, z]) / 2, faces, np.ones(6, dtype=bool))
+
+
+def cylinder(length: float, radius: float, *, inner: float = 0.0, around: int = _AROUND, pieces: int = 1) -> Solid:
+    """Return a cylinder or tube along z about the origin, cut into `pieces` along its length."""
+    angle = np.arange(around) * 2 * np.pi / around
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    heights = np.linspace(-length / 2, length / 2, pieces + 1)
+    outer = [np.column_stack([radius * circle, np.full(around, z)]) for z in heights]
+    inside = [np.column_stack([inner * circle, np.full(around, z)]) for z in heights[[0, -1]]]
+    k = np.arange(around)
+    following = (k + 1) % around
+
+    def between(a: int, b: int) -> NDArray[np.int64]:
+        return np.column_stack([a * around + k, a * around + following, b * around + following, b * around + k])
+
+    walls = [between(i, i + 1) for i in range(pieces)]
+    low, high = pieces + 1, pieces + 2
+    caps = [between(low, 0), between(pieces, high)]
+    bore = [between(high, low)] if inner > 0 else []
+    faces = np.concatenate([*walls, *caps, *bore])
+    return Solid(np.concatenate(outer + inside), faces, np.zeros(len(faces), dtype=bool), np.array([0.0, 0.0, 1.0]))
+
+
+def ball(radius: float, *, stretch: float = 0.0, around: int = 16, rings: int = 9) -> Solid:
+    """Return a sphere about the origin, or a capsule along z whose caps are `stretch` (m) apart."""
+    polar = np.linspace(0, np.pi, rings + 1)
+    angle = np.arange(around) * 2 * np.pi / around
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    shift = np.where(polar < np.pi / 2, stretch / 2, -stretch / 2)
+    corners = np.concatenate(
+        [
+            np.column_stack([radius * np.sin(p) * circle, np.full(around, radius * np.cos(p) + s)])
+            for p, s in zip(polar, shift, strict=True)
+        ]
+    )
+    k = np.arange(around)
+    following = (k + 1) % around
+    faces = np.concatenate(
+        [
+            np.column_stack(
+                [i * around + k, (i + 1) * around + k, (i + 1) * around + following, i * around + following]
+            )
+            for i in range(rings)
+        ]
+    )
+    return Solid(corners, faces, np.zeros(len(faces), dtype=bool))
+
+
+def bar(start: Array, end: Array, radius: float, *, around: int = 8, pieces: int = 4) -> Solid:
+    """Return a thin round bar between two points, in pieces short enough to be sorted by depth."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    if length == 0:
+        return ball(radius).moved(np.eye(3), start)
+    solid = cylinder(length, radius, around=around, pieces=pieces)
+    return Solid(solid.corners @ turned_z(along / length).T + (start + end) / 2, solid.faces, solid.edged)
+
+
+def turned_z(direction: Array) -> Array:
+    """Return a right-handed frame (3, 3) whose third column is the unit vector `direction`."""
+    helper = np.eye(3)[int(np.abs(direction).argmin())]
+    x = np.cross(helper, direction)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(direction, x), direction])
+
+
+def equivalent_box(body: Body) -> Solid | None:
+    """Return the homogeneous box with the body's mass and inertia, about its centre of mass; None without a mass."""
+    if body.mass <= 0:
+        return None
+    moments, axes = np.linalg.eigh(body.inertia)
+    edges = np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / body.mass, 0.0))
+    if not edges.any():
+        return None
+    return block(*edges).moved(axes if np.linalg.det(axes) > 0 else -axes, body.com)
+
+
+def of_body(body: Body, *, around: int = _AROUND) -> list[Solid]:
+    """Return the solids of a body's shape or else of its model file; none for slender rods, meshes and bare numbers."""
+    shape = body.shape
+    if shape is not None:
+        size = dict(shape.size)
+        if shape.kind == "rod":
+            if size["radius"] == 0:
+                return []
+            along = np.eye(3)[int(size["axis"])]
+            return [_simple("cylinder", size, around).moved(np.eye(3), along * shape.com)]
+        return [_simple(shape.kind, size, around)]
+    looks = [v for v in body.visuals if v.kind != "mesh"]
+    looks = [v for v in looks if not v.collision] or looks
+    return [_simple(v.kind, v.size, around).moved(v.rotation, v.position) for v in looks if _known(v)]
+
+
+def _known(visual: Visual) -> bool:
+    return visual.kind in ("box", "cylinder", "capsule", "sphere")
+
+
+def _simple(kind: str, size: dict[str, float], around: int) -> Solid:
+    if kind == "box":
+        return block(size["x"], size["y"], size["z"])
+    if kind == "plate":
+        return block(size["x"], size["y"], size["thickness"])
+    if kind == "sphere":
+        return ball(size["radius"], around=around, rings=around // 2)
+    if kind == "capsule":
+        return _along_axis(ball(size["radius"], stretch=size["length"], around=around, rings=around // 2 | 1), size)
+    if kind == "tube":
+        return _along_axis(cylinder(size["length"], size["outer"], inner=size["inner"], around=around), size)
+    return _along_axis(cylinder(size["length"], size["radius"], around=around), size)
+
+
+def _along_axis(solid: Solid, size: dict[str, float]) -> Solid:
+    """Turn a solid made along z to the body axis that its size names."""
+    return solid.moved(np.roll(np.eye(3), int(size.get("axis", 2.0)) + 1, axis=0), np.zeros(3))
+
+
+def silhouette(points: Array) -> NDArray[np.int64]:
+    """Return the numbers of the points (k, 2) on the convex outline, in order."""
+    order = np.lexsort((points[:, 1], points[:, 0]))
+    reach = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    slack = 1e-12 * reach * reach
+
+    def half(numbers: NDArray[np.int64]) -> list[int]:
+        chain: list[int] = []
+        for n in numbers:
+            while len(chain) > 1:
+                (ax, ay), (bx, by), (cx, cy) = points[chain[-2]], points[chain[-1]], points[n]
+                if (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > slack:
+                    break
+                chain.pop()
+            chain.append(int(n))
+        return chain[:-1]
+
+    return np.array(half(order) + half(order[::-1]), dtype=np.int64)

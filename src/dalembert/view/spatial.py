@@ -1,0 +1,309 @@
+"""A system in space: shaded solids, barrels and balls for joints, coil springs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import solids, symbols
+from .projection import Placement, View
+from .scene import BodyFigure, JointFigure, Scene
+from .style import FAINT, INK, matplotlib
+
+__all__ = ["SpatialPicture", "page_of", "project"]
+
+Array = NDArray[np.float64]
+
+_JOINT = 0.016  # radius of a joint, of the picture's reach
+_LINK = 0.0085
+_OF_SPACING = 0.13  # but not more of the distance between joints
+_LIGHT = np.array([0.35, -0.55, 0.76])
+_PIN = "#4D4D4D"
+_ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
+_FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
+
+
+def box_of(low: Array, high: Array) -> Array:
+    """Return the edges (3,) m of the box that is shown: never too flat."""
+    reach = float((high - low).max()) or 1.0
+    result: Array = np.maximum(high - low, 0.2 * reach) + 0.1 * reach
+    return result
+
+
+def page_of(view: View, low: Array, high: Array) -> tuple[float, float]:
+    """Return width and height (inches) of a figure that suits a box seen from our side."""
+    x, y, z = np.roll(box_of(low, high), 2 - view.up)
+    azimuth, elevation = np.radians([_AZIMUTH, _ELEVATION])
+    width = abs(x * np.sin(azimuth)) + abs(y * np.cos(azimuth))
+    height = z * np.cos(elevation) + (abs(x * np.cos(azimuth)) + abs(y * np.sin(azimuth))) * np.sin(elevation)
+    ratio = float(np.clip(height / width, 0.35, 2.0))
+    return (6.4, 5.6 * ratio + 0.8) if ratio < 0.9 else (5.2 / ratio + 0.8, 6.0)
+
+
+def project(ax: Any, points: Array) -> Array:
+    """Return where points (k, 3) of the world are in the plane that 3-D axes draw on, (k, 2)."""
+    from mpl_toolkits.mplot3d import proj3d
+
+    x, y, _ = proj3d.proj_transform(*points.T, ax.get_proj())
+    return np.column_stack([x, y])
+
+
+class SpatialPicture:
+    """The artists of a system in space; `update` moves them. Parameters as for `FlatPicture`."""
+
+    def __init__(self, ax: Any, scene: Scene, view: View, placements: list[Placement], low: Array, high: Array) -> None:
+        self.ax, self.scene, self.view = ax, scene, view
+        self.moving: list[Any] = []
+        self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
+        self.feet: list[Array] = []
+        self._set_limits(low, high)
+        self._collect(placements[0])
+        self._add_artists(placements[0])
+        self.update(placements[0])
+
+    # ---- sizes
+
+    def _set_limits(self, low: Array, high: Array) -> None:
+        ax = self.ax
+        self.reach = float((high - low).max()) or 1.0
+        spacing = self.scene.spacing()
+        self.radius = min(_JOINT * self.reach, _OF_SPACING * spacing if spacing else np.inf)
+        span = box_of(low, high)
+        middle = (low + high) / 2
+        ax.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+        for name, c, s in zip("xyz", middle, span, strict=True):
+            getattr(ax, f"set_{name}lim")(c - s / 2, c + s / 2, auto=False)
+            axis = getattr(ax, f"{name}axis")
+            ticks = 2 if s < 0.45 * span.max() else 4
+            axis.set_major_locator(matplotlib().ticker.MaxNLocator(ticks, steps=[1, 2, 5, 10]))
+            axis.set_pane_color((1.0, 1.0, 1.0, 0.0))
+            axis.line.set_color("#BBBBBB")
+            axis._axinfo["grid"].update({"color": "#E6E6E6", "linewidth": 0.5})
+            axis.set_tick_params(pad=0)
+            axis.labelpad = 8
+        ax.set_proj_type("persp", focal_length=1.6)
+        ax.view_init(elev=_ELEVATION, azim=_AZIMUTH, vertical_axis="xyz"[self.view.up])
+        self._fill(span)
+
+    def _fill(self, span: Array) -> None:
+        """Make the box as large as the page allows with room for its figures, and put it in the middle."""
+        ax = self.ax
+        zoom = 1.0
+        corners = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+        limits = np.array([ax.get_xlim(), ax.get_ylim(), ax.get_zlim()])
+        corners = limits[:, 0] + corners * (limits[:, 1] - limits[:, 0])
+        page = ax.figure.get_size_inches() * ax.figure.dpi
+        window = ax.get_window_extent()
+        room = np.minimum(page, [window.width, window.height])
+        before, after = np.minimum(_FIGURES * ax.figure.dpi / 72, 0.2 * room)
+        room -= before + after
+        for _ in range(3):
+            ax.set_box_aspect(tuple(span), zoom=zoom)
+            seen = ax.transData.transform(project(ax, corners))
+            zoom *= float((room / np.ptp(seen, axis=0)).min())
+        if ax.get_gid() == "page":
+            off = ((before + page - after) / 2 - (seen.min(axis=0) + seen.max(axis=0)) / 2) / page
+            box = ax.get_position()
+            ax.set_position((box.x0 + off[0], box.y0 + off[1], box.width, box.height))
+
+    # ---- what there is to draw
+
+    def _collect(self, placement: Placement) -> None:
+        """Gather the faces of all bodies and joints, each with the number of the body that carries it."""
+        corners: list[Array] = []
+        owners: list[NDArray[np.int64]] = []
+        faces: list[NDArray[np.int64]] = []
+        colors: list[tuple[float, ...]] = []
+        edged: list[NDArray[np.bool_]] = []
+        count = 0
+
+        def add(number: int, solid: solids.Solid, color: Any, alpha: float = 1.0) -> None:
+            nonlocal count
+            corners.append(solid.corners)
+            owners.append(np.full(len(solid.corners), number))
+            faces.append(solid.faces + count)
+            edged.append(solid.edged)
+            colors.extend([(*matplotlib().colors.to_rgb(color), alpha)] * len(solid.faces))
+            count += len(solid.corners)
+
+        for body in self.scene.bodies:
+            for solid in body.solids:
+                add(body.number, solid, body.color)
+            for pair in (*body.bars, *_struts(body)):
+                add(body.number, solids.bar(*pair, self._thickness(pair)), body.color)
+            for pair in body.ties:
+                add(body.number, solids.bar(*pair, 0.45 * self._thickness(pair), around=6), body.color)
+            panel = _panel(body)
+            if panel is not None:
+                add(body.number, panel, body.color, 0.35)
+            if body.com is not None:
+                mark = solids.ball(0.5 * self.radius, around=8, rings=5)
+                add(body.number, mark.moved(np.eye(3), body.com), INK)
+        for joint in self.scene.joints:
+            for number, solid in self._joint(joint, placement):
+                add(number, solid, _PIN)
+        if count == 0:
+            add(0, solids.ball(self.radius), INK)
+        self._local, self._owner = np.concatenate(corners), np.concatenate(owners)
+        self._faces, self._edged = np.concatenate(faces), np.concatenate(edged)
+        self._colors = np.array(colors)
+
+    def _thickness(self, pair: tuple[Array, Array]) -> float:
+        """Return the radius of a link: set by the picture, but slim."""
+        return min(_LINK * self.reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
+
+    def _joint(self, joint: JointFigure, placement: Placement) -> list[tuple[int, solids.Solid]]:
+        """Return the solids of a joint with the numbers of the bodies that carry them, in body axes."""
+        r = self.radius
+        end = joint.mover
+        at = end.marker.position
+
+        def along(local_axis: Any, solid: solids.Solid, carrier: Any = end) -> tuple[int, solids.Solid]:
+            turn = solids.turned_z(carrier.marker.rotation @ np.asarray(local_axis, dtype=float))
+            return carrier.number, solid.moved(turn, carrier.marker.position)
+
+        kind, element = joint.kind, joint.element
+        if kind in ("Revolute", "Screw", "Cylindrical"):
+            # the axis is the same direction in both markers
+            long = {"Revolute": 3.2, "Screw": 4.5, "Cylindrical": 6.0}[kind]
+            return [along(element.axis, solids.cylinder(long * r, r, around=12))]  # type: ignore[union-attr]
+        if kind == "Prismatic":
+            return [along(element.axis, solids.block(2.6 * r, 2.6 * r, 5 * r))]  # type: ignore[union-attr]
+        if kind == "Universal":
+            barrel = solids.cylinder(3.6 * r, 0.7 * r, around=10)
+            return [
+                along(element.axis_1, barrel, joint.first),  # type: ignore[union-attr]
+                along(element.axis_2, barrel, joint.second),  # type: ignore[union-attr]
+            ]
+        if kind == "Planar":
+            return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
+        if kind == "Spherical":
+            return [(end.number, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
+        if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
+            return [(end.number, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
+        if kind == "Distance":
+            ball = solids.ball(0.9 * r, around=8, rings=6)
+            return [(e.number, ball.moved(np.eye(3), e.marker.position)) for e in (joint.first, joint.second)]
+        return []
+
+    # ---- artists
+
+    def _add_artists(self, placement: Placement) -> None:
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+        down = -np.eye(3)[self.view.up]
+        feet = self.feet
+        taken: list[Array] = []
+        for joint in (j for j in self.scene.joints if j.grounded):
+            if joint.kind not in ("Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance"):
+                continue
+            point = (joint.first if joint.first.number == 0 else joint.second).point(placement)
+            if not any(np.linalg.norm(point - other) < self.radius for other in taken):
+                taken.append(point)
+                feet += symbols.pyramid(point, down, 2.2 * self.radius)
+        if feet:
+            self.ax.add_collection3d(Line3DCollection(feet, colors=FAINT, linewidths=0.8, gid="ground"), autolim=False)
+        self._lines = Line3DCollection([np.zeros((2, 3))], colors=INK, linewidths=1.0, gid="springs")
+        self.ax.add_collection3d(self._lines, autolim=False)
+        if self.scene.springs or any(j.kind in ("Distance", "Prismatic") for j in self.scene.joints):
+            self.moving.append(self._lines)
+        else:
+            self._lines.remove()
+        self._solids = Poly3DCollection(np.zeros((1, 4, 3)), gid="bodies")
+        self.ax.add_collection3d(self._solids, autolim=False)
+        self.moving.append(self._solids)
+
+    def update(self, placement: Placement) -> None:
+        """Move everything to where the bodies are."""
+        R, p = placement.rotation[self._owner], placement.position[self._owner]
+        world = np.einsum("nij,nj->ni", R, self._local) + p
+        quads = world[self._faces]
+        # a triangle repeats its last corner: the diagonals still span it
+        normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
+        length = np.linalg.norm(normal, axis=1, keepdims=True)
+        normal /= np.where(length > 0, length, 1.0)
+        light = np.roll(_LIGHT, self.view.up - 2)
+        shade = (0.72 + 0.28 * (normal @ light))[:, None]
+        colors = self._colors.copy()
+        # lit faces lean towards white, the others towards their own colour darkened
+        colors[:, :3] = np.clip(self._colors[:, :3] * shade + 0.45 * np.maximum(shade - 0.5, 0), 0, 1)
+        dark = np.column_stack([0.55 * self._colors[:, :3], np.ones(len(colors))])
+        edges = np.where(self._edged[:, None], dark, colors)
+        widths = np.where(self._edged, 0.5, 0.8)
+        if self.fixed_eye:
+            seen = self._towards_the_eye(world)
+            quads, colors, edges, widths = quads[seen], colors[seen], edges[seen], widths[seen]
+        self._solids.set_verts(quads)
+        self._solids.set_facecolor(colors)
+        self._solids.set_edgecolor(edges)
+        self._solids.set_linewidth(widths)
+        if self._lines in self.moving:
+            self._lines.set_segments(self._polylines(placement))
+
+    def _towards_the_eye(self, world: Array) -> NDArray[np.bool_]:
+        """Return which faces show their outer side, and all that can be seen through."""
+        flat = project(self.ax, world)[self._faces]
+        one, other = flat[:, 2] - flat[:, 0], flat[:, 3] - flat[:, 1]
+        towards: NDArray[np.bool_] = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0] > 0
+        return towards | (self._colors[:, 3] < 1)
+
+    def add_ghost(self, placement: Placement) -> None:
+        """Draw the bodies once more, faintly, where they were or will be."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        world = np.einsum("nij,nj->ni", placement.rotation[self._owner], self._local) + placement.position[self._owner]
+        colors = np.column_stack([self._colors[:, :3], 0.12 * self._colors[:, 3]])
+        ghost = Poly3DCollection(world[self._faces], facecolors=colors, edgecolors="none", gid="ghost")
+        self.ax.add_collection3d(ghost, autolim=False)
+
+    def _polylines(self, placement: Placement) -> list[Array]:
+        lines = []
+        for spring in self.scene.springs:
+            start, end = spring.first.point(placement), spring.second.point(placement)
+            lines.append(symbols.helix(start, end, 3.0 * self.radius) if spring.spring else np.array([start, end]))
+            if spring.spring and spring.damper:
+                lines.append(np.array([start, end]))
+        for joint in self.scene.joints:
+            if joint.kind == "Distance":
+                lines.append(np.array([joint.first.point(placement), joint.second.point(placement)]))
+            elif joint.kind == "Prismatic":
+                ends = np.array([joint.first.point(placement), joint.second.point(placement)])
+                axis = joint.first.direction(placement, np.asarray(joint.element.axis))  # type: ignore[union-attr]
+                travel = np.array([0.0, (ends[1] - ends[0]) @ axis])
+                reach = 6 * self.radius
+                lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))
+        return lines
+
+
+def _panel(body: BodyFigure) -> solids.Solid | None:
+    """Return the polygon through the joint points of a body without a shape, if they lie in a plane."""
+    order = _around(body)
+    if order is None or body.panel is None:
+        return None
+    last = np.arange(2, len(order))
+    faces = np.column_stack([np.zeros_like(last), last - 1, last, last])
+    return solids.Solid(body.panel[order], faces, np.zeros(len(faces), dtype=bool))
+
+
+def _struts(body: BodyFigure) -> list[tuple[Array, Array]]:
+    """Return the sides of that polygon, or lines from the centre of mass where the points are in no plane."""
+    if body.panel is None:
+        return []
+    order = _around(body)
+    if order is None:
+        center = body.com if body.com is not None else body.panel.mean(axis=0)
+        return [(center, point) for point in body.panel]
+    ring = body.panel[order]
+    return [(a, b) for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True)]
+
+
+def _around(body: BodyFigure) -> NDArray[np.int64] | None:
+    if body.panel is None:
+        return None
+    off = body.panel - body.panel.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
+    if len(sizes) > 2 and sizes[2] > 1e-6 * sizes[0]:
+        return None
+    return solids.silhouette(off @ axes[:2].T)

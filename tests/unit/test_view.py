@@ -1,0 +1,558 @@
+"""Pictures: what is drawn stands where the kernels say, files are whole, and bad wishes are refused by name."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.errors import MissingPackageError, ModelError
+from dalembert.library import chain, humanoid, mechanisms, space_manipulator, windows
+from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, solids, style
+from dalembert.view.animate import between
+from dalembert.view.labels import Label, place
+from dalembert.view.notes import to_page
+from dalembert.view.projection import Placement, choose_view, plane_normal
+from dalembert.view.scene import find_marker
+from dalembert.view.symbols import dashpot, helix, zigzag
+
+Array = np.ndarray
+
+
+def axes(*, solid: bool = False) -> Any:
+    return style.figure(5, 4).add_subplot(projection="3d" if solid else None)
+
+
+def by_gid(ax: Any, gid: str) -> list[Any]:
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def marks(ax: Any, gid: str) -> Array:
+    return np.concatenate([artist.get_xydata() for artist in by_gid(ax, gid)])
+
+
+def same_points(a: Array, b: Array) -> bool:
+    """Two sets of points, whatever their order."""
+    a, b = (x[np.lexsort(np.round(x, 9).T)] for x in (np.asarray(a), np.asarray(b)))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=0, atol=1e-9))
+
+
+class Motion:
+    """A result as far as pictures need one: a released system, followed by small steps."""
+
+    def __init__(self, model: da.Model, n: int = 60, duration: float = 1.0, **outputs: Array) -> None:
+        from dalembert.demo import swing
+
+        self.model = model
+        self.t, self.q, self.v = swing(model, duration, n)
+        self.outputs = outputs
+
+    def __getitem__(self, name: str) -> Array:
+        energy = self.model.energy(self.q, self.v)
+        known = {f"energy.{k}": getattr(energy, k) for k in ("kinetic", "potential", "total")}
+        if name.endswith(".position"):
+            return self.model.pose(name.removesuffix(".position"), self.q).position
+        return (known | self.outputs)[name]
+
+    def at(self, t: Array) -> Any:
+        return SimpleNamespace(q=between(self.model, self.t, self.q, t))
+
+
+# ---- which side is looked at
+
+
+def normal_of(system: da.System) -> int | None:
+    model = system.compile()
+    q = da.assemble(model).q if model.nc else model.initial_state().q
+    return plane_normal(model, Placement.of(model, q))
+
+
+def test_mechanisms_with_parallel_axes_are_planar_and_others_are_not() -> None:
+    for planar in (
+        mechanisms.four_bar(),
+        mechanisms.slider_crank(),
+        mechanisms.andrews(),
+        windows(3),
+        mechanisms.door(),
+    ):
+        assert normal_of(planar) == 2, planar.name
+    assert normal_of(chain(4, axes="y")) == 1
+    assert normal_of(chain(4, axes="x")) == 0
+    for spatial in (mechanisms.bricard(), mechanisms.bennett(), mechanisms.sarrus(), chain(3), humanoid()):
+        assert normal_of(spatial) is None, spatial.name
+
+
+def test_a_chain_whose_axes_are_parallel_in_the_world_but_not_in_the_bodies_is_planar() -> None:
+    s = da.System()
+    a, b = s.body("a", da.rod(1, 1)), s.body("b", da.rod(1, 1))
+    s.connect("A", da.Revolute("y"), s.ground, a)
+    s.connect("B", da.Revolute("z"), a.at(1, 0, 0, rotation=("x", -np.pi / 2)), b)
+    assert normal_of(s) == 1
+    s.remove("B")
+    s.connect("B", da.Revolute("z"), a.at(1, 0, 0, rotation=("x", -1.5)), b)
+    assert normal_of(s) is None
+
+
+def test_a_slide_is_seen_in_the_plane_in_which_it_falls() -> None:
+    s = da.System()
+    s.connect("A", da.Prismatic("x"), s.ground, s.body("b", da.box(1, 1, 1, mass=1)))
+    assert normal_of(s) == 1
+    still = da.System(gravity=(0, 0, 0))
+    still.connect("A", da.Prismatic("x"), still.ground, still.body("b", da.box(1, 1, 1, mass=1)))
+    assert normal_of(still) == 2
+    s.connect("B", da.Spherical(), s["b"], s.body("c", da.sphere(0.1, 1)))
+    assert normal_of(s) is None
+
+
+def test_gravity_points_down_in_the_picture() -> None:
+    for gravity, axis, name in (((0, 0, -9.81), "y", "xz"), ((0, -9.81, 0), "z", "xy"), ((-9.81, 0, 0), "z", "yx")):
+        s = da.System(gravity=gravity)
+        s.connect("A", da.Revolute(axis), s.ground, s.body("b", da.rod(1, 1)))
+        model = s.compile()
+        view = choose_view(model, Placement.of(model, np.zeros(1)))
+        assert view.name == name and view.steady
+
+
+def test_an_unknown_view_is_refused() -> None:
+    for bad in ("front", "xx", "x", 3, None):
+        with pytest.raises(ModelError, match=r"view is .*use 'auto'"):
+            draw(mechanisms.four_bar(), view=bad, ax=axes())
+
+
+# ---- where things are
+
+
+@pytest.mark.parametrize("system", [mechanisms.four_bar(), mechanisms.andrews(), windows(3), chain(5, axes="y")])
+def test_joints_are_drawn_where_the_kernels_put_them(system: da.System) -> None:
+    model = system.compile()
+    q = da.assemble(model).q if model.nc else model.random_state(3).q
+    ax = draw(system, q, ax=axes())
+    plane = ["xyz".index(ax.get_xlabel()[0]), "xyz".index(ax.get_ylabel()[0])]
+    wanted = [model.pose(c.second, q).position[plane] for c in system.connections.values()]
+    assert same_points(marks(ax, "joints Revolute"), np.array(wanted))
+
+
+def test_every_ground_pivot_has_a_bearing() -> None:
+    ax = draw(mechanisms.four_bar(ground=2.2), ax=axes())
+    assert same_points(marks(ax, "ground"), np.array([(0, 0), (2.2, 0)]))
+
+
+def test_links_reach_from_joint_to_joint() -> None:
+    system = mechanisms.four_bar()
+    model = system.compile()
+    q = da.assemble(model).q
+    ax = draw(system, q, ax=axes())
+    ends = np.concatenate(by_gid(ax, "bars")[0].get_segments())
+    joints = [model.pose(system[name].second, q).position[:2] for name in "ABBCCD"]
+    assert same_points(ends, np.array(joints))
+
+
+def test_a_box_is_drawn_as_its_outline() -> None:
+    s = da.System(gravity=(0, -9.81, 0))
+    s.connect("A", da.Revolute("z"), s.ground, s.body("b", da.box(2.0, 1.0, 3.0, mass=1)))
+    model = s.compile()
+    ax = draw(s, [0.4], ax=axes())
+    corners = [model.pose(s["b"].at(x, y, 0), [0.4]).position[:2] for x in (-1, 1) for y in (-0.5, 0.5)]
+    (path,) = by_gid(ax, "bodies")[0].get_paths()
+    assert same_points(path.vertices[:4], np.array(corners))
+
+
+def test_a_slider_block_lies_along_its_axis_and_a_rail_beneath_it() -> None:
+    system = mechanisms.slider_crank()
+    model = system.compile()
+    q = da.assemble(model).q
+    ax = draw(system, q, ax=axes())
+    place_of_slider = model.pose("slider", q).position[:2]
+    (block,) = (path.vertices[:4] for path in by_gid(ax, "slider blocks")[0].get_paths())
+    assert np.allclose(block.mean(axis=0), place_of_slider)
+    assert np.ptp(block[:, 0]) > np.ptp(block[:, 1])
+    rail = by_gid(ax, "rails")[0].get_segments()[0]
+    assert np.allclose(rail[:, 1], block[:, 1].min())
+    assert rail[:, 0].min() < block[:, 0].min() and rail[:, 0].max() > block[:, 0].max()
+
+
+def with_spring(**coefficients: float) -> da.System:
+    s = da.System("spring", gravity=(0, -9.81, 0))
+    bob = s.body("bob", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, bob)
+    element = SimpleNamespace(**coefficients)
+    s.forces = {  # type: ignore[attr-defined]
+        "k": SimpleNamespace(name="k", element=element, first=s.ground.at(1, 1, 0), second=bob.at(1, 0, 0))
+    }
+    return s
+
+
+def test_springs_and_dampers_run_from_marker_to_marker() -> None:
+    for coefficients in ({"stiffness": 5.0}, {"stiffness": 5.0, "damping": 1.0}, {"stiffness": 0.0, "damping": 1.0}):
+        ax = draw(with_spring(**coefficients), [0.3], ax=axes())
+        drawn = np.concatenate(by_gid(ax, "springs")[0].get_segments())
+        for end in ((1.0, 1.0), (np.cos(0.3), np.sin(0.3))):
+            assert np.hypot(*(drawn - end).T).min() < 1e-12
+    solid = draw(with_spring(stiffness=5.0, damping=1.0), [0.3], view="3d", ax=axes(solid=True))
+    assert by_gid(solid, "springs")
+
+
+def test_a_zigzag_and_a_coil_begin_and_end_at_their_points_whatever_their_length() -> None:
+    a, b = np.array([1.0, 2.0]), np.array([1.5, -1.0])
+    for line in (zigzag(a, b, 0.1), zigzag(a, a, 0.1)):
+        assert np.isfinite(line).all() and (line[0] == a).all()
+    assert np.allclose(zigzag(a, b, 0.1)[-1], b)
+    assert np.allclose(dashpot(a, b, 0.1)[-1][-1], b) and np.isfinite(np.concatenate(dashpot(a, a, 0.1))).all()
+    p, r = np.array([0.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0])
+    coil = helix(p, r, 0.2)
+    assert np.allclose(coil[[0, -1]], [p, r]) and np.isfinite(helix(p, p, 0.2)).all()
+    along = (r - p) / np.linalg.norm(r - p)
+    off = (coil - p) - np.outer((coil - p) @ along, along)
+    assert np.isclose(np.linalg.norm(off, axis=1).max(), 0.1)
+
+
+def test_solids_in_space_are_where_their_bodies_are() -> None:
+    s = da.System()
+    s.connect("A", da.Spherical(), s.ground, s.body("b", da.box(0.4, 0.6, 0.2, mass=1)).at(0.2, 0, 0))
+    model = s.compile()
+    q = model.random_state(1).q
+    ax = draw(s, q, ax=axes(solid=True))
+    corners = by_gid(ax, "bodies")[0]._faces.reshape(-1, 3)
+    for x, y, z in ((0.2, 0.3, 0.1), (-0.2, 0.3, -0.1)):
+        wanted = model.pose(s["b"].at(x, y, z), q).position
+        assert np.linalg.norm(corners - wanted, axis=1).min() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "system",
+    [mechanisms.bricard(), mechanisms.bennett(), chain(4), humanoid(), space_manipulator(), mechanisms.sarrus()],
+    ids=lambda s: s.name,
+)
+def test_spatial_systems_fill_their_page_and_keep_their_proportions(system: da.System, tmp_path: Path) -> None:
+    ax = draw(system, path=tmp_path / "picture.png", labels=False)
+    spans = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim()), np.ptp(ax.get_zlim())])
+    assert np.allclose(spans / spans.max(), ax._box_aspect / ax._box_aspect.max())
+    model = system.compile()
+    q = da.assemble(model).q if model.nc else model.initial_state().q
+    on_page = to_page(SimpleNamespace(ax=ax, view=None), model.poses(q).position)  # type: ignore[arg-type]
+    width, height = ax.figure.get_size_inches() * 72
+    assert (on_page > 0).all() and (on_page < [width, height]).all()
+
+
+def test_flat_pictures_keep_their_proportions() -> None:
+    ax = draw(windows(3), ax=axes())
+    assert ax.get_aspect() == 1.0
+
+
+@pytest.mark.parametrize("body", ["cylinder", "tube", "sphere", "plate", "rod"])
+def test_solids_have_the_size_of_their_shapes(body: str) -> None:
+    shape = {
+        "cylinder": da.cylinder(0.5, 0.2, 1, axis="x"),
+        "tube": da.tube(0.5, 0.2, 0.1, 1, axis="y"),
+        "sphere": da.sphere(0.3, 1),
+        "plate": da.plate(0.4, 0.2, 1),
+        "rod": da.rod(0.5, 1, axis="z", radius=0.05),
+    }[body]
+    extents = {
+        "cylinder": [0.5, 0.4, 0.4],
+        "tube": [0.4, 0.5, 0.4],
+        "sphere": [0.6, 0.6, 0.6],
+        "plate": [0.4, 0.2, 0.0],
+        "rod": [0.1, 0.1, 0.5],
+    }[body]
+    (solid,) = solids.of_body(da.System().body("b", shape), around=48)
+    assert np.allclose(np.ptp(solid.corners, axis=0), extents, atol=0.01 * max(extents))  # a circle of 48 corners
+    assert np.allclose((solid.corners.min(axis=0) + solid.corners.max(axis=0)) / 2, shape.com, atol=1e-12)
+
+
+def test_the_box_of_equal_inertia_of_a_box_is_that_box() -> None:
+    s = da.System()
+    shape = da.box(0.3, 0.5, 0.7, mass=2.0)
+    turned = da.axis_angle((1, 2, 3), 0.7)
+    body = s.body("b", mass=2.0, com=(1, 2, 3), inertia=shape.inertia, inertia_axes=turned)
+    box = solids.equivalent_box(body)
+    assert box is not None
+    local = (box.corners - body.com) @ turned
+    assert np.allclose(np.abs(local), [0.15, 0.25, 0.35])
+
+
+def test_the_silhouette_of_points_is_their_convex_outline() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(200, 2))
+    ring = points[solids.silhouette(points)]
+    sides = np.roll(ring, -1, axis=0) - ring
+    for start, side in zip(ring, sides, strict=True):
+        off = points - start
+        assert (side[0] * off[:, 1] - side[1] * off[:, 0]).min() > -1e-12
+    assert len(solids.silhouette(np.zeros((4, 2)))) <= 4
+
+
+# ---- what is written on it
+
+
+def test_names_of_joints_at_one_place_stand_together_and_apart_from_others() -> None:
+    ax = draw(mechanisms.andrews(), ax=axes(), labels=True)
+    texts = {t.get_text() for t in ax.texts}
+    assert {"E3, E4, E6", "A5, A7", "K1", "O"} <= texts
+    assert not draw(mechanisms.andrews(), ax=axes(), labels=False).texts
+    assert not draw(windows(20), ax=axes()).texts  # too many to read
+
+
+def test_labels_avoid_each_other_and_what_is_drawn() -> None:
+    labels = [Label("name", np.array([[0.0, 0.0]]), "k", 4.0), Label("other", np.array([[2.0, 0.0]]), "k", 4.0)]
+    line = np.column_stack([np.linspace(-50, 50, 60), np.zeros(60)])
+    frame = (np.array([-100.0, -100.0]), np.array([100.0, 100.0]))
+    centers = place(labels, line, frame)
+    for label, center in zip(labels, centers, strict=True):
+        assert abs(center[1]) > label.half[1]
+    assert (np.abs(centers[0] - centers[1]) > labels[0].half + labels[1].half).any()
+
+
+def test_points_paths_and_forces_are_drawn_at_their_markers() -> None:
+    model = mechanisms.four_bar().compile()
+    q = da.assemble(model).q
+    rows = np.array([da.assemble(model, q=q + 0.01 * k * np.eye(model.nq)[0], fixed="A").q for k in range(12)])
+    spec = "coupler.at(1.2, 0.3, 0)"
+    ax = draw(model, rows, trace=spec, markers=[model.system["rocker"]], forces={spec: (1.0, 0, 0)}, ax=axes())
+    path = model.pose(find_marker(model.system, spec, item="", field=""), rows).position[:, :2]
+    assert np.allclose(by_gid(ax, "trace")[0].get_xydata(), path)
+    last = [model.pose("rocker", rows[-1]).position[:2], path[-1]]
+    assert same_points(marks(ax, "points"), np.array(last))
+    (arrow,) = by_gid(ax, "force")
+    assert np.allclose(arrow.xyann, path[-1]) and arrow.xy[0] > path[-1, 0]
+    assert by_gid(ax, "ghost")
+
+
+def test_unknown_points_are_refused() -> None:
+    system = mechanisms.four_bar()
+    for bad in ("crnak", "crank.at(1, 2, 3, 4)", "crank.at(a)", 5, mechanisms.four_bar()["crank"]):
+        with pytest.raises(ModelError):
+            draw(system, markers=[bad], ax=axes())
+
+
+def test_configurations_of_the_wrong_shape_are_refused() -> None:
+    for bad in ([0.0], np.zeros((2, 5)), [np.nan, 0, 0], "q", np.zeros((0, 3))):
+        with pytest.raises(ModelError, match="q is"):
+            draw(mechanisms.four_bar(), bad, ax=axes())
+
+
+def test_axes_must_suit_the_view() -> None:
+    with pytest.raises(ModelError, match="flat axes"):
+        draw(mechanisms.four_bar(), ax=axes(solid=True))
+    with pytest.raises(ModelError, match="projection='3d'"):
+        draw(mechanisms.bricard(), ax=axes())
+
+
+# ---- files
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+def test_a_drawing_goes_to_a_file_and_nothing_else_is_left(suffix: str, start: bytes, tmp_path: Path) -> None:
+    file = tmp_path / f"four bar{suffix}"
+    mechanisms.four_bar().draw(path=file)
+    assert file.read_bytes().startswith(start)
+    assert [p.name for p in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_picture_that_fails_leaves_the_old_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "picture.png"
+    file.write_bytes(b"old")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    with pytest.raises(OSError, match="disk full"):
+        draw(mechanisms.four_bar(), path=file)
+    assert file.read_bytes() == b"old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_file_names_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    for bad in (tmp_path / "picture.doc", tmp_path / "absent" / "picture.png", tmp_path / "picture", 5):
+        with pytest.raises(ModelError, match="path"):
+            draw(mechanisms.four_bar(), path=bad)
+    assert not list(tmp_path.iterdir())
+
+
+def test_drawing_to_a_file_leaves_pyplot_alone(tmp_path: Path) -> None:
+    from matplotlib import pyplot, rcParams
+
+    before, size = pyplot.get_fignums(), rcParams["font.size"]
+    draw(mechanisms.bricard(), path=tmp_path / "a.png")
+    assert pyplot.get_fignums() == before and rcParams["font.size"] == size
+    figure = draw(mechanisms.four_bar()).figure
+    assert pyplot.get_fignums() != before
+    pyplot.close(figure)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingPackageError, match="pip install matplotlib") as caught:
+        draw(mechanisms.four_bar())
+    assert isinstance(caught.value, ImportError) and isinstance(caught.value, da.DalembertError)
+
+
+def test_importing_the_pictures_does_not_import_matplotlib() -> None:
+    script = "import sys, dalembert.view; print('matplotlib' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "False"
+
+
+# ---- motion
+
+
+def test_a_gif_has_a_frame_for_each_instant_and_lasts_as_long_as_the_motion(tmp_path: Path) -> None:
+    from PIL import Image
+
+    motion = Motion(chain(3, axes="y").compile())
+    file = animate(motion, tmp_path / "chain.gif", fps=30, trace=["link_3.at(0.3, 0, 0)"], size=(2.4, 2.0))
+    with Image.open(file) as image:
+        durations = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            durations.append(image.info["duration"])
+        assert image.n_frames == 31 and image.size == (240, 200)
+        image.seek(5)
+        middle = image.convert("RGB").getpixel((235, 100))
+    assert abs(sum(durations) - 31 / 30 * 1000) <= 10  # hundredths of a second
+    assert middle == (255, 255, 255)
+    assert [p.name for p in tmp_path.iterdir()] == ["chain.gif"]
+
+
+def test_slow_motion_has_more_frames(tmp_path: Path) -> None:
+    from PIL import Image
+
+    model = chain(2).compile()  # in space
+    t = np.array([0.0, 1.0])
+    q = np.array([[0.0, 0.0], [1.0, 0.5]])
+    file = animate_configurations(model, t, q, tmp_path / "a.gif", fps=10, speed=0.5, size=(2, 2))
+    with Image.open(file) as image:
+        assert image.n_frames == 21
+
+
+def test_a_page_is_complete_in_itself(tmp_path: Path) -> None:
+    system = chain(2, axes="y")
+    system.name = "<chain> & co"
+    motion = Motion(system.compile())
+    text = animate(motion, tmp_path / "chain.html", fps=20, size=(2, 2)).read_text(encoding="utf-8")
+    assert not re.search(r"(?:src|href)\s*=\s*[\"']?https?:|@import|url\(", text)
+    assert "%" + "FRAMES" + "%" not in text and "&lt;chain&gt; &amp; co" in text
+    frames = re.search(r"frames = (\[.*?\]);", text)
+    assert frames is not None and frames.group(1).count('"') == 2 * 21
+
+
+def test_an_animation_for_a_notebook_moves_the_joints() -> None:
+    from matplotlib import pyplot
+
+    model = chain(3, axes="y").compile()
+    motion = Motion(model)
+    film = animate(motion, fps=10)
+    film._draw_frame(7)
+    ax = film._fig.axes[0]
+    q = motion.at(np.array([0.7])).q[0]
+    wanted = [model.pose(f"link_{k}", q).position[[0, 2]] for k in (1, 2, 3)]
+    assert same_points(marks(ax, "joints Revolute"), np.array(wanted))
+    film._draw_was_started = True
+    pyplot.close(film._fig)
+
+
+def test_everything_stays_on_the_page_while_it_moves() -> None:
+    model = chain(4, axes="y").compile()
+    motion = Motion(model, 200, 2.0)
+    ax = draw(model, motion.q, ax=axes())
+    tips = model.pose(model.system["link_4"].at(0.3, 0, 0), motion.q).position[:, [0, 2]]
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    assert (tips > [left, low]).all() and (tips < [right, high]).all()
+
+
+def test_frames_between_rows_lie_on_the_manifold() -> None:
+    model = space_manipulator().compile()
+    q = np.array([model.random_state(1).q, model.random_state(2).q])
+    middle = between(model, np.array([0.0, 2.0]), q, np.array([0.0, 1.0, 2.0]))
+    assert np.allclose(np.abs(middle[[0, 2]]), np.abs(q))
+    there, back = model.difference(q[0], middle[1]), model.difference(middle[1], q[1])
+    turning = [k for k, name in enumerate(model.speed_names) if not name.startswith("base.v")]
+    assert np.allclose(there[turning], back[turning], atol=1e-9)
+    place_of_base = slice(model.q_slice("base").start + 4, model.q_slice("base").stop)
+    assert np.allclose(middle[1, place_of_base], q[:, place_of_base].mean(axis=0))
+    assert np.allclose(np.linalg.norm(middle[:, model.q_slice("shoulder_a")], axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"path": "a.mp4"}, "path"),
+        ({"path": "a"}, "path"),
+        ({"path": "a.gif", "fps": 0}, "fps"),
+        ({"path": "a.gif", "fps": np.nan}, "fps"),
+        ({"path": "a.gif", "fps": 120}, "fps"),
+        ({"path": "a.gif", "speed": -1.0}, "speed"),
+        ({"path": "a.gif", "speed": 1e-6}, "number of frames"),
+        ({"path": "a.gif", "view": "top"}, "view"),
+        ({"path": "a.gif", "size": (0, 3)}, "size"),
+        ({"path": "a.gif", "trace": ["nothing"]}, "name"),
+    ],
+)
+def test_animations_that_cannot_be_are_refused(options: dict[str, Any], field: str, tmp_path: Path) -> None:
+    options["path"] = tmp_path / options["path"]
+    with pytest.raises(ModelError, match=rf": {field} is"):
+        animate(Motion(chain(1, axes="y").compile(), 5), **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_times_must_rise_and_match_the_rows() -> None:
+    model = chain(1, axes="y").compile()
+    for bad in ([0.0, 0.0], [0.0], [0.0, np.nan], [1.0, 0.0]):
+        with pytest.raises(ModelError, match="t is"):
+            animate_configurations(model, bad, np.zeros((2, 1)), "a.gif")
+
+
+# ---- outputs over time
+
+
+def test_outputs_are_plotted_with_their_values_and_components() -> None:
+    motion = Motion(chain(2, axes="y").compile(), speed=np.linspace(0, 1, 61))
+    figure_axes = axes()
+    (panel,) = plot(motion, "speed", "link_2.position", ax=figure_axes)
+    lines = {line.get_label(): line for line in panel.get_lines()}
+    assert list(lines) == ["speed", "link_2.position.x", "link_2.position.y", "link_2.position.z"]
+    assert np.array_equal(lines["link_2.position.z"].get_ydata(), motion["link_2.position"][:, 2])
+    assert np.array_equal(lines["speed"].get_xdata(), motion.t)
+    assert panel.get_xlabel() == "t [s]"
+    legend = panel.get_legend().get_window_extent()
+    assert legend.x0 >= panel.get_window_extent().x1
+
+
+def test_without_names_all_coordinates_are_plotted_one_panel_for_each_unit(tmp_path: Path) -> None:
+    system = da.System()
+    body = system.body("b", da.rod(1, 1, radius=0.1))
+    system.connect("C", da.Cylindrical("z"), system.ground, body)
+    system.connect("S", da.Spherical(), body.at(1, 0, 0), system.body("c", da.box(1, 1, 1, mass=1)))
+    panels = plot(Motion(system.compile()), path=tmp_path / "all.png")
+    assert [p.get_ylabel() for p in panels] == ["C.angle [rad]", "C.slide [m]", "quaternion [1]"]
+    assert [len(p.get_lines()) for p in panels] == [1, 1, 4]
+    with pytest.raises(ModelError, match="3 units"):
+        plot(Motion(system.compile()), ax=axes())
+
+
+def test_an_output_without_a_value_for_each_time_is_refused() -> None:
+    with pytest.raises(ModelError, match="one value for each"):
+        plot(Motion(chain(1).compile(), odd=np.zeros(3)), "odd", ax=axes())
+
+
+def test_the_energy_plot_shows_the_balance(tmp_path: Path) -> None:
+    model = chain(2, axes="y").compile()
+    motion = Motion(model)
+    energies, balance = plot_energy(motion, path=tmp_path / "energy.png")
+    assert [line.get_label() for line in energies.get_lines()] == ["kinetic", "potential", "total"]
+    total = motion["energy.total"]
+    assert np.allclose(balance.get_lines()[0].get_ydata(), total - total[0])
+    work, lost = np.linspace(0, 3, 61), np.linspace(0, 1, 61)
+    more = Motion(model, **{"energy.work": work, "energy.dissipated": lost})
+    energies, balance = plot_energy(more, path=tmp_path / "energy.png")
+    assert [line.get_label() for line in energies.get_lines()][3:] == ["work", "dissipated"]
+    assert np.allclose(balance.get_lines()[0].get_ydata(), total - total[0] - work + lost)
+    with pytest.raises(ModelError, match="two axes"):
+        plot_energy(motion, ax=axes())
