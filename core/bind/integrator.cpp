@@ -197,6 +197,14 @@ public:
     attach();
   }
 
+  // which chords hold
+  nb::list active_chords() const {
+    nb::list marks;
+    for (std::int32_t k = 0; k < model->data.chord_count; ++k)
+      marks.append(active.empty() || active[std::size_t(k)] != 0);
+    return marks;
+  }
+
   Run run;
 
 private:
@@ -290,12 +298,13 @@ void add_integrator(nb::module_ &module) {
       .def("forces", &Integrator::forces, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))
+      .def_prop_ro("active", &Integrator::active_chords)
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
       .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })
       .def_prop_ro("counts", [](const Integrator &i) {
         const Counts &c = i.run.counts;
-        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections);
+        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy);
       });
 }
 

@@ -92,6 +92,11 @@ from .model import (
 from .outputs import Output
 from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
+from .simulation import (
+    Event,
+    Situation,
+    simulate,
+)
 from .state import State
 from .system import System
 from .threads import set_threads, threads
@@ -121,6 +126,7 @@ __all__ = [
     "Effort",
     "Efforts",
     "Energy",
+    "Event",
     "EventRecord",
     "Fixed",
     "ForceConnection",
@@ -159,6 +165,7 @@ __all__ = [
     "Screw",
     "Shape",
     "SingularityError",
+    "Situation",
     "Skate",
     "Spherical",
     "Spline",
@@ -193,6 +200,7 @@ __all__ = [
     "rod",
     "screw_coupling",
     "set_threads",
+    "simulate",
     "sphere",
     "threads",
     "to_bryant",

@@ -60,6 +60,11 @@ class Result:
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
 
+    Attributes
+    ----------
+    resume_point : dict or None
+        Of an interrupted run: what `simulate` needs to go on.
+
     Examples
     --------
     >>> import dalembert as da
@@ -114,6 +119,7 @@ class Result:
         self._kernels = kernels
         self._stored = dict(stored or {})
         self._origin: Result | None = None
+        self.resume_point: dict[str, Any] | None = None
 
     # ---- states
 

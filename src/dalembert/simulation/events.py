@@ -89,25 +89,30 @@ class Situation:
         self.energy_loss = 0.0
         self.stopped = False
         self.changed = False
+        self.done: list[str] = []
 
     def stop(self) -> None:
         """End the simulation here."""
         self.stopped = True
+        self.done.append("stop")
 
     def set(self, name: str, value: float) -> None:
         """Change a number of a force element: ``now.set("k.stiffness", 200.0)``."""
         self.settings = self.settings.with_parameter(name, value)
         self.changed = True
+        self.done.append(f"{name} = {value:.6g}")
 
     def lock(self, hinge: str) -> None:
         """Hold a hinge of the tree from now on; what moves it stops at once, with the impulse that takes."""
         self.settings = self.settings.with_lock(hinge, True)
         self._jump()
+        self.done.append(f"lock {hinge}")
 
     def release(self, hinge: str) -> None:
         """Let a locked hinge go."""
         self.settings = self.settings.with_lock(hinge, False)
         self.changed = True
+        self.done.append(f"release {hinge}")
 
     def switch(self, connection: str, on: bool) -> None:
         """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
@@ -115,6 +120,7 @@ class Situation:
         if on:
             self._jump()
         self.changed = True
+        self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
     def impulse(self, marker: Any, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0)) -> None:
         """Strike a marker: impulses of a force (3,) N s and a moment (3,) N m s, world axes."""
@@ -125,9 +131,10 @@ class Situation:
             ]
         )
         self._jump(self.model.jacobian(marker, self.q).T @ load)
+        self.done.append("impulse")
 
     def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
-        """Let a marker bounce off a fixed plane with this normal: its speed along it becomes -restitution times as large.
+        """Let a marker bounce off a fixed plane: its speed along the normal becomes -restitution times as large.
 
         The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go.
         """
@@ -141,6 +148,7 @@ class Situation:
             return
         unit = self.settings.after_jump(self.q, self.v, self.t, row) - self.settings.after_jump(self.q, self.v, self.t)
         self._jump(-(1 + e) * speed / float(row @ unit) * row)
+        self.done.append("bounce")
 
     def _jump(self, impulse: Array | None = None) -> None:
         before = self.model.energy(self.q, self.v).kinetic

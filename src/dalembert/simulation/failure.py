@@ -19,7 +19,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
     from .run import APART, NOT_FINITE, UNDERFLOW
 
     model = run.model
-    t, q, v, _, a = run.integrator.state()
+    t, q, _, _, a = run.integrator.state()
     where = f"at t = {t:.9g} s"
     if outcome in (APART, UNDERFLOW, NOT_FINITE) and model.nc:
         stuck = _singular(run, q)

@@ -242,7 +242,9 @@ class Run:
         self.records.add(moment, state.q, state.v, state.x)
         if now.changed:
             self.records.add(moment, now.q, now.v, now.x)
-        self.events.append(EventRecord(event.name, moment, now.q, now.v, now.x))
+        self.events.append(
+            EventRecord(event.name, moment, state.q, state.v, state.x, -now.energy_loss, ", ".join(now.done))
+        )
         self.settings = now.settings
         self._collect_counts()
         self.integrator = self.options.integrator(self.model)
@@ -258,11 +260,11 @@ class Run:
         recent = self.recent.setdefault(event.name, [])
         recent.append(moment)
         gaps = np.diff(recent[-CHATTER:])
-        run = self.t_end - self.segments[0].begin
-        if len(gaps) == CHATTER - 1 and gaps[-4:].sum() < CHATTER_TIME * run and (np.diff(gaps) <= 0).all():
+        last, run = gaps[-4:].sum(), self.t_end - self.segments[0].begin
+        if len(gaps) == CHATTER - 1 and last < CHATTER_TIME * run and (np.diff(gaps) <= 0).all():
             raise IntegrationError(
-                f"event {event.name!r} chatters: it came {len(recent)} times, the last 4 within {gaps[-4:].sum():.2g} s at "
-                f"t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
+                f"event {event.name!r} chatters: it came {len(recent)} times, the last 4 within {last:.2g} s "
+                f"at t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
             )
 
     # ---- when it cannot go on

@@ -123,6 +123,10 @@ class Settings:
         if chords:
             integrator.set_active(np.array([name not in self.off for name in chords], dtype=np.uint8))
 
+    def plain(self) -> tuple[list[float], list[int], list[str]]:
+        """Return parameters, locked freedoms and chords that are off, as lists."""
+        return [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
+
     # ---- speeds that jump
 
     def rows(self, q: Array, t: float) -> tuple[Array, Array]:

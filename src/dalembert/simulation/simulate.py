@@ -70,8 +70,8 @@ def simulate(
         To start from; default the start values of the system (`System.initial`), with the loops closed. A given state
         that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused.
     method : str
-        ``"auto"``; explicit ``"dop853"`` (order 8), ``"dopri5"`` (5); implicit ``"radau"`` (5, for stiff systems); with a
-        fixed step ``"rk4"``, ``"euler"`` (semi-implicit), ``"alpha"`` (generalised alpha).
+        ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems;
+        with a fixed step ``"rk4"``, ``"euler"`` (semi-implicit) and ``"alpha"`` (generalised alpha).
         ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
     rtol, atol : float
         Tolerated error per step, relative to positions and speeds, and absolute (rad, m, and per s).
@@ -269,8 +269,8 @@ def _start(model: Model, state: State | None, t_start: float) -> tuple[State, li
         if worst > FAR:
             names = np.array(model.constraint_connections)[model.holonomic]
             raise AssemblyError(
-                f"the given state does not close the loops: {names[int(residual.argmax())]!r} is open by {worst:.3g} (m or "
-                "rad); close them with da.assemble(...), or leave the state out"
+                f"the given state does not close the loops: {names[int(residual.argmax())]!r} is open by {worst:.3g} m "
+                "or rad; close them with da.assemble(...), or leave the state out"
             )
         if worst > 1e-9:
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..io.atomic import write_atomically
+from ..io.atomic import replacing
 from ..result import EventRecord
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Stream:
         if not resume:
             sizes = {"nq": model.nq, "nv": model.nv, "nx": model.nx}
             names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
-            write_atomically(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
+            _write(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
         self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by close)
         self.written = 0
         self.saved = time.perf_counter()
@@ -84,12 +84,17 @@ class Stream:
         """Write a checkpoint that agrees with the rows written so far."""
         self.file.flush()
         os.fsync(self.file.fileno())
-        write_atomically(self.path / "checkpoint.bin", _packed(run.snapshot()))
+        _write(self.path / "checkpoint.bin", _packed(run.snapshot()))
         self.saved = time.perf_counter()
 
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+def _write(path: Path, blob: bytes) -> None:
+    with replacing(path) as new:
+        new.write_bytes(blob)
 
 
 def _packed(point: dict[str, Any]) -> bytes:
@@ -126,7 +131,10 @@ def _unpacked(blob: bytes) -> dict[str, Any]:
         point: dict[str, Any] = json.loads(parts["rest"].tobytes())
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         raise ModelError("simulate", "checkpoint", f"{len(blob)} bytes", "it is damaged") from None
-    point["events"] = [EventRecord(n, t, np.array(q), np.array(v), np.array(x)) for n, t, q, v, x in point["events"]]
+    point["events"] = [
+        EventRecord(name, t, *(np.array(part, dtype=float) for part in state), energy, message)
+        for name, t, *state, energy, message in point["events"]
+    ]
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")
     point["counts"], point["g"] = parts["counts"], parts["g"]
