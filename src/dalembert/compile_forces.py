@@ -122,15 +122,11 @@ def flatten_forces(model: Model) -> ForceTables:
     for hinge in model.forest.hinges:
         if hinge.element.damping is not None:
             for k, coefficient in enumerate(np.atleast_1d(hinge.element.damping)):
-                _add_hinge_damper(
-                    tables, model, hinge.name, k, hinge.element.nq == hinge.element.nv, float(coefficient)
-                )
+                _add_hinge_damper(tables, model, hinge.name, k, float(coefficient))
     for chord in model.forest.chords:
         if isinstance(chord.element, Hinge) and chord.element.damping is not None and np.any(chord.element.damping):
             coefficient = float(np.atleast_1d(chord.element.damping)[0])
-            _add_axis_element(
-                tables, model, chord, chord.name, (0.0, coefficient, 0.0), ("stiffness", "damping", "rest")
-            )
+            _add_axis_element(tables, model, chord, chord.name, (0.0, coefficient, 0.0), HingeSpring.fields)
     for drive in model.drives:
         _add_drive(tables, model, drive)
     return tables

@@ -43,7 +43,7 @@ class Event:
     --------
     >>> import dalembert as da
     >>> s = da.System("ball")
-    >>> ball = s.body("ball", da.sphere(0.0, mass=1.0))
+    >>> ball = s.body("ball", da.sphere(0.1, mass=1.0))
     >>> _ = s.connect("P", da.Prismatic("z"), s.ground, ball)
     >>> s.initial("P", position=1.0)
     >>> bounce = da.Event("floor", "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), 0.5))
