@@ -38,169 +38,172 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-struct ChordRows {
-  double residual[6], bias[6];
-  Motion<double> g[6];
+template <class T> struct ChordRows {
+  T residual[6], bias[6];
+  Motion<T> g[6];
   int count = 0;
 
-  void add(double phi, const Vec3<double> &g_w, const Vec3<double> &g_v, double b) {
+  void add(const T &phi, const Vec3<T> &g_w, const Vec3<T> &g_v, const T &b) {
     residual[count] = phi;
     g[count] = {g_w, g_v};
     bias[count++] = b;
   }
 };
 
-struct RelativeMotion {
-  Mat3<double> R;
-  Vec3<double> p, w, v;
+template <class T> struct RelativeMotion {
+  Mat3<T> R;
+  Vec3<T> p, w, v;
 };
 
-inline const Vec3<double> unit_axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+template <class T> inline Vec3<T> unit_axis(int k) { return {T(k == 0), T(k == 1), T(k == 2)}; }
 
-inline double component(const Vec3<double> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
+template <class T> inline const T &component(const Vec3<T> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
+
+template <class T> inline T larger(const T &a, const T &b) { return select(less(a, b), b, a); }
 
 // p has no component along axis k
-inline void row_along(const RelativeMotion &m, int k, ChordRows &rows) { rows.add(component(m.p, k), {0, 0, 0}, unit_axes[k], 0.0); }
+template <class T> inline void row_along(const RelativeMotion<T> &m, int k, ChordRows<T> &rows) { rows.add(component(m.p, k), zero3<T>(), unit_axis<T>(k), T(0.0)); }
 
 // column r of R has no component along axis k
-inline void row_tilt(const RelativeMotion &m, const Vec3<double> &r, int k, ChordRows &rows) {
-  rows.add(component(r, k), cross(r, unit_axes[k]), {0, 0, 0}, component(cross(m.w, cross(m.w, r)), k));
+template <class T> inline void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, ChordRows<T> &rows) {
+  rows.add(component(r, k), cross(r, unit_axis<T>(k)), zero3<T>(), component(cross(m.w, cross(m.w, r)), k));
 }
 
-inline void quaternion_of(const Mat3<double> &R, double *q) {
-  const double squares[4] = {1 + R.xx + R.yy + R.zz, 1 + R.xx - R.yy - R.zz, 1 - R.xx + R.yy - R.zz, 1 - R.xx - R.yy + R.zz};
+template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
+  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz, 1.0 - R.xx - R.yy + R.zz};
   int k = 0;
   for (int i = 1; i < 4; ++i)
-    if (squares[i] > squares[k])
+    if (less(squares[k], squares[i]))
       k = i;
-  const double rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
-                             {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
-                             {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
-                             {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
-  double norm = 0.0;
-  for (double c : rows[k])
-    norm += c * c;
-  norm = (rows[k][0] < 0.0 ? -1.0 : 1.0) / std::sqrt(norm);
+  const T rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
+                        {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
+                        {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
+                        {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
+  T norm(0.0);
+  for (const T &c : rows[k])
+    norm = norm + c * c;
+  norm = (less(rows[k][0], T(0.0)) ? -1.0 : 1.0) / root(norm);
   for (int i = 0; i < 4; ++i)
     q[i] = rows[k][i] * norm;
 }
 
-inline void rows_attitude(const RelativeMotion &m, ChordRows &rows) {
-  double q[4];
+template <class T> inline void rows_attitude(const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  T q[4];
   quaternion_of(m.R, q);
-  const Vec3<double> e{q[1], q[2], q[3]};
-  const double scalar_rate = -0.5 * dot(m.w, e);
-  const Vec3<double> bias = scale(scalar_rate, m.w) + scale(0.5, cross(m.w, cross(m.w, e)));
+  const Vec3<T> e{q[1], q[2], q[3]};
+  const T scalar_rate = -0.5 * dot(m.w, e);
+  const Vec3<T> bias = scale(scalar_rate, m.w) + scale(0.5, cross(m.w, cross(m.w, e)));
   for (int k = 0; k < 3; ++k)
-    rows.add(2.0 * component(e, k), scale(q[0], unit_axes[k]) + cross(e, unit_axes[k]), {0, 0, 0}, component(bias, k));
+    rows.add(2.0 * component(e, k), scale(q[0], unit_axis<T>(k)) + cross(e, unit_axis<T>(k)), zero3<T>(), component(bias, k));
 }
 
 // the turn theta about z is atan2(s, c) with s = R_yx - R_xy, c = R_xx + R_yy
-inline void row_advance(const RelativeMotion &m, double pitch, ChordRows &rows) {
-  const Mat3<double> &R = m.R;
-  const Vec3<double> &w = m.w;
-  const double s = R.yx - R.xy, c = R.xx + R.yy, n = s * s + c * c;
-  const double a = -c * R.zx + s * R.zy, b = -c * R.zy - s * R.zx;
-  const double s_rate = w.z * c - w.x * R.zx - w.y * R.zy, c_rate = -w.z * s + w.y * R.zx - w.x * R.zy;
-  const double zx_rate = w.x * R.yx - w.y * R.xx, zy_rate = w.x * R.yy - w.y * R.xy, n_rate = 2.0 * (c * c_rate + s * s_rate);
-  const double a_rate = -c_rate * R.zx - c * zx_rate + s_rate * R.zy + s * zy_rate;
-  const double b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
-  const double theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);
-  const double turn = 6.283185307179586 * pitch, gap = m.p.z - pitch * std::atan2(s, c);
-  const double phi = turn != 0.0 ? gap - turn * std::nearbyint(gap / turn) : gap;
-  rows.add(phi, scale(-pitch, Vec3<double>{a / n, b / n, 1.0}), {0, 0, 1}, -pitch * theta_bias);
+template <class T> inline void row_advance(const RelativeMotion<T> &m, double pitch, ChordRows<T> &rows) {
+  const Mat3<T> &R = m.R;
+  const Vec3<T> &w = m.w;
+  const T s = R.yx - R.xy, c = R.xx + R.yy, n = s * s + c * c;
+  const T a = -c * R.zx + s * R.zy, b = -c * R.zy - s * R.zx;
+  const T s_rate = w.z * c - w.x * R.zx - w.y * R.zy, c_rate = -w.z * s + w.y * R.zx - w.x * R.zy;
+  const T zx_rate = w.x * R.yx - w.y * R.xx, zy_rate = w.x * R.yy - w.y * R.xy, n_rate = 2.0 * (c * c_rate + s * s_rate);
+  const T a_rate = -c_rate * R.zx - c * zx_rate + s_rate * R.zy + s * zy_rate;
+  const T b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
+  const T theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);
+  const double turn = 6.283185307179586 * pitch;
+  const T gap = m.p.z - pitch * arctan2(s, c);
+  const T phi = turn != 0.0 ? gap - turn * std::nearbyint(value_of(gap) / turn) : gap;
+  rows.add(phi, scale(-pitch, Vec3<T>{a / n, b / n, T(1.0)}), unit_axis<T>(2), -pitch * theta_bias);
 }
 
-inline void row_distance(const RelativeMotion &m, double length, ChordRows &rows) {
-  const double distance = std::sqrt(dot(m.p, m.p)), inverse = 1.0 / (distance > 1e-300 ? distance : 1e-300);
-  const Vec3<double> u = scale(inverse, m.p);
-  const double along = dot(u, m.v);
-  rows.add(distance - length, {0, 0, 0}, u, (dot(m.v, m.v) - along * along) * inverse);
+template <class T> inline void row_distance(const RelativeMotion<T> &m, double length, ChordRows<T> &rows) {
+  const T distance = root(dot(m.p, m.p)), inverse = 1.0 / larger(distance, T(1e-300));
+  const Vec3<T> u = scale(inverse, m.p);
+  const T along = dot(u, m.v);
+  rows.add(distance - length, zero3<T>(), u, (dot(m.v, m.v) - along * along) * inverse);
 }
 
 // no velocity of the point at u (rate u') from the origin of B; height: residual of the row along z
-inline void rows_rolling(const RelativeMotion &m, const Vec3<double> &u, const Vec3<double> &u_rate, double height, ChordRows &rows) {
-  const Vec3<double> bias = cross(m.w, u_rate);
+template <class T> inline void rows_rolling(const RelativeMotion<T> &m, const Vec3<T> &u, const Vec3<T> &u_rate, const T &height, ChordRows<T> &rows) {
+  const Vec3<T> bias = cross(m.w, u_rate);
   for (int k = 0; k < 3; ++k)
-    rows.add(k == 2 ? height : 0.0, cross(u, unit_axes[k]), unit_axes[k], component(bias, k));
+    rows.add(k == 2 ? height : T(0.0), cross(u, unit_axis<T>(k)), unit_axis<T>(k), component(bias, k));
 }
 
 // a disc about the z axis n of B touches the plane at u = -r (e - c n) / s, c = e.n, s^2 = 1 - c^2, e the plane's normal
-inline void rows_rolling_disc(const RelativeMotion &m, double radius, ChordRows &rows) {
-  const Vec3<double> &e = unit_axes[2], n{m.R.xz, m.R.yz, m.R.zz}, n_rate = cross(m.w, n);
-  const double c = n.z, c_rate = n_rate.z, square = 1.0 - c * c, s = std::sqrt(square > 1e-24 ? square : 1e-24), s_rate = -c * c_rate / s;
-  const Vec3<double> down = e - scale(c, n);
-  const Vec3<double> u = scale(-radius / s, down);
-  const Vec3<double> u_rate = scale(radius / s, scale(c_rate, n) + scale(c, n_rate)) + scale(radius * s_rate / (s * s), down);
+template <class T> inline void rows_rolling_disc(const RelativeMotion<T> &m, double radius, ChordRows<T> &rows) {
+  const Vec3<T> e = unit_axis<T>(2), n{m.R.xz, m.R.yz, m.R.zz}, n_rate = cross(m.w, n);
+  const T c = n.z, c_rate = n_rate.z, s = root(larger(1.0 - c * c, T(1e-24))), s_rate = -c * c_rate / s;
+  const Vec3<T> down = e - scale(c, n);
+  const Vec3<T> u = scale(-radius / s, down);
+  const Vec3<T> u_rate = scale(radius / s, scale(c_rate, n) + scale(c, n_rate)) + scale(radius * s_rate / (s * s), down);
   rows_rolling(m, u, u_rate, m.p.z - radius * s, rows);
 }
 
-inline void row_skate(const RelativeMotion &m, ChordRows &rows) {
-  const Vec3<double> r{m.R.xy, m.R.yy, m.R.zy};
-  rows.add(0.0, {0, 0, 0}, r, dot(cross(m.w, r), m.v));
+template <class T> inline void row_skate(const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  const Vec3<T> r{m.R.xy, m.R.yy, m.R.zy};
+  rows.add(T(0.0), zero3<T>(), r, dot(cross(m.w, r), m.v));
 }
 
 // (3), (4): a point at p, velocity v, stays at an offset from a curve along its normal n, with derivatives by u
-inline void row_across(const CurvePoint &at, const Vec3<double> *n, const Vec3<double> &d, const Vec3<double> &v, double offset,
-                       ChordRows &rows) {
-  const double square = dot(at.c1, at.c1), pull = square - dot(at.c2, d);
-  const double K = pull > 1e-12 * square ? pull : 1e-12 * square; // zero in the centre of curvature
-  const double rate = dot(at.c1, v) / K, turn = dot(n[1], d);
-  const double second = (2.0 * rate * dot(at.c2, v) + rate * rate * (dot(at.c3, d) - 3.0 * dot(at.c1, at.c2))) / K;
-  rows.add(dot(n[0], d) - offset, {0, 0, 0}, n[0] + scale(turn / K, at.c1),
+template <class T> inline void row_across(const CurvePoint<T> &at, const Vec3<T> *n, const Vec3<T> &d, const Vec3<T> &v, double offset,
+                       ChordRows<T> &rows) {
+  const T square = dot(at.c1, at.c1), pull = square - dot(at.c2, d);
+  const T K = larger(pull, 1e-12 * square); // zero in the centre of curvature
+  const T rate = dot(at.c1, v) / K, turn = dot(n[1], d);
+  const T second = (2.0 * rate * dot(at.c2, v) + rate * rate * (dot(at.c3, d) - 3.0 * dot(at.c1, at.c2))) / K;
+  rows.add(dot(n[0], d) - offset, zero3<T>(), n[0] + scale(turn / K, at.c1),
            2.0 * rate * dot(n[1], v) + second * turn + rate * rate * (dot(n[2], d) + dot(n[0], at.c2)));
 }
 
 // The normals of a curve that heads along (cos psi, sin psi) in the xy plane and climbs by gamma, with two derivatives:
 // side = z x heading, height = tangent x side. The tangent is never along z.
-struct CurveNormals {
-  Vec3<double> side[3], height[3];
+template <class T> struct CurveNormals {
+  Vec3<T> side[3], height[3];
 };
-inline CurveNormals curve_normals(const CurvePoint &at) {
-  const double run = std::sqrt(at.c1.x * at.c1.x + at.c1.y * at.c1.y), speed = std::sqrt(dot(at.c1, at.c1));
-  const double level = run > 1e-300 ? run : 1e-300;
-  const Vec3<double> heading{at.c1.x / level, at.c1.y / level, 0.0}, side{-heading.y, heading.x, 0.0};
-  const Vec3<double> tangent = scale(1.0 / (speed > 1e-300 ? speed : 1e-300), at.c1), height = cross(tangent, side);
-  const double sine = tangent.z, cosine = height.z;
-  const double psi1 = dot(side, at.c2) / level, psi2 = (dot(side, at.c3) - 2.0 * psi1 * dot(heading, at.c2)) / level;
-  const Vec3<double> side1 = scale(-psi1, heading);
-  const double gamma1 = dot(height, at.c2) / speed;
-  const Vec3<double> height1 = scale(-gamma1, tangent) - scale(sine * psi1, side);
-  const double gamma2 = (dot(height, at.c3) + dot(height1, at.c2) - gamma1 * dot(tangent, at.c2)) / speed;
-  const Vec3<double> tangent1 = scale(cosine * psi1, side) + scale(gamma1, height);
-  const Vec3<double> side2 = scale(-psi2, heading) - scale(psi1 * psi1, side);
-  const Vec3<double> height2 = scale(-gamma2, tangent) - scale(gamma1, tangent1) -
+template <class T> inline CurveNormals<T> curve_normals(const CurvePoint<T> &at) {
+  const T run = root(at.c1.x * at.c1.x + at.c1.y * at.c1.y), speed = root(dot(at.c1, at.c1));
+  const T level = larger(run, T(1e-300));
+  const Vec3<T> heading{at.c1.x / level, at.c1.y / level, T(0.0)}, side{-heading.y, heading.x, T(0.0)};
+  const Vec3<T> tangent = scale(1.0 / larger(speed, T(1e-300)), at.c1), height = cross(tangent, side);
+  const T sine = tangent.z, cosine = height.z;
+  const T psi1 = dot(side, at.c2) / level, psi2 = (dot(side, at.c3) - 2.0 * psi1 * dot(heading, at.c2)) / level;
+  const Vec3<T> side1 = scale(-psi1, heading);
+  const T gamma1 = dot(height, at.c2) / speed;
+  const Vec3<T> height1 = scale(-gamma1, tangent) - scale(sine * psi1, side);
+  const T gamma2 = (dot(height, at.c3) + dot(height1, at.c2) - gamma1 * dot(tangent, at.c2)) / speed;
+  const Vec3<T> tangent1 = scale(cosine * psi1, side) + scale(gamma1, height);
+  const Vec3<T> side2 = scale(-psi2, heading) - scale(psi1 * psi1, side);
+  const Vec3<T> height2 = scale(-gamma2, tangent) - scale(gamma1, tangent1) -
                                scale(cosine * gamma1 * psi1 + sine * psi2, side) - scale(sine * psi1, side1);
   return {{side, side1, side2}, {height, height1, height2}};
 }
 
-inline void rows_point_on_curve(const ModelData &model, const CurveData &curve, const RelativeMotion &m, ChordRows &rows) {
-  const CurvePoint at = nearest_point(model, curve, m.p);
-  const CurveNormals n = curve_normals(at);
+template <class T> inline void rows_point_on_curve(const ModelData &model, const CurveData &curve, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  const CurvePoint<T> at = nearest_point(model, curve, m.p);
+  const CurveNormals<T> n = curve_normals(at);
   row_across(at, n.side, m.p - at.c, m.v, 0.0, rows);
   row_across(at, n.height, m.p - at.c, m.v, 0.0, rows);
 }
 
 // the profile runs clockwise, so that its side is outside
-inline void row_cam_roller(const ModelData &model, const CurveData &curve, const RelativeMotion &m, double radius, ChordRows &rows) {
-  const Vec3<double> p{m.p.x, m.p.y, 0.0}, v{m.v.x, m.v.y, 0.0};
-  const CurvePoint at = nearest_point(model, curve, p);
+template <class T> inline void row_cam_roller(const ModelData &model, const CurveData &curve, const RelativeMotion<T> &m, double radius, ChordRows<T> &rows) {
+  const Vec3<T> p{m.p.x, m.p.y, T(0.0)}, v{m.v.x, m.v.y, T(0.0)};
+  const CurvePoint<T> at = nearest_point(model, curve, p);
   row_across(at, curve_normals(at).side, p - at.c, v, radius, rows);
 }
 
-inline void row_cam_flat(const ModelData &model, const CurveData &curve, const RelativeMotion &m, ChordRows &rows) {
-  const Vec3<double> r{m.R.xy, m.R.yy, m.R.zy}, r_rate = cross(m.w, r);
-  const CurvePoint at = farthest_point(model, curve, r);
-  const Vec3<double> d = m.p - at.c;
-  const double bend = dot(r, at.c2), least = -1e-12 * dot(at.c1, at.c1), slide = dot(r_rate, at.c1);
+template <class T> inline void row_cam_flat(const ModelData &model, const CurveData &curve, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  const Vec3<T> r{m.R.xy, m.R.yy, m.R.zy}, r_rate = cross(m.w, r);
+  const CurvePoint<T> at = farthest_point(model, curve, r);
+  const Vec3<T> d = m.p - at.c;
+  const T bend = dot(r, at.c2), least = -1e-12 * dot(at.c1, at.c1), slide = dot(r_rate, at.c1);
   rows.add(dot(r, d), cross(r, d), r,
-           dot(cross(m.w, r_rate), d) + 2.0 * dot(r_rate, m.v) + slide * slide / (bend < least ? bend : least));
+           dot(cross(m.w, r_rate), d) + 2.0 * dot(r_rate, m.v) + slide * slide / select(less(bend, least), bend, least));
 }
 
 // the rows of a closure between frames, in the order of ChordData
-inline void chord_rows(const ModelData &model, const ChordData &chord, const RelativeMotion &m, ChordRows &rows) {
-  const Mat3<double> &R = m.R;
-  const Vec3<double> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
+template <class T> inline void chord_rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  const Mat3<T> &R = m.R;
+  const Vec3<T> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
   rows.count = 0;
   const auto along = [&](bool x, bool y, bool z) {
     const bool wanted[3] = {x, y, z};
@@ -247,12 +250,12 @@ inline void chord_rows(const ModelData &model, const ChordData &chord, const Rel
     return tilts();
   case Closure::angle:
     row_tilt(m, y, 0, rows);
-    rows.residual[0] -= chord.parameter;
+    rows.residual[0] = rows.residual[0] - chord.parameter;
     return;
   case Closure::skate:
     return row_skate(m, rows);
   case Closure::rolling_sphere:
-    return rows_rolling(m, {0, 0, -chord.parameter}, {0, 0, 0}, m.p.z - chord.parameter, rows);
+    return rows_rolling(m, Vec3<T>{T(0.0), T(0.0), T(-chord.parameter)}, zero3<T>(), m.p.z - chord.parameter, rows);
   case Closure::rolling_disc:
     return rows_rolling_disc(m, chord.parameter, rows);
   case Closure::point_on_curve:
@@ -267,17 +270,37 @@ inline void chord_rows(const ModelData &model, const ChordData &chord, const Rel
 }
 
 // motion of a frame fixed in a body, world axes
-struct FrameMotion {
-  Pose<double> X;
-  Vec3<double> w, v, alpha, a;
+template <class T> struct FrameMotion {
+  Pose<T> X;
+  Vec3<T> w, v, alpha, a;
 };
 
-inline FrameMotion frame_motion(const Workspace<double> &ws, int body, const double *R_FM, const double *p_FM) {
-  const Pose<double> &X = ws.X_W[body];
-  const Vec3<double> &p = as_vec(p_FM), &w = ws.w[body];
-  const Motion<double> &A = ws.A[body];
-  return {compose(X, Pose<double>{as_mat(R_FM), p}), mul(X.R, w), mul(X.R, ws.u[body] + cross(w, p)), mul(X.R, A.w),
+template <class T> inline FrameMotion<T> frame_motion(const Workspace<T> &ws, int body, const double *R_FM, const double *p_FM) {
+  const Pose<T> &X = ws.X_W[body];
+  const Vec3<double> &p = as_vec(p_FM);
+  const Vec3<T> &w = ws.w[body];
+  const Motion<T> &A = ws.A[body];
+  return {compose(X, Pose<T>{lift<T>(as_mat(R_FM)), lift<T>(p)}), mul(X.R, w), mul(X.R, ws.u[body] + cross(w, p)), mul(X.R, A.w),
           mul(X.R, A.v + cross(A.w, p) + cross(w, cross(w, p)))};
+}
+
+// a chord's ends: frames A and B, B seen from A in axes of A, and its accelerations seen from there
+template <class T> struct ChordMotion {
+  FrameMotion<T> A, B;
+  RelativeMotion<T> relative;
+  Vec3<T> alpha, a;
+};
+template <class T> inline ChordMotion<T> chord_motion(const Workspace<T> &ws, const ChordData &chord) {
+  ChordMotion<T> m;
+  m.A = frame_motion(ws, chord.body_a, chord.R_FA, chord.p_FA);
+  m.B = frame_motion(ws, chord.body_b, chord.R_FB, chord.p_FB);
+  const FrameMotion<T> &A = m.A, &B = m.B;
+  const Vec3<T> r = B.X.p - A.X.p, w = B.w - A.w, u = B.v - A.v - cross(A.w, r);
+  const Mat3<T> &R_A = A.X.R;
+  m.relative = {mul_ta(R_A, B.X.R), mul_t(R_A, r), mul_t(R_A, w), mul_t(R_A, u)};
+  m.alpha = mul_t(R_A, B.alpha - A.alpha - cross(A.w, w));
+  m.a = mul_t(R_A, B.a - A.a - cross(A.alpha, r) - cross(A.w, cross(A.w, r)) - scale(2.0, cross(A.w, u)));
+  return m;
 }
 
 // sum of coefficient times coordinate = offset: the rows of couplings are constant
@@ -328,7 +351,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
     linear_velocity(m, ws, v, i);
     coasting(m, ws, i);
   }
-  ChordRows rows;
+  ChordRows<double> rows;
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     if (active && !active[k]) {
@@ -348,14 +371,11 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         values[chord.values + s] = m.support_factor[chord.support + s];
       continue;
     }
-    const FrameMotion A = frame_motion(ws, chord.body_a, chord.R_FA, chord.p_FA);
-    const FrameMotion B = frame_motion(ws, chord.body_b, chord.R_FB, chord.p_FB);
-    const Vec3<double> r = B.X.p - A.X.p, w = B.w - A.w, u = B.v - A.v - cross(A.w, r);
-    const Mat3<double> &R_A = A.X.R;
-    const RelativeMotion relative{mul_ta(R_A, B.X.R), mul_t(R_A, r), mul_t(R_A, w), mul_t(R_A, u)};
-    chord_rows(m, chord, relative, rows);
-    const Vec3<double> alpha = mul_t(R_A, B.alpha - A.alpha - cross(A.w, w));
-    const Vec3<double> a = mul_t(R_A, B.a - A.a - cross(A.alpha, r) - cross(A.w, cross(A.w, r)) - scale(2.0, cross(A.w, u)));
+    const ChordMotion<double> motion = chord_motion(ws, chord);
+    const FrameMotion<double> &B = motion.B;
+    const Mat3<double> &R_A = motion.A.X.R;
+    const Vec3<double> &alpha = motion.alpha, &a = motion.a;
+    chord_rows(m, chord, motion.relative, rows);
     for (int j = 0; j < rows.count; ++j) {
       if (residual)
         residual[chord.row + j] = rows.residual[j];

@@ -12,6 +12,7 @@
 // result is a function of p or e alone; where two points of the curve are equally near it jumps from one to the other.
 #pragma once
 
+#include "math.hpp"
 #include "model.hpp"
 #include "vec.hpp"
 #include <cmath>
@@ -19,17 +20,18 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a point of a curve and derivatives by the parameter of its piece
-struct CurvePoint {
-  Vec3<double> c, c1, c2, c3;
+template <class T> struct CurvePoint {
+  Vec3<T> c, c1, c2, c3, c4;
 };
 
 constexpr int most_roots = 2 * curve_degree - 1;
 
 inline Vec3<double> coefficient(const CurvePiece &piece, int k) { return {piece.c[k][0], piece.c[k][1], piece.c[k][2]}; }
 
-inline CurvePoint evaluate(const CurvePiece &piece, int degree, double u) {
-  CurvePoint at{coefficient(piece, degree), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+inline CurvePoint<double> evaluate(const CurvePiece &piece, int degree, double u) {
+  CurvePoint<double> at{coefficient(piece, degree), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   for (int k = degree - 1; k >= 0; --k) { // Horner, with derivatives divided by factorials
+    at.c4 = scale(u, at.c4) + at.c3;
     at.c3 = scale(u, at.c3) + at.c2;
     at.c2 = scale(u, at.c2) + at.c1;
     at.c1 = scale(u, at.c1) + at.c;
@@ -37,6 +39,7 @@ inline CurvePoint evaluate(const CurvePiece &piece, int degree, double u) {
   }
   at.c2 = scale(2.0, at.c2);
   at.c3 = scale(6.0, at.c3);
+  at.c4 = scale(24.0, at.c4);
   return at;
 }
 
@@ -94,7 +97,7 @@ inline int sign_changes(const double *a, int degree, double *place) {
 }
 
 // (1); beyond the end of an open curve, where the end itself is nearest, the curve counts as straight
-inline CurvePoint nearest_point(const ModelData &m, const CurveData &curve, const Vec3<double> &p) {
+inline CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve, const Vec3<double> &p) {
   const CurvePiece *pieces = m.pieces + curve.first;
   const auto reach = [&](int k) {
     const Vec3<double> r = Vec3<double>{pieces[k].centre[0], pieces[k].centre[1], pieces[k].centre[2]} - p;
@@ -130,7 +133,7 @@ inline CurvePoint nearest_point(const ModelData &m, const CurveData &curve, cons
     if (k != first && reach(k) - pieces[k].radius < std::sqrt(least))
       search(k);
   // the coefficients of (1) are rounded as p is large: two more steps of Newton's rule on (1) itself
-  CurvePoint at = evaluate(pieces[held], curve.degree, u);
+  CurvePoint<double> at = evaluate(pieces[held], curve.degree, u);
   for (int k = 0; k < 2; ++k) {
     const Vec3<double> r = at.c - p;
     const double slope = dot(at.c1, at.c1) + dot(r, at.c2);
@@ -141,12 +144,12 @@ inline CurvePoint nearest_point(const ModelData &m, const CurveData &curve, cons
     at = evaluate(pieces[held], curve.degree, u);
   }
   if (!curve.closed && ((held == 0 && u == 0.0) || (held == curve.count - 1 && u == 1.0)))
-    at.c2 = at.c3 = {0, 0, 0};
+    at.c2 = at.c3 = at.c4 = {0, 0, 0};
   return at;
 }
 
 // (2), for a unit vector e
-inline CurvePoint farthest_point(const ModelData &m, const CurveData &curve, const Vec3<double> &e) {
+inline CurvePoint<double> farthest_along(const ModelData &m, const CurveData &curve, const Vec3<double> &e) {
   const CurvePiece *pieces = m.pieces + curve.first;
   const auto middle = [&](int k) { return dot(e, Vec3<double>{pieces[k].centre[0], pieces[k].centre[1], pieces[k].centre[2]}); };
   int first = 0, held = 0;
@@ -176,6 +179,34 @@ inline CurvePoint farthest_point(const ModelData &m, const CurveData &curve, con
     if (k != first && middle(k) + pieces[k].radius > greatest)
       search(k);
   return evaluate(pieces[held], curve.degree, u);
+}
+
+// The same for other scalars: the point is found for the values, and moves with p or e by what (1) or (2), differentiated,
+// demands of u.
+template <class T> inline CurvePoint<T> moved(const CurvePoint<double> &at, const T &du) {
+  return {lift<T>(at.c) + scale(du, at.c1), lift<T>(at.c1) + scale(du, at.c2), lift<T>(at.c2) + scale(du, at.c3),
+          lift<T>(at.c3) + scale(du, at.c4), lift<T>(at.c4)};
+}
+template <class T> inline CurvePoint<T> nearest_point(const ModelData &m, const CurveData &curve, const Vec3<T> &p) {
+  const Vec3<double> place{value_of(p.x), value_of(p.y), value_of(p.z)};
+  const CurvePoint<double> at = nearest_to(m, curve, place);
+  if constexpr (requires { p.x.slope; }) {
+    const double slope = dot(at.c1, at.c1) + dot(at.c - place, at.c2);
+    const double sure = slope > 1e-12 * dot(at.c1, at.c1) ? slope : 1e-12 * dot(at.c1, at.c1);
+    return moved<T>(at, (dot(p, at.c1) - dot(place, at.c1)) / sure);
+  } else {
+    return at;
+  }
+}
+template <class T> inline CurvePoint<T> farthest_point(const ModelData &m, const CurveData &curve, const Vec3<T> &e) {
+  const Vec3<double> direction{value_of(e.x), value_of(e.y), value_of(e.z)};
+  const CurvePoint<double> at = farthest_along(m, curve, direction);
+  if constexpr (requires { e.x.slope; }) {
+    const double bend = dot(direction, at.c2), least = -1e-12 * dot(at.c1, at.c1);
+    return moved<T>(at, -((dot(e, at.c1) - dot(direction, at.c1)) / (bend < least ? bend : least)));
+  } else {
+    return at;
+  }
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -357,6 +357,18 @@ Outcome evaluate(const ModelData &m, Run &run, std::byte *memory, double t, cons
   return Outcome::reached;
 }
 
+Outcome jacobian(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x, double *by_q,
+                 double *by_v) {
+  Room room;
+  lay_out(m, Method::radau, memory, room);
+  if (!rates(m, run, room.rates, t, q, v, x, room.a))
+    return Outcome::host;
+  rates_jacobian(m, run, room.rates, room.radau.jacobian, t, q, v, room.a, room.rates.lambda);
+  copy(room.radau.jacobian.A_q, m.nv * m.nv, by_q);
+  copy(room.radau.jacobian.A_v, m.nv * m.nv, by_v);
+  return Outcome::reached;
+}
+
 Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v, const double *x,
                double *tau, double *loads, double *energies) {
   Room room;
@@ -390,6 +402,6 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
 } // namespace
 
 extern const IntegratorSet integrators;
-const IntegratorSet integrators{bytes, start, advance, state, dense, evaluate, forces};
+const IntegratorSet integrators{bytes, start, advance, state, dense, evaluate, jacobian, forces};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -89,6 +89,9 @@ struct IntegratorSet {
   // one evaluation of everything: a, tau (hinge forces, drives included), lambda, x'
   Outcome (*evaluate)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x,
                       const double *tau, const double *loads, double *a, double *tau_out, double *lambda, double *dx);
+  // derivatives of the accelerations by positions (tangent space) and speeds, nv x nv each; needs memory of radau
+  Outcome (*jacobian)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x,
+                      double *by_q, double *by_v);
   // loads of the force elements: tau (nv), loads (nb x 6) at the origins of the bodies, world axes; energies (3)
   Outcome (*forces)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x,
                     double *tau, double *loads, double *energies);

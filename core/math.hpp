@@ -41,6 +41,9 @@ template <int W> Pack<W> select(Mask<W> c, Pack<W> a, Pack<W> b) {
 template <int W> DALEMBERT_INLINE bool less(const Dual<W> &a, const Dual<W> &b) { return a.value < b.value; }
 template <int W> DALEMBERT_INLINE Dual<W> select(bool c, const Dual<W> &a, const Dual<W> &b) { return c ? a : b; }
 
+DALEMBERT_INLINE double value_of(double x) { return x; }
+template <int W> DALEMBERT_INLINE double value_of(const Dual<W> &x) { return x.value; }
+
 // ---- lane by lane through the C library, for the rare cases
 
 template <int W, class F> inline Pack<W> by_lane(Pack<W> a, F f) {

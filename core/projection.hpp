@@ -8,8 +8,11 @@
 
 #include "manifold.hpp"
 #include "rates.hpp"
+#include <cstring>
 
 namespace dalembert::DALEMBERT_ISA {
+
+inline void copy(const double *from, int count, double *to) { std::memcpy(to, from, std::size_t(count) * sizeof(double)); }
 
 // factors at q, with the marked freedoms standing still; the Jacobian there has been evaluated
 template <int W> inline Factored factor_loops(const ModelData &m, LoopRoom<W> &room, const double *q, const unsigned char *marks) {

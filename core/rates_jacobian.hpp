@@ -1,11 +1,15 @@
 // Exact derivatives of accelerations: A_q = da/dq in directions of the tangent space and A_v = da/dv.
 //
-// With R = inverse dynamics - forces of the elements, M da = -dR. dR comes from the kernels themselves, run on dual
-// numbers: a column per direction, as many at once as a register holds.
+// With R = inverse dynamics - forces of the elements - P^T lambda, and C = P a + gamma the second rates of the rows,
+//
+//     M da - P^T dlambda = -dR          P da = -dC                                                              (1)
+//
+// where R and C are varied at constant a and lambda. They come from the kernels themselves, run on dual numbers: a column
+// per direction, as many at once as a register holds. (1) is solved with the factors of loops.hpp.
 #pragma once
 
 #include "dual_derivatives.hpp"
-#include "rates.hpp"
+#include "projection.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -14,6 +18,9 @@ template <int W> struct RatesJacobianRoom {
   Dual<W> *forces;  // nv
   Side<Pack<W>> side;
   Pack<W> *x;
+  Dual<W> *seconds;  // nc: C
+  double *column;    // nv
+  double *lambda;    // nc
   double *A_q, *A_v; // nv x nv
 };
 
@@ -24,6 +31,9 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.forces = arena.take<Dual<W>>(nv);
   room.side = {arena.take<Load<Pack<W>>>(n), arena.take<Pack<W>>(nv), arena.take<Motion<Pack<W>>>(n)};
   room.x = arena.take<Pack<W>>(nv);
+  room.seconds = arena.take<Dual<W>>(std::size_t(m.nc));
+  room.column = arena.take<double>(nv);
+  room.lambda = arena.take<double>(std::size_t(m.nc));
   room.A_q = arena.take<double>(nv * nv);
   room.A_v = arena.take<double>(nv * nv);
   return arena.used;
@@ -44,32 +54,105 @@ template <int W> inline void seed_directions(const ModelData &m, const double *q
   }
 }
 
-// A_q and A_v at a state whose accelerations a are known. ws: factors of the mass matrix are left there.
+// Loads for inverse_dynamics on dual numbers: those of the elements and of the chords. On the way, second rates of rows.
+template <int W> struct ChordAndElementLoads {
+  ElementLoads<Dual<W>> elements;
+  const unsigned char *active;
+  const double *lambda;
+  Dual<W> *seconds;
+
+  void operator()(const ModelData &m, Workspace<Dual<W>> &ws) const {
+    using D = Dual<W>;
+    elements(m, ws);
+    if (!m.nc)
+      return;
+    if (!has_body_forces(m))
+      place_in_world(m, ws, elements.v);
+    ChordRows<D> rows;
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      if (chord.kind == Closure::coupling || (active && !active[k])) { // constant rows, or none
+        for (int j = 0; j < chord.rows; ++j)
+          seconds[chord.row + j] = D(0.0);
+        continue;
+      }
+      const ChordMotion<D> motion = chord_motion(ws, chord);
+      chord_rows(m, chord, motion.relative, rows);
+      Load<D> load{zero3<D>(), zero3<D>()}; // on B at its origin, axes of A
+      for (int j = 0; j < rows.count; ++j) {
+        const Motion<D> &g = rows.g[j];
+        seconds[chord.row + j] = rows.bias[j] + dot(g.w, motion.alpha) + dot(g.v, motion.a);
+        load.n += scale(lambda[chord.row + j], g.w);
+        load.f += scale(lambda[chord.row + j], g.v);
+      }
+      const Vec3<D> n = mul(motion.A.X.R, load.n), f = mul(motion.A.X.R, load.f);
+      const auto push = [&](int body, double sign) {
+        const Pose<D> &X = ws.X_W[body];
+        const Vec3<D> f_F = scale(sign, mul_t(X.R, f)), arm = mul_t(X.R, motion.B.X.p - X.p);
+        ws.p_A[body].f -= f_F;
+        ws.p_A[body].n -= scale(sign, mul_t(X.R, n)) + cross(arm, f_F);
+      };
+      push(chord.body_b, 1.0);
+      push(chord.body_a, -1.0);
+    }
+  }
+};
+
+// A_q and A_v at a state whose accelerations a and multipliers are known
 template <int W>
 inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
-                           const double *v, const double *a) {
+                           const double *v, const double *a, const double *lambda) {
   using D = Dual<W>;
   const int nv = m.nv;
   DualRoom<W> &d = room.duals;
+  LoopRoom<W> &loops = rates.loops;
   for (int k = 0; k < m.nq; ++k)
     d.q[k] = q[k];
   for (int f = 0; f < nv; ++f) {
     d.v[f] = v[f];
     d.a[f] = a[f];
   }
-  factorize<double>(m, rates.loops.ws, q, run.marks.given);
+  Factored factored{nullptr, 0};
+  if (m.nc) {
+    copy(lambda, m.nc, room.lambda);
+    evaluate_chords(m, loops.ws, q, nullptr,
+                    {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.active});
+    factored = factor_loops(m, loops, q, run.marks.given);
+  } else {
+    factorize<double>(m, loops.ws, q, run.marks.given);
+  }
   const Surroundings<D> at{D(t), run.parameters, rates.hosted};
+  const ChordAndElementLoads<W> loads{{at, d.v, nullptr}, run.active, room.lambda, room.seconds};
+  // one column of (1), of which room.x holds M^-1 (-dR)
+  const auto close_loops = [&](int lane) {
+    for (int f = 0; f < nv; ++f)
+      room.column[f] = room.x[f][lane];
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      for (int j = 0; j < chord.rows; ++j) {
+        const double *row = loops.values + chord.values + std::ptrdiff_t(j) * chord.supports;
+        double sum = room.seconds[chord.row + j].slope[lane];
+        for (int s = 0; s < chord.supports; ++s)
+          sum += row[s] * room.column[m.support[chord.support + s]];
+        loops.rhs[chord.row + j] = -sum;
+      }
+    }
+    correct_by(m, loops, factored, room.column, rates.lambda);
+  };
   const auto columns = [&](int first, int count, double *matrix) {
-    inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, ElementLoads<D>{at, d.v, nullptr}, d.tau);
+    inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, loads, d.tau);
     for (int f = 0; f < nv; ++f)
       room.forces[f] = D(0.0);
     add_coordinate_forces<D>(m, at, d.q, d.v, room.forces);
     for (int f = 0; f < nv; ++f)
       room.x[f] = room.forces[f].slope - d.tau[f].slope;
-    solve(m, rates.loops.ws, room.side, room.x, room.x, 1, m.nb, run.marks.given);
-    for (int f = 0; f < nv; ++f)
-      for (int l = 0; l < count; ++l)
-        matrix[std::ptrdiff_t(f) * nv + first + l] = room.x[f][l];
+    solve(m, loops.ws, room.side, room.x, room.x, 1, m.nb, run.marks.given);
+    for (int l = 0; l < count; ++l) {
+      if (m.nc)
+        close_loops(l);
+      for (int f = 0; f < nv; ++f)
+        matrix[std::ptrdiff_t(f) * nv + first + l] = m.nc ? room.column[f] : room.x[f][l];
+    }
   };
   for (int first = 0; first < nv; first += W) {
     const int count = nv - first < W ? nv - first : W;

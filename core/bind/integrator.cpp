@@ -165,6 +165,19 @@ public:
                           doubles(dx.data(), {rows, m.nx}));
   }
 
+  // (outcome, da/dq, da/dv) at a state; for a stepper that has a Jacobian
+  nb::tuple jacobian(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
+    const ModelData &m = model->data;
+    check(q, v, x, 1);
+    if (run.method != Method::radau)
+      throw nb::value_error("this method keeps no Jacobian");
+    const std::size_t nv = std::size_t(m.nv);
+    std::vector<double> by_q(nv * nv), by_v(nv * nv);
+    const int outcome = guarded(
+        [&] { return model->integrators->jacobian(m, run, memory.data, t, q.data(), v.data(), x.data(), by_q.data(), by_v.data()); });
+    return nb::make_tuple(outcome, doubles(by_q.data(), {m.nv, m.nv}), doubles(by_v.data(), {m.nv, m.nv}));
+  }
+
   // (outcome, tau, loads, energies), a row per state
   nb::tuple forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
     const ModelData &m = model->data;
@@ -295,6 +308,7 @@ void add_integrator(nb::module_ &module) {
       .def("dense", &Integrator::dense, nb::arg("h"), nb::arg("fractions"))
       .def("evaluate", &Integrator::evaluate, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("tau") = nb::none(),
            nb::arg("loads") = nb::none())
+      .def("jacobian", &Integrator::jacobian, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("forces", &Integrator::forces, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))

@@ -206,7 +206,9 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
       ++run.counts.jacobians;
-      rates_jacobian(m, run, room.rates, mine.jacobian, run.t, room.q, room.v, room.a);
+      if (m.nc && !rates(m, run, room.rates, run.t, room.q, room.v, room.x, room.a)) // its multipliers
+        return Outcome::host;
+      rates_jacobian(m, run, room.rates, mine.jacobian, run.t, room.q, room.v, room.a, room.rates.lambda);
       kept.jacobian_known = 1;
       kept.jacobian_old = 0;
       kept.factored_for = 0.0;

@@ -49,8 +49,6 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   return arena.used;
 }
 
-inline void copy(const double *from, int count, double *to) { std::memcpy(to, from, std::size_t(count) * sizeof(double)); }
-
 inline bool all_finite(const double *x, int count) {
   double zero = 0.0;
   for (int k = 0; k < count; ++k)

@@ -49,7 +49,7 @@ class Event:
     >>> bounce = da.Event("floor", "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), 0.5))
     >>> result = da.simulate(s, 1.0, events=[bounce])
     >>> [round(event.t, 4) for event in result.events]
-    [0.4515, 0.9031]
+    [0.4515, 0.903]
     """
 
     name: str
