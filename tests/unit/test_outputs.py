@@ -620,7 +620,7 @@ def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
     cut_at_D: da.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model: Any = cut_at_D.model
-    calls = []
+    expected, calls = cut_at_D["D.force"], []
     real = model.dynamics
     monkeypatch.setattr(model, "dynamics", lambda *arguments: calls.append(1) or real(*arguments), raising=False)
     t, q, v = cut_at_D.t, cut_at_D.q, cut_at_D.v
@@ -634,9 +634,9 @@ def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
     force = da.Output.of(model, "D.force")
     assert force.needs == "dynamics"
     dynamics = real(t, q, v)
-    assert np.array_equal(force.evaluate(model, t, q, v, dynamics=dynamics), cut_at_D["D.force"])
+    assert np.array_equal(force.evaluate(model, t, q, v, dynamics=dynamics), expected)
     one = type(dynamics)(*(part[3] for part in dynamics))
-    assert np.allclose(force.evaluate(model, t[3], q[3], v[3], dynamics=one), cut_at_D["D.force"][3], atol=1e-10)
+    assert np.allclose(force.evaluate(model, t[3], q[3], v[3], dynamics=one), expected[3], atol=1e-10)
     assert not calls
     force.evaluate(model, t, q, v)
     assert len(calls) == 1
