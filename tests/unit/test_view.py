@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.connections.energetic import SpringDamper
 from dalembert.errors import MissingPackageError, ModelError
 from dalembert.library import chain, humanoid, mechanisms, space_manipulator, windows
 from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, solids, style
@@ -182,10 +183,7 @@ def with_spring(**coefficients: float) -> da.System:
     s = da.System("spring", gravity=(0, -9.81, 0))
     bob = s.body("bob", da.rod(1.0, 1.0))
     s.connect("A", da.Revolute("z"), s.ground, bob)
-    element = SimpleNamespace(**coefficients)
-    s.forces = {  # type: ignore[attr-defined]
-        "k": SimpleNamespace(name="k", element=element, first=s.ground.at(1, 1, 0), second=bob.at(1, 0, 0))
-    }
+    s.connect("k", SpringDamper(**coefficients), s.ground.at(1, 1, 0), bob.at(1, 0, 0))
     return s
 
 

@@ -181,13 +181,11 @@ class Scene:
 
     def _springs(self, system: System, number: dict[str, int]) -> list[SpringFigure]:
         found = []
-        elements: dict[str, Any] = getattr(system, "forces", {})
-        for connection in elements.values():
-            ends = [getattr(connection, end, None) for end in ("first", "second")]
+        for connection in system.forces.values():
             stiffness = getattr(connection.element, "stiffness", None)
-            if stiffness is None or not all(isinstance(end, Marker) for end in ends):
+            if stiffness is None or connection.first is None or connection.second is None:
                 continue
-            first, second = (End(number[m.body.name], m) for m in ends if m is not None)
+            first, second = (End(number[m.body.name], m) for m in (connection.first, connection.second))
             damper = _present(getattr(connection.element, "damping", None))
             found.append(SpringFigure(connection.name, first, second, _present(stiffness) or not damper, damper))
         return found
