@@ -1,4 +1,6 @@
 // One instruction set's steppers behind the border of integrator.hpp. Compiled several times; see isa.hpp.
+#include "crba.hpp"
+#include "steppers/alpha.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
 #include "steppers/radau.hpp"
@@ -13,12 +15,15 @@ constexpr int W = DALEMBERT_LANES;
 // the memory of a run: what all methods need, and what its own does
 struct Room : SteppingRoom<W> {
   RadauRoom<W> radau;
+  AlphaRoom<W> alpha;
 };
 
 std::size_t lay_out(const ModelData &m, Method method, std::byte *base, Room &room) {
   std::size_t used = lay_out(m, base, static_cast<SteppingRoom<W> &>(room));
   if (method == Method::radau)
     used += lay_out(m, base + used, room.radau);
+  if (method == Method::alpha)
+    used += lay_out(m, base + used, room.alpha);
   return used;
 }
 
@@ -69,6 +74,8 @@ Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &er
   error = 0.0;
   if (run.method == Method::euler)
     return euler_step(m, run, room, h);
+  if (run.method == Method::alpha)
+    return alpha_step<W>(m, run, room, room.alpha, h);
   if (run.method == Method::radau)
     return radau_step<W>(m, run, room, room.radau, h, error);
   double &slack = room.rates.loops.slack;
@@ -89,12 +96,13 @@ Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &er
 
 // the end of a step becomes the beginning of the next
 void move_on(const ModelData &m, Run &run, Room &room, double h, double t1) {
+  if (run.method == Method::alpha)
+    copy(room.alpha.A1, m.nv, room.alpha.A);
   std::swap(room.q, room.q1);
   std::swap(room.v, room.v1);
   std::swap(room.x, room.x1);
   std::swap(room.a, room.a1);
   std::swap(room.dx, room.dx1);
-  (void)m;
   run.begin = run.t;
   run.length = h;
   run.t = t1;
@@ -225,6 +233,8 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     *room.radau.kept = {};
   if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a))
     return Outcome::host;
+  if (run.method == Method::alpha)
+    copy(room.a, m.nv, room.alpha.A);
   return all_finite(room.a, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
 

@@ -98,20 +98,49 @@ template <int W> struct ChordAndElementLoads {
   }
 };
 
-// A_q and A_v at a state whose accelerations a and multipliers are known
-template <int W>
-inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
-                           const double *v, const double *a, const double *lambda) {
+// Calls take(first, count, by_v) with -dR in room.x and dC in room.seconds for directions [first, first + count) of
+// positions, and of speeds, at given accelerations and multipliers.
+template <int W, class Take>
+inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
+                          const double *v, const double *a, const double *lambda, Take &&take) {
   using D = Dual<W>;
-  const int nv = m.nv;
   DualRoom<W> &d = room.duals;
-  LoopRoom<W> &loops = rates.loops;
   for (int k = 0; k < m.nq; ++k)
     d.q[k] = q[k];
-  for (int f = 0; f < nv; ++f) {
+  for (int f = 0; f < m.nv; ++f) {
     d.v[f] = v[f];
     d.a[f] = a[f];
   }
+  const Surroundings<D> at{D(t), run.parameters, rates.hosted};
+  const ChordAndElementLoads<W> loads{{at, d.v, nullptr}, run.active, lambda, room.seconds};
+  const auto columns = [&](int first, int count, bool by_v) {
+    inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, loads, d.tau);
+    for (int f = 0; f < m.nv; ++f)
+      room.forces[f] = D(0.0);
+    add_coordinate_forces<D>(m, at, d.q, d.v, room.forces);
+    for (int f = 0; f < m.nv; ++f)
+      room.x[f] = room.forces[f].slope - d.tau[f].slope;
+    take(first, count, by_v);
+  };
+  for (int first = 0; first < m.nv; first += W) {
+    const int count = m.nv - first < W ? m.nv - first : W;
+    seed_directions(m, q, d.q, first, count, true);
+    columns(first, count, false);
+    seed_directions(m, q, d.q, first, count, false);
+    for (int l = 0; l < count; ++l)
+      d.v[first + l].slope.set(l, 1.0);
+    columns(first, count, true);
+    for (int l = 0; l < count; ++l)
+      d.v[first + l].slope = Pack<W>(0.0);
+  }
+}
+
+// A_q and A_v at a state whose accelerations a and multipliers are known, by (1)
+template <int W>
+inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
+                           const double *v, const double *a, const double *lambda) {
+  const int nv = m.nv;
+  LoopRoom<W> &loops = rates.loops;
   Factored factored{nullptr, 0};
   if (m.nc) {
     copy(lambda, m.nc, room.lambda);
@@ -121,9 +150,7 @@ inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rat
   } else {
     factorize<double>(m, loops.ws, q, run.marks.given);
   }
-  const Surroundings<D> at{D(t), run.parameters, rates.hosted};
-  const ChordAndElementLoads<W> loads{{at, d.v, nullptr}, run.active, room.lambda, room.seconds};
-  // one column of (1), of which room.x holds M^-1 (-dR)
+  // one column, of which room.x holds M^-1 (-dR)
   const auto close_loops = [&](int lane) {
     for (int f = 0; f < nv; ++f)
       room.column[f] = room.x[f][lane];
@@ -139,13 +166,8 @@ inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rat
     }
     correct_by(m, loops, factored, room.column, rates.lambda);
   };
-  const auto columns = [&](int first, int count, double *matrix) {
-    inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, loads, d.tau);
-    for (int f = 0; f < nv; ++f)
-      room.forces[f] = D(0.0);
-    add_coordinate_forces<D>(m, at, d.q, d.v, room.forces);
-    for (int f = 0; f < nv; ++f)
-      room.x[f] = room.forces[f].slope - d.tau[f].slope;
+  vary_residual(m, run, rates, room, t, q, v, a, room.lambda, [&](int first, int count, bool by_v) {
+    double *matrix = by_v ? room.A_v : room.A_q;
     solve(m, loops.ws, room.side, room.x, room.x, 1, m.nb, run.marks.given);
     for (int l = 0; l < count; ++l) {
       if (m.nc)
@@ -153,18 +175,7 @@ inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rat
       for (int f = 0; f < nv; ++f)
         matrix[std::ptrdiff_t(f) * nv + first + l] = m.nc ? room.column[f] : room.x[f][l];
     }
-  };
-  for (int first = 0; first < nv; first += W) {
-    const int count = nv - first < W ? nv - first : W;
-    seed_directions(m, q, d.q, first, count, true);
-    columns(first, count, room.A_q);
-    seed_directions(m, q, d.q, first, count, false);
-    for (int l = 0; l < count; ++l)
-      d.v[first + l].slope.set(l, 1.0);
-    columns(first, count, room.A_v);
-    for (int l = 0; l < count; ++l)
-      d.v[first + l].slope = Pack<W>(0.0);
-  }
+  });
 }
 
 } // namespace dalembert::DALEMBERT_ISA
