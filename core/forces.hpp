@@ -19,7 +19,20 @@ template <class T> struct Surroundings {
   T t;
   const double *parameters; // of the force elements
   const double *hosted;     // see law_at
+  std::ptrdiff_t apart = 0; // of packs: numbers between the parameters of one lane and the next; 0: all have the same
 };
+
+// parameter k; in a pack, that of each lane
+template <class T> DALEMBERT_INLINE T parameter(const Surroundings<T> &at, int k) {
+  if constexpr (requires { at.t[0]; }) {
+    T value;
+    for (int lane = 0; lane < T::lanes; ++lane)
+      value.set(lane, at.parameters[lane * at.apart + k]);
+    return value;
+  } else {
+    return T(at.parameters[k]);
+  }
+}
 
 // a law at the time of each lane
 template <class T> DALEMBERT_INLINE T law_value(const ModelData &m, int number, const Surroundings<T> &at) {
@@ -40,8 +53,8 @@ template <class T> struct Spring {
   Vec3<T> direction;
   T tension, energy, loss;
 };
-template <class T> DALEMBERT_INLINE Spring<T> spring(const double *parameters, const Vec3<T> &r, const Vec3<T> &rate) {
-  const double k = parameters[0], c = parameters[1], rest = parameters[2];
+template <class T> DALEMBERT_INLINE Spring<T> spring(const Surroundings<T> &at, int first, const Vec3<T> &r, const Vec3<T> &rate) {
+  const T k = parameter(at, first), c = parameter(at, first + 1), rest = parameter(at, first + 2);
   const T square = dot(r, r);
   const auto gone = less(square, T(1e-300)); // no direction: no force
   const T length = root(select(gone, T(1.0), square));
@@ -80,12 +93,12 @@ template <class T> inline AxisMotion<T> axis_motion(const Workspace<T> &ws, cons
 template <class T> struct Limit {
   T force, energy, loss;
 };
-template <class T> DALEMBERT_INLINE Limit<T> limit(const double *parameters, const T &q, const T &v) {
-  const double lower = parameters[0], upper = parameters[1], k = parameters[2], c = parameters[3];
+template <class T> DALEMBERT_INLINE Limit<T> limit(const Surroundings<T> &at, int first, const T &q, const T &v) {
+  const T lower = parameter(at, first), upper = parameter(at, first + 1), k = parameter(at, first + 2), c = parameter(at, first + 3);
   const T zero(0.0);
-  const auto below = less(q, T(lower)), above = less(T(upper), q);
+  const auto below = less(q, lower), above = less(upper, q);
   const T depth = select(below, lower - q, select(above, upper - q, zero));
-  const T inside = select(below, T(c), select(above, T(c), zero));
+  const T inside = select(below, c, select(above, c, zero));
   const T elastic = k * depth, whole = elastic - inside * v;
   const T push = select(below, select(less(whole, zero), zero, whole), select(above, select(less(zero, whole), zero, whole), zero));
   return {push, 0.5 * (elastic * depth), (elastic - push) * v};
@@ -96,16 +109,15 @@ template <class T>
 inline void add_coordinate_forces(const ModelData &m, const Surroundings<T> &at, const T *q, const T *v, T *tau) {
   for (int k = 0; k < m.force_count; ++k) {
     const ForceData &force = m.forces[k];
-    const double *parameters = at.parameters + force.parameter;
     if (force.kind == Force::hinge) {
-      T sum = parameters[1] * v[force.freedom];
+      T sum = parameter(at, force.parameter + 1) * v[force.freedom];
       if (force.coordinate >= 0)
-        sum = sum + parameters[0] * (q[force.coordinate] - parameters[2]);
+        sum = sum + parameter(at, force.parameter) * (q[force.coordinate] - parameter(at, force.parameter + 2));
       tau[force.freedom] = tau[force.freedom] - sum;
     } else if (force.kind == Force::effort) {
       tau[force.freedom] = tau[force.freedom] + law_value(m, force.law, at);
     } else if (force.kind == Force::limits) {
-      tau[force.freedom] = tau[force.freedom] + limit(parameters, q[force.coordinate], v[force.freedom]).force;
+      tau[force.freedom] = tau[force.freedom] + limit(at, force.parameter, q[force.coordinate], v[force.freedom]).force;
     }
   }
 }
@@ -123,14 +135,14 @@ inline void body_force(const ModelData &m, const Workspace<T> &ws, const Surroun
   if (force.kind == Force::spring) {
     const Vec3<T> r = point_in_world(ws, B, p_B) - point_in_world(ws, A, p_A);
     const Vec3<T> rate = point_velocity(ws, B, p_B) - point_velocity(ws, A, p_A);
-    const Spring<T> s = spring(at.parameters + force.parameter, r, rate);
+    const Spring<T> s = spring(at, force.parameter, r, rate);
     const Vec3<T> f = scale(s.tension, s.direction); // on A
     push(A, at_origin(p_A, zero3<T>(), mul_t(ws.X_W[A].R, f)));
     push(B, at_origin(p_B, zero3<T>(), mul_t(ws.X_W[B].R, -f)));
   } else if (force.kind == Force::turn || force.kind == Force::slide) {
-    const double *parameters = at.parameters + force.parameter;
+    const T k = parameter(at, force.parameter), c = parameter(at, force.parameter + 1), rest = parameter(at, force.parameter + 2);
     const AxisMotion<T> s = axis_motion(ws, force);
-    const Vec3<T> push_B = scale(-(parameters[0] * (s.place - parameters[2]) + parameters[1] * s.rate), s.axis);
+    const Vec3<T> push_B = scale(-(k * (s.place - rest) + c * s.rate), s.axis);
     if (force.kind == Force::turn) {
       push(A, Load<T>{mul_t(ws.X_W[A].R, -push_B), zero3<T>()});
       push(B, Load<T>{mul_t(ws.X_W[B].R, push_B), zero3<T>()});
@@ -204,27 +216,27 @@ inline ForceEnergy<T> force_energy(const ModelData &m, Workspace<T> &ws, const S
   place_in_world(m, ws, v);
   for (int k = 0; k < m.force_count; ++k) {
     const ForceData &force = m.forces[k];
-    const double *parameters = at.parameters + force.parameter;
+    const auto number = [&](int i) { return parameter(at, force.parameter + i); };
     if (force.kind == Force::spring) {
       const Vec3<T> p_A = lift<T>(as_vec(force.p_FA)), p_B = lift<T>(as_vec(force.p_FB));
-      const Spring<T> s = spring(parameters, point_in_world(ws, force.body_b, p_B) - point_in_world(ws, force.body_a, p_A),
+      const Spring<T> s = spring(at, force.parameter, point_in_world(ws, force.body_b, p_B) - point_in_world(ws, force.body_a, p_A),
                                  point_velocity(ws, force.body_b, p_B) - point_velocity(ws, force.body_a, p_A));
       sum.stored = sum.stored + s.energy;
       sum.lost = sum.lost + s.loss;
     } else if (force.kind == Force::hinge) {
       const T speed = v[force.freedom];
       if (force.coordinate >= 0) {
-        const T stretch = q[force.coordinate] - parameters[2];
-        sum.stored = sum.stored + 0.5 * parameters[0] * (stretch * stretch);
+        const T stretch = q[force.coordinate] - number(2);
+        sum.stored = sum.stored + 0.5 * number(0) * (stretch * stretch);
       }
-      sum.lost = sum.lost + parameters[1] * (speed * speed);
+      sum.lost = sum.lost + number(1) * (speed * speed);
     } else if (force.kind == Force::turn || force.kind == Force::slide) {
       const AxisMotion<T> s = axis_motion(ws, force);
-      const T stretch = s.place - parameters[2];
-      sum.stored = sum.stored + 0.5 * parameters[0] * (stretch * stretch);
-      sum.lost = sum.lost + parameters[1] * (s.rate * s.rate);
+      const T stretch = s.place - number(2);
+      sum.stored = sum.stored + 0.5 * number(0) * (stretch * stretch);
+      sum.lost = sum.lost + number(1) * (s.rate * s.rate);
     } else if (force.kind == Force::limits) {
-      const Limit<T> l = limit(parameters, q[force.coordinate], v[force.freedom]);
+      const Limit<T> l = limit(at, force.parameter, q[force.coordinate], v[force.freedom]);
       sum.stored = sum.stored + l.energy;
       sum.lost = sum.lost + l.loss;
     } else if (force.kind == Force::effort) {

@@ -2,7 +2,9 @@
 #include "crba.hpp"
 #include "steppers/alpha.hpp"
 #include "steppers/explicit.hpp"
+#include "steppers/control.hpp"
 #include "steppers/hermite.hpp"
+#include "steppers/lanes.hpp"
 #include "steppers/radau.hpp"
 #include <algorithm>
 #include <utility>
@@ -132,19 +134,7 @@ double first_step(const ModelData &m, Run &run, Room &room, double until, int or
       room.error[k] = (K1[k] - room.K[k]) / h;
     bend = measure(m, run, room, room.error, room.q, room.v, room.x);
   }
-  const double steep = std::max(slope, bend);
-  const double by_order = steep <= 1e-15 ? std::max(1e-6, 1e-3 * h) : std::pow(0.01 / steep, 1.0 / order);
-  return std::min({100.0 * h, by_order, until - run.t, run.max_step});
-}
-
-// PI control of the step (Gustafsson 1991; Hairer, Wanner 1996, (IV.2.43)): the factor for the next step
-double growth(const Run &run, int order, double error) {
-  const double beta = 0.04, alpha = 1.0 / order - 0.75 * beta;
-  const double most = order > 6 ? 6.0 : 10.0;
-  if (error == 0.0)
-    return most;
-  const double factor = 0.9 * std::pow(error, -alpha) * std::pow(run.old_error, beta);
-  return std::min(most, std::max(0.2, factor));
+  return first_length(h, slope, bend, order, until - run.t, run.max_step);
 }
 
 // q v x a at the fraction s of the step from room.q to room.q1, put back onto the loops
@@ -287,7 +277,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         outcome = step;
         break;
       }
-      run.step = step != Outcome::reached ? 0.25 * h : h * std::max(0.2, 0.9 * std::pow(error, -1.0 / order));
+      run.step = step != Outcome::reached ? 0.25 * h : h * shrink(error, order);
       if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t))) {
         outcome = step;
         break;
@@ -302,13 +292,9 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       run.step = radau_accept(m, run, room.radau, h, error);
       run.rejected_last = 0;
     } else if (adaptive) {
-      double factor = growth(run, order, error);
-      if (run.rejected_last)
-        factor = std::min(1.0, factor);
+      run.step = next_length(run.step, h, error, run.old_error, run.rejected_last, order);
       run.rejected_last = 0;
       run.old_error = std::max(error, 1e-4);
-      // a step cut short to end on time says little about the next
-      run.step = h < 0.9 * run.step && factor >= 1.0 ? std::max(run.step, h * factor) : h * factor;
     }
     const bool stiff = run.watch && run.method != Method::radau && looks_stiff(m, run, room, tableau, h);
     if (samples.times) {
@@ -409,9 +395,21 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
   return Outcome::reached;
 }
 
+std::size_t bytes_lanes(const ModelData &m) {
+  LaneRoom<W> room;
+  return lay_out(m, nullptr, room);
+}
+
+void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task) {
+  LaneRoom<W> room;
+  lay_out(m, memory, room);
+  LaneStepper<W> stepper{m, run, room, task, tableau_of(run.method), {}, {}, {}, {}, {}, {}, {}, {}};
+  stepper.go(begin, until, samples);
+}
+
 } // namespace
 
 extern const IntegratorSet integrators;
-const IntegratorSet integrators{bytes, start, advance, state, dense, evaluate, jacobian, forces};
+const IntegratorSet integrators{bytes, start, advance, state, dense, evaluate, jacobian, forces, W, bytes_lanes, run_lanes};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -76,6 +76,17 @@ struct Samples {
   std::ptrdiff_t count, next;
 };
 
+// the runs of one register: where each begins and where its samples go
+struct LaneTask {
+  int count;                     // runs; the last is repeated in lanes beyond
+  const double *q[8], *v[8];     // start states
+  const double *parameters;      // of the first run
+  std::ptrdiff_t apart;          // to those of the next; 0: all have the same
+  double *samples_q[8], *samples_v[8];
+  Outcome outcome[8];
+  Counts counts[8];
+};
+
 struct IntegratorSet {
   std::size_t (*bytes)(const ModelData &, Method);
   // sets the state, evaluates there; with `project` the state is moved onto the loops first. Returns false if not finite.
@@ -95,6 +106,10 @@ struct IntegratorSet {
   // loads of the force elements: tau (nv), loads (nb x 6) at the origins of the bodies, world axes; energies (3)
   Outcome (*forces)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x,
                     double *tau, double *loads, double *energies);
+  // many runs of a tree by an explicit method, `lanes` of them at once; samples are stored, steps are not
+  int lanes;
+  std::size_t (*bytes_lanes)(const ModelData &);
+  void (*run_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, LaneTask &);
 };
 
 const IntegratorSet &best_integrators();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -49,6 +51,44 @@ struct Records {
     for (std::vector<double> *each : {&t, &q, &v, &x, &a})
       each->clear();
     return result;
+  }
+};
+
+// samples of many runs
+struct Batch {
+  std::size_t n, samples, nq, nv, nx;
+  std::vector<double> q, v, x, outcomes, counts;
+
+  void allocate() {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN(); // where a run has failed
+    q.assign(n * samples * nq, none);
+    v.assign(n * samples * nv, none);
+    x.assign(n * samples * nx, none);
+    outcomes.assign(n, 0.0);
+    counts.assign(n * 3, 0.0);
+  }
+  void report(std::size_t k, Outcome outcome, const Counts &c) {
+    outcomes[k] = double(outcome);
+    counts[3 * k] = double(c.steps), counts[3 * k + 1] = double(c.rejected), counts[3 * k + 2] = double(c.evaluations);
+  }
+  nb::tuple take() {
+    const npy_intp rows = npy_intp(n), times = npy_intp(samples);
+    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(counts.data(), {rows, 3}), doubles(q.data(), {rows, times, npy_intp(nq)}),
+                          doubles(v.data(), {rows, times, npy_intp(nv)}), doubles(x.data(), {rows, times, npy_intp(nx)}));
+  }
+};
+
+// writes samples of one run to its place in a batch
+struct BatchRow {
+  Batch &out;
+  std::size_t run, next;
+  static bool record(void *self, double, const double *q, const double *v, const double *x, const double *) {
+    BatchRow &row = *static_cast<BatchRow *>(self);
+    const std::size_t place = row.run * row.out.samples + row.next++;
+    std::copy_n(q, row.out.nq, row.out.q.data() + place * row.out.nq);
+    std::copy_n(v, row.out.nv, row.out.v.data() + place * row.out.nv);
+    std::copy_n(x, row.out.nx, row.out.x.data() + place * row.out.nx);
+    return true;
   }
 };
 
@@ -195,6 +235,28 @@ public:
     return nb::make_tuple(outcome, doubles(tau.data(), {rows, m.nv}), doubles(loads.data(), {rows, m.nb, 6}), doubles(energies.data(), {rows, 3}));
   }
 
+  // Runs from many states, sampled at times: (outcomes, counts, q, v, x), a row per run. Parameters: none, or a row per
+  // run. Trees run in lanes, others one by one; both on threads.
+  nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
+                  std::optional<Doubles> numbers, int threads) {
+    const ModelData &m = model->data;
+    const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0, samples = times.size();
+    check(q, v, x, n);
+    if (numbers && numbers->size() != n * parameters.size())
+      throw nb::value_error("the parameters do not fit the runs");
+    Batch out{n, samples, std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}};
+    out.allocate();
+    const bool lanes = !m.nc && !m.nx && !run.host && run.method == Method::dop853;
+    guarded([&] {
+      if (lanes)
+        in_lanes(begin, until, times, q, v, numbers, threads, out);
+      else
+        one_by_one(begin, until, times, q, v, x, numbers, run.host ? 1 : threads, out);
+      return Outcome::reached;
+    });
+    return out.take();
+  }
+
   // everything a run needs to go on as if it had not stopped
   nb::bytes checkpoint() const {
     std::string blob(sizeof run + memory.size, '\0');
@@ -258,6 +320,78 @@ private:
     }
     return int(outcome);
   }
+  void in_lanes(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const std::optional<Doubles> &numbers,
+                int threads, Batch &out) {
+    const ModelData &m = model->data;
+    const std::size_t width = std::size_t(model->integrators->lanes), groups = (out.n + width - 1) / width;
+    const int workers = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), groups));
+    std::vector<std::unique_ptr<Block>> blocks;
+    for (int k = 0; k < workers; ++k)
+      blocks.push_back(std::make_unique<Block>(model->integrators->bytes_lanes(m)));
+    std::atomic<std::size_t> next{0};
+    Crew::run(workers, [&](int worker) {
+      for (std::size_t group = next++; group < groups; group = next++) {
+        LaneTask task{};
+        const std::size_t first = group * width;
+        task.count = int(std::min(width, out.n - first));
+        task.parameters = numbers ? numbers->data() + first * parameters.size() : parameters.data();
+        task.apart = numbers ? std::ptrdiff_t(parameters.size()) : 0;
+        std::vector<double> padded; // a last group that is not full repeats its last run
+        if (numbers && task.count < int(width)) {
+          for (std::size_t lane = 0; lane < width; ++lane) {
+            const double *row = numbers->data() + (first + std::min(lane, std::size_t(task.count) - 1)) * parameters.size();
+            padded.insert(padded.end(), row, row + parameters.size());
+          }
+          task.parameters = padded.data();
+        }
+        for (int lane = 0; lane < task.count; ++lane) {
+          const std::size_t k = first + std::size_t(lane);
+          task.q[lane] = at(q, k, m.nq);
+          task.v[lane] = at(v, k, m.nv);
+          task.samples_q[lane] = out.q.data() + k * out.samples * out.nq;
+          task.samples_v[lane] = out.v.data() + k * out.samples * out.nv;
+        }
+        Samples samples{times.data(), std::ptrdiff_t(times.size()), 0};
+        model->integrators->run_lanes(m, run, blocks[std::size_t(worker)]->data, begin, until, samples, task);
+        for (int lane = 0; lane < task.count; ++lane)
+          out.report(first + std::size_t(lane), task.outcome[lane], task.counts[lane]);
+      }
+    });
+  }
+
+  void one_by_one(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
+                  const std::optional<Doubles> &numbers, int threads, Batch &out) {
+    const ModelData &m = model->data;
+    const int workers = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), std::max<std::size_t>(out.n, 1)));
+    std::vector<std::unique_ptr<Block>> blocks;
+    for (int k = 0; k < workers; ++k)
+      blocks.push_back(std::make_unique<Block>(memory.size));
+    std::atomic<std::size_t> next{0};
+    Crew::run(workers, [&](int worker) {
+      std::byte *room = blocks[std::size_t(worker)]->data;
+      for (std::size_t k = next++; k < out.n; k = next++) {
+        Run mine = run;
+        mine.started = 0;
+        mine.counts = Counts{};
+        mine.parameters = numbers ? numbers->data() + k * parameters.size() : parameters.data();
+        BatchRow row{out, k, 0};
+        Recorder recorder{&BatchRow::record, &row};
+        Samples samples{times.data(), std::ptrdiff_t(times.size()), 0};
+        std::memset(room, 0, memory.size);
+        Outcome outcome = model->integrators->start(m, mine, room, begin, at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx));
+        if (outcome == Outcome::reached && samples.count && samples.times[0] <= begin) {
+          const double *parts[4];
+          model->integrators->state(m, mine, room, parts);
+          BatchRow::record(&row, begin, parts[0], parts[1], parts[2], nullptr);
+          samples.next = 1;
+        }
+        if (outcome == Outcome::reached)
+          outcome = model->integrators->advance(m, mine, room, until, std::numeric_limits<std::int64_t>::max(), samples, recorder);
+        out.report(k, outcome, mine.counts);
+      }
+    });
+  }
+
   static void fetch(const nb::object &array, double *to) {
     auto *from = reinterpret_cast<PyArrayObject *>(array.ptr());
     if (PyArray_SIZE(from))
@@ -310,6 +444,8 @@ void add_integrator(nb::module_ &module) {
            nb::arg("loads") = nb::none())
       .def("jacobian", &Integrator::jacobian, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("forces", &Integrator::forces, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+           nb::arg("parameters").none(), nb::arg("threads"))
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))
       .def_prop_ro("active", &Integrator::active_chords)

@@ -6,6 +6,7 @@
 // that of the method; rates are then evaluated anew.
 #pragma once
 
+#include "control.hpp"
 #include "room.hpp"
 #include "tableaus.hpp"
 
@@ -42,7 +43,7 @@ template <int W> inline void first_stage(const ModelData &m, SteppingRoom<W> &ro
   copy(room.dx, m.nx, room.K + 2 * m.nv);
 }
 
-// The error of a step in units of the tolerance: dop853 weighs two estimates (Hairer, Norsett, Wanner 1993, (II.10.17)).
+// the error of a step in units of the tolerance
 template <int W> inline double judge(const ModelData &m, Run &run, SteppingRoom<W> &room, const Tableau &tableau, double h) {
   const int n = increments(m);
   int worst = 0;
@@ -53,8 +54,7 @@ template <int W> inline double judge(const ModelData &m, Run &run, SteppingRoom<
     return fine;
   combine(tableau.e3, tableau.estimated, h, room.K, n, room.error3);
   const double coarse = measure(m, run, room, room.error3, room.q1, room.v1, room.x1);
-  const double both = fine * fine + 0.01 * coarse * coarse;
-  return both > 0.0 ? fine * fine / std::sqrt(both) : 0.0;
+  return both_estimates(fine, coarse);
 }
 
 // Whether stability holds the step back: the slope between two states at the end of the step shows the largest

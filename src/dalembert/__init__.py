@@ -93,6 +93,7 @@ from .outputs import Output
 from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .simulation import (
+    Ensemble,
     Event,
     Situation,
     simulate,
@@ -126,6 +127,7 @@ __all__ = [
     "Effort",
     "Efforts",
     "Energy",
+    "Ensemble",
     "Event",
     "EventRecord",
     "Fixed",

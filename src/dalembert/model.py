@@ -445,10 +445,25 @@ class Model(_core.Model):
         _, *parts = (integrator or self.integrator()).evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
-        if self.nc:  # the generalised force of the rows is unique: share it out among all of them
-            P = self.constraint_jacobian(states[1])
+        if self.nc:  # the generalised force of the rows is unique: share it out among all that hold
+            P = self.constraint_jacobian(states[1]) * self._rows_that_hold(integrator)[:, None]
             parts[2] = least_norm_multipliers(P, np.einsum("nij,ni->nj", P, parts[2]))
         return Dynamics(*(part[0] if single else part for part in parts))
+
+    def d_dynamics(self, t: float, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> tuple[Array, Array]:
+        """Return da/dq and da/dv (nv, nv) of `dynamics` at one state, exact, loops and force elements included.
+
+        Directions of q are those of the tangent space, as in `integrate`. What Python functions give (control, laws)
+        counts as constant.
+        """
+        states, single = self._rows("d_dynamics", t, q, v, x)
+        if not single:
+            raise ModelError("d_dynamics", "the shape of q", np.shape(q), f"give ({self.nq},): one state at a time")
+        integrator = self.integrator("radau")
+        _, by_q, by_v = integrator.jacobian(float(states[0][0]), *(part[0] for part in states[1:]))
+        if not (np.isfinite(by_q).all() and np.isfinite(by_v).all()):
+            self._refuse_result("d_dynamics", "q", q)
+        return by_q, by_v
 
     def applied_loads(
         self,
@@ -511,6 +526,12 @@ class Model(_core.Model):
         for freedom in locked:
             given[freedom] = paced[freedom] = placed[freedom] = 1
         return given, paced, placed
+
+    def _rows_that_hold(self, integrator: _core.Integrator | None) -> NDArray[np.bool_]:
+        """Return which constraint rows a stepper obeys, (nc,)."""
+        closures: list[Connection | CoordinateConnection] = [*self.forest.chords, *self.forest.couplings]
+        active = [True] * len(closures) if integrator is None else integrator.active
+        return np.repeat(np.array(active, dtype=bool), [len(c.element.rows) for c in closures])
 
     def _take_forces(self, tables: ForceTables) -> None:
         free = self.holonomic.copy()

@@ -215,7 +215,7 @@ class System:
         self.drives[drive.name] = drive
         return drive
 
-    def remove(self, name: str | Body | Marker | Connection) -> None:
+    def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
         """Remove a connection, a named marker, or a body; a body goes with its connections."""
         item = self[name] if isinstance(name, str) else name
         if isinstance(item, Connection) and self.connections.get(item.name) is item:
@@ -230,7 +230,7 @@ class System:
         elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
             del self.forces[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
-            ends = [*self.connections.values(), *self.forces.values()]
+            ends: list[Connection | ForceConnection] = [*self.connections.values(), *self.forces.values()]
             users = [c.name for c in ends if item in (c.first, c.second)]
             if users:
                 raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
@@ -302,9 +302,9 @@ class System:
             first, second = new.connections[g.first.name], new.connections[g.second.name]
             new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
         for f in self.forces.values():
-            ends = [None if end is None else twin_of(end) for end in (f.first, f.second)]
+            tail, head = (None if end is None else twin_of(end) for end in (f.first, f.second))
             hinge = None if f.hinge is None else new.connections[f.hinge.name]
-            new.forces[f.name] = ForceConnection(f.name, f.element, *ends, hinge, f.coordinate)
+            new.forces[f.name] = ForceConnection(f.name, f.element, tail, head, hinge, f.coordinate)
         for d in self.drives.values():
             new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
         new.initials = dict(self.initials)
@@ -380,7 +380,8 @@ class System:
                 raise ModelError(item, "first", end.name, "a load on ground moves nothing; give a marker of a body")
             return ForceConnection(name, element, None, end)
         hinge, coordinate = self._coordinate(item, "first", first)
-        if isinstance(element, TorsionSpring) and not hinge.element.coordinates[coordinate].startswith("angle"):
+        named = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
+        if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
             raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
         return ForceConnection(name, element, None, None, hinge, coordinate)
 

@@ -353,7 +353,9 @@ class Run:
             q_out[mine], v_out[mine], x_out[mine] = states(helper, base, end, times[mine])
         return q_out, v_out, x_out
 
-    def _by_segment(self, method: str, t: Array, q: Array, v: Array, x: Array) -> list[tuple[Array, tuple[Array, ...]]]:
+    def _by_segment(
+        self, method: str, t: Array, q: Array, v: Array, x: Array
+    ) -> list[tuple[NDArray[np.intp], tuple[Array, ...]]]:
         begins = np.array([segment.begin for segment in self.segments])
         place = np.clip(np.searchsorted(begins, t, side="right") - 1, 0, None)
         parts = []
@@ -419,7 +421,7 @@ class Records:
         return self.parts[0]
 
 
-def _joined(parts: list[tuple[Array, tuple[Array, ...]]], n: int) -> list[Array]:
+def _joined(parts: list[tuple[NDArray[np.intp], tuple[Array, ...]]], n: int) -> list[Array]:
     columns = [np.empty((n, *np.shape(part)[1:])) for part in parts[0][1]]
     for mine, values in parts:
         for column, value in zip(columns, values, strict=True):
@@ -466,7 +468,7 @@ def _inner(model: Model, begins: Array, starts: State, t: Array, q: Array, v: Ar
     return begins[:, None] + INNER[None] * (t - begins)[:, None], q_inner, slope
 
 
-def _passings(signs: Array, direction: int) -> Array:
+def _passings(signs: Array, direction: int) -> NDArray[np.intp]:
     """Return the places after which a row of signs passes zero in the wanted direction; from zero itself is none."""
     before, after = signs[:-1], signs[1:]
     rising, falling = (before < 0) & (after >= 0), (before > 0) & (after <= 0)

@@ -103,7 +103,7 @@ class Settings:
 
     def with_switch(self, connection: str, on: bool) -> Settings:
         """Return the settings with a constraint, or a hinge that closes a loop, holding or not."""
-        known = [c.name for c in (*self.model.forest.chords, *self.model.forest.couplings)]
+        known = self._closures()
         if connection not in known:
             remedy = f"only what closes loops can be switched: {', '.join(map(repr, known)) or 'there is none'}"
             if connection in self.model.hinge_names:
@@ -119,9 +119,12 @@ class Settings:
             integrator.set_marks(*(np.zeros(self.model.nv, dtype=np.uint8) for _ in range(3)))
         if len(self.parameters):
             integrator.set_parameters(self.parameters)
-        chords = [c.name for c in (*self.model.forest.chords, *self.model.forest.couplings)]
-        if chords:
-            integrator.set_active(np.array([name not in self.off for name in chords], dtype=np.uint8))
+        if self.model.nc:
+            integrator.set_active(np.array([name not in self.off for name in self._closures()], dtype=np.uint8))
+
+    def _closures(self) -> list[str]:
+        """Return what closes loops, in the order of the core."""
+        return [c.name for c in self.model.forest.chords] + [c.name for c in self.model.forest.couplings]
 
     def plain(self) -> tuple[list[float], list[int], list[str]]:
         """Return parameters, locked freedoms and chords that are off, as lists."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..result import Result, Stats
 from ..rotation import finite_number
 from ..state import State
 from ..system import System
+from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .progress import Progress
@@ -25,7 +26,7 @@ from .run import Run
 from .settings import Options
 from .stream import Stream, read_stream
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "start_state"]
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ def simulate(
     t_start: float = 0.0,
     times: ArrayLike | None = None,
     state: State | None = None,
+    parameters: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -53,7 +55,7 @@ def simulate(
     stream: str | os.PathLike[str] | None = None,
     resume: Result | bool | None = None,
     on_error: str = "raise",
-) -> Result:
+) -> Any:
     """Return the motion of a system from t_start to t_end.
 
     Loops are closed before the start and held to round-off at every step. Nothing needs to be chosen: error-controlled
@@ -68,7 +70,10 @@ def simulate(
         in between.
     state : State
         To start from; default the start values of the system (`System.initial`), with the loops closed. A given state
-        that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused.
+        that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq)
+        or v (B, nv) B runs are made at once, in vector registers and on threads, and an `Ensemble` is returned.
+    parameters : dict of str to float or (B,)
+        Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
     method : str
         ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems;
         with a fixed step ``"rk4"``, ``"euler"`` (semi-implicit) and ``"alpha"`` (generalised alpha).
@@ -96,7 +101,7 @@ def simulate(
 
     Returns
     -------
-    Result
+    Result, or Ensemble for many runs
         On Ctrl-C the part that was computed, with status ``"interrupted"``.
 
     Raises
@@ -129,12 +134,20 @@ def simulate(
     if _is_foreign(method):
         from .adapters import simulate_elsewhere
 
-        start, notes = _start(model, state, t_start)
+        start, notes = start_state(model, state, t_start)
         return simulate_elsewhere(model, method, start, notes, t_end, wanted, rtol, atol, max_step, control)
     options = _options(method, rtol, atol, max_step, step, stabilization, spectral_radius, control, t_end - t_start)
     _check_tables(model, t_start, t_end)
+    count = batch_size(state, parameters)
+    if count is not None:
+        if watch.events or stream is not None or resume:
+            what = "events" if watch.events else "stream" if stream is not None else "resume"
+            raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
+        return simulate_many(model, count, t_start, t_end, wanted, state, parameters, options, FAR)
     with Interrupt() as interrupt:
         run = Run(model, options, t_end, wanted, watch, Progress(t_start, t_end, progress), interrupt)
+        for name, value in (parameters or {}).items():
+            run.settings = run.settings.with_parameter(name, float(np.asarray(value)))
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
         return _carry_out(run, state, t_start, resume, on_error)
@@ -146,7 +159,7 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
     caught: DalembertError | None = None
     try:
         if resume is None or resume is False:
-            start, run.notes = _start(run.model, state, t_start)
+            start, run.notes = start_state(run.model, state, t_start)
             run.start(start)
         else:
             run.restore(_resume_point(run, resume))
@@ -255,7 +268,7 @@ def _check_tables(model: Model, t_start: float, t_end: float) -> None:
                 )
 
 
-def _start(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
+def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
     """Return a state to start from that obeys loops and drives, and what was done to it."""
     notes: list[str] = []
     given = model.initial_state() if state is None else state

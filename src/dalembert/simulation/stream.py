@@ -124,6 +124,10 @@ def _packed(point: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+def _floats(numbers: list[float]) -> Array:
+    return np.array(numbers, dtype=float)
+
+
 def _unpacked(blob: bytes) -> dict[str, Any]:
     try:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
@@ -132,8 +136,10 @@ def _unpacked(blob: bytes) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         raise ModelError("simulate", "checkpoint", f"{len(blob)} bytes", "it is damaged") from None
     point["events"] = [
-        EventRecord(name, t, *(np.array(part, dtype=float) for part in state), energy, message)
-        for name, t, *state, energy, message in point["events"]
+        EventRecord(
+            name, t, np.array(q, dtype=float), np.array(v, dtype=float), np.array(x, dtype=float), energy, message
+        )
+        for name, t, q, v, x, energy, message in point["events"]
     ]
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")
