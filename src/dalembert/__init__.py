@@ -91,6 +91,7 @@ from .model import (
 )
 from .outputs import Output
 from .result import EventRecord, Result, Stats
+from .reactions import ConnectionLoads
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .simulation import (
     Event,
@@ -111,6 +112,7 @@ __all__ = [
     "Body",
     "CamFollower",
     "Connection",
+    "ConnectionLoads",
     "Constant",
     "Constraint",
     "Contact",

@@ -101,7 +101,7 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     y : (len(dropped), nc)
         y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
     """
-    from scipy.linalg import qr, solve_triangular
+    from scipy.linalg import qr
 
     rows = len(J)
     # among rows that serve equally well, the earlier ones are kept
@@ -112,7 +112,7 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     y[np.arange(len(dropped)), dropped] = 1.0
     if R is not None and len(dropped):
         # J^T = Q [R1, R2]: the dropped rows are R1^-1 R2 of the kept ones
-        weights = solve_triangular(R[:rank, :rank], R[:rank, rank:]).T
+        weights = np.linalg.solve(R[:rank, :rank], R[:rank, rank:]).T
         y[:, kept] = -weights * bias[kept] / bias[dropped][:, None]
     sequence = np.argsort(dropped)
     y = y[sequence]
