@@ -45,10 +45,12 @@ def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoR
 def refuse_loops(model: Model, kernel: str) -> NoReturn:
     """Say that a kernel holds for open systems only."""
     names = ", ".join(map(repr, dict.fromkeys(model.constraint_connections)))
+    follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
+    mimics = " (mimic joints: clear system.mimics)" if follows else ""
     raise TopologyError(
         f"{kernel}: the system has closed loops or constraints, {names}, for which this is not solved yet; "
         "forward_dynamics, mixed_dynamics, multipliers and connection_loads are, and da.inverse_dynamics. "
-        "Remove these connections to get it for the open system."
+        f"Remove these connections{mimics} to get it for the open system."
     )
 
 

@@ -221,6 +221,7 @@ class System:
         if isinstance(item, Connection) and self.connections.get(item.name) is item:
             del self.connections[item.name]
             self.initials.pop(item.name, None)
+            self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
             for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
                 del self.couplings[coupling.name]
             self.forces = {name: f for name, f in self.forces.items() if f.hinge is not item}
