@@ -14,6 +14,7 @@ from .bodies.rigid import Body
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
+from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
 from .reactions import ConnectionLoads, least_loads, loads_by_connection
@@ -608,9 +609,43 @@ class Model(_core.Model):
         for drive in self.drives:
             element = drive.connection.element
             if isinstance(element, Constraint):
-                row = self.constraint_connections.index(drive.connection.name) + drive.coordinate
-                targets[:, row] = element.target(*drive.law(t))
+                value, rate, second = drive.law(t)
+                lower, upper = element.limits
+                if not lower < value < upper:
+                    where = f"position at t = {t:.6g} s"
+                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
+                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
+                targets[:, self._driven_row(drive)] = element.target(value, rate, second)
         return targets
+
+    def _driven_row(self, drive: Drive) -> int:
+        return self.constraint_connections.index(drive.connection.name) + drive.coordinate
+
+    def drive_efforts(
+        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+    ) -> dict[str, float]:
+        """Return what each drive exerts along what it drives at t, by name, N m or N.
+
+        Times the speed of the drive it is the drive's power. For a hinge it is the hinge force; for a constraint it
+        acts on the second marker and is positive if it pushes the way in which the driven quantity grows.
+
+        Parameters
+        ----------
+        t : float, s
+        q, v, tau, loads
+            As `driven_dynamics`.
+        """
+        _, forces = self.driven_dynamics(t, q, v, tau, loads=loads)
+        lam = self.multipliers(q, v, tau, loads=loads, t=t) if self.nc else np.zeros(0)
+        efforts = {}
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, Constraint):
+                slope = element.target(drive.law(t)[0], 1.0, 0.0)[1]  # of the row against what is driven
+                efforts[drive.name] = float(lam[self._driven_row(drive)] * slope)
+            else:
+                efforts[drive.name] = float(forces[self._v_slices[drive.connection.name].start + drive.coordinate])
+        return efforts
 
     def driven_dynamics(
         self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None

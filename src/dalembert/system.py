@@ -17,7 +17,7 @@ from .connections.couplings import CoordinateConnection, Coupling
 from .connections.drives import Drive
 from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
-from .connections.laws import as_law
+from .connections.laws import Integral, as_law
 from .connections.mimic import Mimic
 from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
@@ -183,16 +183,20 @@ class System:
     ) -> Drive:
         """Let a coordinate of a hinge, or what a constraint holds, follow a law of time.
 
-        Give one of position, speed and acceleration; a constraint takes a position.
+        Give one of position, speed and acceleration.
 
         Parameters
         ----------
         coordinate : str or Connection
             A hinge with one coordinate, or a coordinate's name (``"C.slide"``); or a constraint whose distance, height
-            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `AxisAngle`).
+            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`).
         position, speed, acceleration : number, callable of t, or law
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`. rad or m, per
-            s or s2.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`, `Integral`.
+            rad or m, per s or s2.
+
+        A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
+        starts. What a constraint holds starts at t = 0 from the element's own value (the length of a `Distance`, the
+        angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated from there.
 
         A second drive of the same coordinate replaces the first. The hinge is never one at which a loop is cut.
         """
@@ -206,12 +210,13 @@ class System:
             )
         level, law = given[0]
         row = self._drivable_row(coordinate)
-        if row is not None and level:
-            raise ModelError(
-                item, levels[level], law, "a constraint is driven by its position: the rates follow from the law"
-            )
         connection, place = row or self._coordinate(item, "coordinate", coordinate)
-        drive = Drive(connection, place, as_law(law, item=item, field=levels[level]), level)
+        given_law = as_law(law, item=item, field=levels[level])
+        if isinstance(connection.element, Constraint):
+            for left in range(level, 0, -1):
+                given_law = Integral(given_law, connection.element.start if left == 1 else 0.0)
+            level = 0
+        drive = Drive(connection, place, given_law, level)
         self.drives[drive.name] = drive
         return drive
 

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 RNG = np.random.default_rng(3)
 ELEMENTS = {
     "distance": da.Distance(1.3),
+    "point on point": da.PointOnPoint(),
     "point on line": da.PointOnLine((1, 2, 3)),
     "point on plane": da.PointOnPlane((1, -2, 3)),
     "parallel": da.Parallel((1, 2, 3), (0, 1, -1)),

@@ -356,7 +356,7 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
         text = f"{head}{while_held}: after {outcome.iterations} iterations {', '.join(shown)}. "
         r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
         pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
-        clash = contradictions(model, q) if outcome.stationary and not pull else []
+        clash = contradictions(model, q, t=closure.t) if outcome.stationary and not pull else []
         if clash:
             text += " ".join(clash) + " "
             text += "Correct the markers or lengths, or replace one connection by one with more freedoms."

@@ -120,13 +120,14 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
 
 
-def contradictions(model: Model, q: Array, *, least: float = 1e-11) -> list[str]:
+def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
     """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
 
     A residual that no small displacement begins to reduce belongs to rows that repeat one
     another with different numbers. (Where a link is merely too short, turning it a little does change the residual.)
+    Time t (s) is for constraints that a drive prescribes.
     """
-    scales = Scales.of(model)
+    scales = Scales.of(model, t=t)
     r = scales.residual(model, q)
     wrenches = row_wrenches(model, q, scales)
     owners = np.array(model.constraint_connections)

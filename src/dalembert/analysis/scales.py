@@ -59,12 +59,15 @@ class Scales:
     targets: Array
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0) -> Scales:
-        """Read the scales off a model at time t; with `positions_only`, rows that bind velocities count for nothing."""
+    def of(cls, model: Model, *, positions_only: bool = False, t: float | None = 0.0) -> Scales:
+        """Read the scales off a model at time t (None: without targets).
+
+        With `positions_only`, rows that bind velocities count for nothing.
+        """
         length, rows, columns, units, floor = _constants(model)
         if positions_only:
             rows = np.where(model.holonomic, rows, 0.0)
-        return cls(length, rows, columns, units, floor, model.row_motion(t))
+        return cls(length, rows, columns, units, floor, np.zeros((3, model.nc)) if t is None else model.row_motion(t))
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""

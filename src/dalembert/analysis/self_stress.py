@@ -146,7 +146,7 @@ def self_stress(model: Model, q: Array, *, given: Marks | None = None) -> SelfSt
     given : (nv,) bool
         Freedoms that drives prescribe: what acts along them is no load that has to vanish, but an effort of the drive.
     """
-    scales, places = Scales.of(model), len(model.hinge_names) + len(model.forest.chords)
+    scales, places = Scales.of(model, t=None), len(model.hinge_names) + len(model.forest.chords)
     none = SelfStress(model, np.zeros((0, model.nc)), np.zeros((0, places, 6)), np.zeros((0, model.nv)), scales, 0.0)
     if not model.nc:
         return none
