@@ -152,10 +152,8 @@ def test_many_loops_in_a_row_keep_a_narrow_envelope() -> None:
         assert model.loop_envelope <= 4 * 2 * n  # a full matrix would have n (2 n + 1)
 
 
-@pytest.mark.parametrize(
-    ("angle", "drift"),
-    [(angle, drift) for angle in (1e-1, 1e-2, 1e-4) for drift in (0.0, 1e-11, 1e-8)] + [(1e-6, 1e-11)],
-)
+@pytest.mark.parametrize("angle", [1e-1, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("drift", [0.0, 1e-11, 1e-10, 1e-9, 1e-8])
 def test_a_row_that_passes_through_zero_is_not_trusted(angle: float, drift: float) -> None:
     """With Bennett's links in line, one row vanishes: what a loop that is a little open makes of it is no demand."""
     model = bennett().compile()
