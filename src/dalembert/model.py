@@ -17,7 +17,7 @@ from .connections.couplings import CoordinateConnection
 from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
-from .reactions import ConnectionLoads, least_loads, loads_by_connection
+from .reactions import ConnectionLoads, least_loads, least_multipliers, loads_by_connection
 from .state import State
 
 if TYPE_CHECKING:
@@ -319,18 +319,16 @@ class Model(_core.Model):
 
         They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
         repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
-        With a time t (one state only), the motion is that of `driven_dynamics`.
+        With a time t (one state only), the motion is that of `dynamics`.
         """
         if np.ndim(q) == 1 and np.ndim(v) == 1:
             return self._motion_with_loops("multipliers", q, v, tau, loads, t)[2][1]
         if t is not None:
             raise ModelError("multipliers", "t", t, "drives are for one state at a time")
         a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
-        states = [np.broadcast_to(np.asarray(x, dtype=float), (len(lam), n)) for x, n in ((q, self.nq), (v, self.nv))]
-        on_bodies = [None] * len(lam) if loads is None else np.broadcast_to(loads, (len(lam), self.nb, 6))
-        return np.array(
-            [least_loads(self, *state[:4], loads=state[4])[1] for state in zip(*states, a, lam, on_bodies, strict=True)]
-        ).reshape(lam.shape)
+        shapes = ((q, (self.nq,)), (v, (self.nv,)), (np.zeros(6) if loads is None else loads, (self.nb, 6)))
+        states = [np.broadcast_to(np.asarray(x, dtype=float), (len(lam), *shape)) for x, shape in shapes]
+        return least_multipliers(self, states[0], states[1], a, lam, states[2])
 
     def connection_loads(
         self,
@@ -355,7 +353,7 @@ class Model(_core.Model):
         axes : str
             ``"world"``, or ``"marker"`` for the axes of each second marker.
         t : float, s
-            Time at which all drives are obeyed, as by `driven_dynamics`; drives are ignored if left out.
+            Time, for the motion under all force elements and drives, as by `dynamics`; without it, neither act.
 
         Returns
         -------
@@ -409,12 +407,13 @@ class Model(_core.Model):
         t: float | None,
     ) -> tuple[Array, NDArray[np.bool_] | None, tuple[Array, Array, SelfStress]]:
         """Return q, the freedoms that drives prescribe, and loads, multipliers and self-stress of the motion."""
-        q, given, rows = self._coordinates(kernel, q), None, None
+        q, given = self._coordinates(kernel, q), None
         if t is not None:
-            _, tau = self.driven_dynamics(t, q, v, tau, loads=loads)
-            given, rows = ~np.isnan(self.drive_motion(t)[2]), self.row_motion(t)[2]
-        if self.nc:
-            a, lam = self._constrained_dynamics(q, v, tau, loads=loads, rows=rows)
+            a, _, lam, _ = self.dynamics(t, q, v, tau=tau, loads=loads)
+            given = ~np.isnan(self.drive_motion(t)[2])
+            loads = self.applied_loads(t, q, v)[1] + (0.0 if loads is None else np.asarray(loads, dtype=float))
+        elif self.nc:
+            a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
         else:
             a, lam = self.forward_dynamics(q, v, tau, loads=loads), np.zeros(0)
         return q, given, least_loads(self, q, v, a, lam, loads=loads, given=given)
@@ -453,12 +452,15 @@ class Model(_core.Model):
             None if given is None else self._spread("dynamics", name, given, n, shape)
             for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
         ]
-        _, *parts = (integrator or self.integrator()).evaluate(*states, *more)
+        stepper = integrator or self.integrator()
+        _, *parts = stepper.evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
-        if self.nc:  # the generalised force of the rows is unique: share it out among all of them
-            P = self.constraint_jacobian(states[1])
-            parts[2] = least_norm_multipliers(P, np.einsum("nij,ni->nj", P, parts[2]))
+        if self.nc:
+            on_bodies = stepper.forces(*states)[2]
+            if more[1] is not None:
+                on_bodies = on_bodies + more[1]
+            parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies)
         return Dynamics(*(part[0] if single else part for part in parts))
 
     def applied_loads(
@@ -633,10 +635,9 @@ class Model(_core.Model):
         ----------
         t : float, s
         q, v, tau, loads
-            As `driven_dynamics`.
+            As `dynamics`, one state.
         """
-        _, forces = self.driven_dynamics(t, q, v, tau, loads=loads)
-        lam = self.multipliers(q, v, tau, loads=loads, t=t) if self.nc else np.zeros(0)
+        _, forces, lam, _ = self.dynamics(t, q, v, tau=tau, loads=loads)
         efforts = {}
         for drive in self.drives:
             element = drive.connection.element

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .bodies.markers import Marker
     from .model import Model
 
-__all__ = ["ConnectionLoads", "least_loads", "loads_by_connection"]
+__all__ = ["ConnectionLoads", "least_loads", "least_multipliers", "loads_by_connection"]
 
 Array = NDArray[np.float64]
 
@@ -175,6 +175,18 @@ def least_loads(
     if given is not None and given.any():
         stress = self_stress(model, q, given=given)
     return found, multipliers, stress
+
+
+def least_multipliers(model: Model, q: Array, v: Array, a: Array, lam: Array, loads: Array) -> Array:
+    """Return the multipliers (n, nc) of the loads of least norm for n motions; loads (n, nb, 6) act on the bodies."""
+    from .analysis.self_stress import self_stress
+
+    result = lam.copy()
+    for k in range(len(lam)):
+        stress = self_stress(model, q[k])
+        if len(stress.loads):
+            result[k] = stress.least(loads_by_connection(model, q[k], v[k], a[k], lam[k], loads[k]), lam[k])[1]
+    return result
 
 
 def _markers(model: Model) -> dict[str, Marker]:

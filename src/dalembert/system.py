@@ -17,7 +17,7 @@ from .connections.couplings import CoordinateConnection, Coupling
 from .connections.drives import Drive
 from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
-from .connections.laws import Integral, as_law
+from .connections.laws import as_law, integrated
 from .connections.mimic import Mimic
 from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
@@ -214,7 +214,7 @@ class System:
         given_law = as_law(law, item=item, field=levels[level])
         if isinstance(connection.element, Constraint):
             for left in range(level, 0, -1):
-                given_law = Integral(given_law, connection.element.start if left == 1 else 0.0)
+                given_law = integrated(given_law, connection.element.start if left == 1 else 0.0)
             level = 0
         drive = Drive(connection, place, given_law, level)
         self.drives[drive.name] = drive

@@ -143,7 +143,7 @@ def test_efforts_make_the_motion_happen(case: Driven) -> None:
     assert set(efforts) == set(case.wanted)
     for name, effort in efforts.items():
         if name in model.speed_names:
-            assert effort == tau[model.speed_names.index(name)]
+            assert effort == pytest.approx(tau[model.speed_names.index(name)], rel=1e-9, abs=1e-9)
     free, _ = model._constrained_dynamics(q, v, tau, loads=case.loads, rows=model.row_motion(0.0)[2])
     assert np.abs(free - a).max() <= 1e-7 * max(1.0, np.abs(a).max())
 

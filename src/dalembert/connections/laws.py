@@ -17,7 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError, UserFunctionError
 from ..rotation import finite_array, finite_number, shape_of
 
-__all__ = ["Constant", "Function", "Harmonic", "Integral", "Law", "Polynomial", "Ramp", "Spline", "as_law"]
+__all__ = [
+    "Constant",
+    "Function",
+    "Harmonic",
+    "Integral",
+    "Law",
+    "Polynomial",
+    "Ramp",
+    "Spline",
+    "as_law",
+    "integrated",
+]
 
 Triple = tuple[float, float, float]
 
@@ -283,6 +294,15 @@ class Integral:
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
         return self.start * t + _quadrature(lambda s: ((t - s) * self.law(s)[0], 0.0, 0.0), t)
+
+
+def integrated(law: Law, start: float) -> Law:
+    """Return start + the integral of a law from t = 0, in closed form where there is one."""
+    if isinstance(law, Constant):
+        return Polynomial((start, law.value))
+    if isinstance(law, Polynomial):
+        return Polynomial((start, *(c / (k + 1) for k, c in enumerate(law.coefficients))))
+    return Integral(law, start)
 
 
 def as_law(value: Any, *, item: str, field: str) -> Law:
