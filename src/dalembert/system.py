@@ -148,7 +148,8 @@ class System:
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
         ends = (self._endpoint(item, "first", first), self._endpoint(item, "second", second))
         if ends[0].body is ends[1].body:
-            raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
+            both = f"the first marker is on {ends[0].body.name!r} too; a connection needs two different bodies"
+            raise ModelError(item, "second", ends[1].name, both)
         connection = Connection(name, element, *ends)
         self.connections[name] = connection
         return connection

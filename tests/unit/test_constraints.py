@@ -258,7 +258,10 @@ BAD = {
     "which coordinate": (lambda s: s.connect("g", da.Coupling(1.0), "A", "U"), r"U\.angle_1"),
     "quaternion": (lambda s: s.connect("g", da.Coupling(1.0), "A", "S"), "no coordinate of its own"),
     "initial": (lambda s: s.initial("d", position=1.0), "no coordinates"),
-    "same body": (lambda s: s.connect("x", da.Distance(1.0), s["a"], s["a"].at(1)), "two different bodies"),
+    "same body": (
+        lambda s: s.connect("x", da.Distance(1.0), s["a"], s["a"].at(1)),
+        "is on 'a' too.*two different bodies",
+    ),
 }
 
 

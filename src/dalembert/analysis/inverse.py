@@ -188,14 +188,19 @@ def consistent_accelerations(
     J = scales.jacobian(model, q)[:, free]
     gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - scales.targets[2])
     step = _shortest(J, -gap)
-    left = float(np.abs(J @ step + gap).max())
+    rest = np.abs(J @ step + gap)
+    left = float(rest.max())
     terms = np.abs(scales.rows) * (
         np.abs(model.constraint_jacobian(q)) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
     )
     if left > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
+        from .singular import why_speeds_clash
+
+        worst = int(rest.argmax())
+        held = f"with the accelerations given for {_listed(model, ~free)}, " if not free.all() else ""
         raise SingularityError(
-            f"{item}: the accelerations given for {_listed(model, ~free)} contradict the loops by {left:.3g} (scaled); "
-            "give fewer of them, or others: at this configuration they do not determine the motion"
+            f"{item}: {held}no motion keeps the loops closed: row {model.constraint_names[worst]!r} would open at "
+            f"{rest[worst] / scales.rows[worst]:.3g} {scales.units[worst]}/s2. {why_speeds_clash(model, q, ~free, t)}"
         )
     a[free] += scales.columns[free] * step
     return a
@@ -254,8 +259,8 @@ def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) ->
     acting[columns] = True
     return SingularityError(
         f"inverse_dynamics: actuators at {_listed(model, acting)} cannot produce this motion; the system has "
-        f"{N.shape[1]} freedoms, and what is missing acts along {along}. Add an actuator there, or move the "
-        "others out of a dead point."
+        f"{N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, and what is missing acts along {along}. Add an actuator "
+        "there, or move the others out of a dead point."
     )
 
 

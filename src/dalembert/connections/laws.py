@@ -194,7 +194,7 @@ class Spline:
         if (np.diff(t) <= 0).any():
             k = int(np.argmax(np.diff(t) <= 0))
             raise ModelError(
-                "Spline", "times", f"{t[k]:.6g}, {t[k + 1]:.6g} at {k}, {k + 1}", "they must increase strictly"
+                "Spline", f"times[{k}:{k + 2}]", [float(x) for x in t[k : k + 2]], "they must increase strictly"
             )
         from scipy.interpolate import make_interp_spline
 
