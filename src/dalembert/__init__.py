@@ -92,8 +92,8 @@ from .model import (
     Pose,
 )
 from .outputs import Output
-from .result import EventRecord, Result, Stats
 from .reactions import ConnectionLoads
+from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .simulation import (
     Event,

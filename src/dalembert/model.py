@@ -460,7 +460,9 @@ class Model(_core.Model):
             on_bodies = stepper.forces(*states)[2]
             if more[1] is not None:
                 on_bodies = on_bodies + more[1]
-            parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies)
+            sizes = [len(c.element.rows) for c in (*self.forest.chords, *self.forest.couplings)]
+            acting = np.repeat(np.array(stepper.active, dtype=np.bool_), sizes)
+            parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies, acting=acting)
         return Dynamics(*(part[0] if single else part for part in parts))
 
     def applied_loads(
@@ -638,6 +640,7 @@ class Model(_core.Model):
             As `dynamics`, one state.
         """
         _, forces, lam, _ = self.dynamics(t, q, v, tau=tau, loads=loads)
+        forces = forces - self.applied_loads(t, q, v)[0]  # what elements at the coordinate give is not the drive's
         efforts = {}
         for drive in self.drives:
             element = drive.connection.element

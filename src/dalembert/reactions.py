@@ -14,9 +14,9 @@ from .errors import ModelError
 if TYPE_CHECKING:
     from .analysis.self_stress import SelfStress
     from .bodies.markers import Marker
-    from .model import Model
+    from .model import Model, Pose
 
-__all__ = ["ConnectionLoads", "least_loads", "least_multipliers", "loads_by_connection"]
+__all__ = ["ConnectionLoads", "least_loads", "least_multipliers", "loads_by_connection", "second_markers"]
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class ConnectionLoads(Mapping[str, Array]):
 
     @cached_property
     def _rotations(self) -> Array:
-        return np.stack([self._model.pose(marker, self._q).rotation for marker in _markers(self._model).values()])
+        return second_markers(self._model, self._q).rotation
 
     def __repr__(self) -> str:
         width = max(len("connection"), *(len(name) for name in self._loads))
@@ -138,12 +138,13 @@ def loads_by_connection(
     on_bodies = np.zeros((model.nb, 6)) if loads is None else np.array(loads, dtype=float)
     chords = model.forest.chords
     chord_loads = model._chord_loads(q, lam)[: len(chords)] if chords else np.zeros((0, 6))
-    for chord, load in zip(chords, chord_loads, strict=True):
-        point = model.pose(chord.second, q).position
+    if chords:
+        origins, points = model.poses(q).position, second_markers(model, q).position[model.nb :]
+    for k, (chord, load) in enumerate(zip(chords, chord_loads, strict=True)):
         for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
             number = model.forest.number[marker.body.name]
             if number:
-                arm = point - model.pose(marker.body, q).position
+                arm = points[k] - origins[number - 1]
                 on_bodies[number - 1, :3] += sign * (load[:3] + np.cross(arm, load[3:]))
                 on_bodies[number - 1, 3:] += sign * load[3:]
     return np.concatenate([model._tree_reactions(q, v, a, loads=on_bodies), chord_loads])
@@ -177,16 +178,47 @@ def least_loads(
     return found, multipliers, stress
 
 
-def least_multipliers(model: Model, q: Array, v: Array, a: Array, lam: Array, loads: Array) -> Array:
-    """Return the multipliers (n, nc) of the loads of least norm for n motions; loads (n, nb, 6) act on the bodies."""
+def least_multipliers(
+    model: Model,
+    q: Array,
+    v: Array,
+    a: Array,
+    lam: Array,
+    loads: Array,
+    *,
+    acting: NDArray[np.bool_] | None = None,
+) -> Array:
+    """Return the multipliers (n, nc) of the loads of least norm for n motions.
+
+    Parameters
+    ----------
+    loads : (n, nb, 6) N m and N
+        On the bodies.
+    acting : (nc,) bool
+        Rows that are not switched off; all if left out.
+    """
     from .analysis.self_stress import self_stress
 
     result = lam.copy()
     for k in range(len(lam)):
-        stress = self_stress(model, q[k])
+        stress = self_stress(model, q[k], acting=acting)
         if len(stress.loads):
             result[k] = stress.least(loads_by_connection(model, q[k], v[k], a[k], lam[k], loads[k]), lam[k])[1]
     return result
+
+
+def second_markers(model: Model, q: Array) -> Pose:
+    """Return the poses of the second markers of all hinges of the tree, then of all chords, as one batch."""
+    from .model import Pose
+
+    markers = list(_markers(model).values())
+    rotation, position = model.poses(q)
+    R, p = np.concatenate([np.eye(3)[None], rotation]), np.concatenate([np.zeros((1, 3)), position])
+    on = [model.forest.number[marker.body.name] for marker in markers]
+    local = np.array([marker.position for marker in markers])
+    return Pose(
+        R[on] @ np.array([marker.rotation for marker in markers]), p[on] + np.einsum("nij,nj->ni", R[on], local)
+    )
 
 
 def _markers(model: Model) -> dict[str, Marker]:

@@ -417,3 +417,17 @@ def test_driven_values_without_meaning_are_named() -> None:
     s.drive("lean", speed=1.0)
     with pytest.raises(da.ModelError, match=r"drive 'lean': position at t = 3 s is 4\.2.*between 0\.001 and 3\.14059"):
         da.driven_motion(s, 3.0)
+
+
+def test_a_drive_winds_up_the_spring_beside_it() -> None:
+    s = da.System(gravity=(0, 0, 0))
+    wheel = s.body("wheel", da.cylinder(0.1, 0.1, 2.0))
+    s.connect("axle", da.Revolute("z"), s.ground, wheel)
+    s.connect("spring", da.HingeSpring(stiffness=3.0, damping=0.5), "axle")
+    s.drive("axle", position=da.Polynomial((0.4, 2.0, 1.5)))
+    model = s.compile()
+    inertia = model.mass_matrix([0.0])[0, 0]
+    effort = model.drive_efforts(0.0, [0.4], [2.0])["axle"]
+    assert effort == pytest.approx(inertia * 3.0 + 3.0 * 0.4 + 0.5 * 2.0)
+    # the axle passes on both
+    assert model.connection_loads([0.4], [2.0], t=0.0)["axle"][2] == pytest.approx(inertia * 3.0)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..connections.hinges import Hinge
 from ..model import Model
+from ..reactions import second_markers
 from .redundancy import independent_rows
 from .scales import Scales, closure_rank, singular_values
 
@@ -136,7 +137,7 @@ class SelfStress:
         return result
 
 
-def self_stress(model: Model, q: Array, *, given: Marks | None = None) -> SelfStress:
+def self_stress(model: Model, q: Array, *, given: Marks | None = None, acting: Marks | None = None) -> SelfStress:
     """Return the states of self-stress at q.
 
     Parameters
@@ -145,19 +146,24 @@ def self_stress(model: Model, q: Array, *, given: Marks | None = None) -> SelfSt
     q : (nq,) rad or m
     given : (nv,) bool
         Freedoms that drives prescribe: what acts along them is no load that has to vanish, but an effort of the drive.
+    acting : (nc,) bool
+        Rows that are not switched off; all if left out.
     """
     scales, places = Scales.of(model, t=None), len(model.hinge_names) + len(model.forest.chords)
     none = SelfStress(model, np.zeros((0, model.nc)), np.zeros((0, places, 6)), np.zeros((0, model.nv)), scales, 0.0)
     if not model.nc:
         return none
+    rows = np.arange(model.nc) if acting is None else np.flatnonzero(acting)
     J = scales.jacobian(model, q)
     if given is not None:
         J = J[:, ~given]
     tolerance = _tolerance(model, q, scales)
-    rank = closure_rank(singular_values(J), tolerance)
-    if rank == model.nc:
+    rank = closure_rank(singular_values(J[rows]), tolerance)
+    if rank == len(rows):
         return none
-    y = independent_rows(J, rank)[2]
+    combinations = independent_rows(J[rows], rank)[2]
+    y = np.zeros((len(combinations), model.nc))
+    y[:, rows] = combinations
     lam = y * scales.rows
     return SelfStress(model, lam, _carried(model, q, lam), y @ J, scales, 10 * tolerance)
 
@@ -174,20 +180,18 @@ def _carried(model: Model, q: Array, lam: Array) -> Array:
     """Return the loads of hinges and chords, (k, number of both, 6), that multipliers (k, nc) without effect bring."""
     forest = model.forest
     chords = np.stack([model._chord_loads(q, state)[: len(forest.chords)] for state in lam])
-    poses = model.poses(q)
-    origin = np.vstack([np.zeros(3), poses.position])  # of ground and bodies
+    origin = np.vstack([np.zeros(3), model.poses(q).position])  # of ground and bodies
+    points = second_markers(model, q).position
     on_bodies = np.zeros((len(lam), model.nb + 1, 6))
     for k, chord in enumerate(forest.chords):
-        point = model.pose(chord.second, q).position
         for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
             body = forest.number[marker.body.name]
-            on_bodies[:, body] += sign * _moved(chords[:, k], point, origin[body])
+            on_bodies[:, body] += sign * _moved(chords[:, k], points[model.nb + k], origin[body])
     hinges = np.zeros((len(lam), model.nb, 6))
     for j in range(model.nb, 0, -1):
         hinge, parent = forest.hinges[j - 1], int(forest.parent[j - 1])
-        second = hinge.inboard if hinge.reversed else hinge.outboard
         # the hinge holds what acts on all that it carries
-        load = _moved(on_bodies[:, j], origin[j], model.pose(second, q).position)
+        load = _moved(on_bodies[:, j], origin[j], points[j - 1])
         hinges[:, j - 1] = load if hinge.reversed else -load
         on_bodies[:, parent] += _moved(on_bodies[:, j], origin[j], origin[parent])
     return np.concatenate([hinges, chords], axis=1)
