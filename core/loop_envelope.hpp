@@ -7,7 +7,10 @@ namespace dalembert::DALEMBERT_ISA {
 
 // a pivot below this part of its diagonal calls for orthogonalisation
 constexpr double doubtful = 1e-7;
-// and below this part it is round-off of D
+// and so does a leverage below this multiple of what counts as none: open loops turn such a row, and with it the pivots
+// of those that depend on it
+constexpr double uncertain = 300.0;
+// and below this part a pivot is round-off of D
 constexpr double rounding = 1e-13;
 
 // D of the rows in `order`, within its envelope
@@ -44,7 +47,7 @@ template <int W> inline int factor_envelope(LoopRoom<W> &room, const RowOrder &o
     }
     const double lever = room.leverage[order.row[i]];
     const bool moves = lever > independence(room.opening);
-    doubts += moves && !(pivot > doubtful * diagonal);
+    doubts += moves && (!(pivot > doubtful * diagonal) || lever < uncertain * independence(room.opening));
     if (!(pivot >= room.slack * diagonal))
       room.slack = pivot > 0.0 ? pivot / diagonal : 0.0;
     room.slack = lever * lever < room.slack ? lever * lever : room.slack;

@@ -33,11 +33,13 @@ inline int orthogonalize(const ModelData &m, LoopRoom<W> &room, const unsigned c
     }
   }
   const double least = independence(room.opening);
-  double *size = room.d, *left = room.y; // of each row: at the start, and what is left
+  // of each row: what its lever arms could make of it, and what is left. Not what it is at the start: a row that just
+  // passes through zero is turned by the least opening, and must not go first.
+  double *size = room.d, *left = room.y;
   for (int r = 0; r < n; ++r) {
     room.chosen[r] = r;
-    size[r] = room.leverage[r] > least ? norm(room.Q + r * nv) : 0.0;
-    left[r] = size[r];
+    left[r] = room.leverage[r] > least ? norm(room.Q + r * nv) : 0.0;
+    size[r] = left[r] > 0.0 ? left[r] / room.leverage[r] : 0.0;
   }
   int rank = 0;
   for (; rank < n; ++rank) {
@@ -67,6 +69,8 @@ inline int orthogonalize(const ModelData &m, LoopRoom<W> &room, const unsigned c
     for (std::ptrdiff_t f = 0; f < nv; ++f)
       w[f] /= length;
     for (int i = rank + 1; i < n; ++i) {
+      if (size[room.chosen[i]] == 0.0)
+        continue;
       double *other = room.Q + room.chosen[i] * nv;
       double along = 0.0;
       for (std::ptrdiff_t f = 0; f < nv; ++f)

@@ -44,6 +44,7 @@ from .connections import (
     Harmonic,
     Hinge,
     HingeSpring,
+    Integral,
     Law,
     Limits,
     Line,
@@ -54,6 +55,7 @@ from .connections import (
     PointOnCurve,
     PointOnLine,
     PointOnPlane,
+    PointOnPoint,
     Polynomial,
     Prismatic,
     Ramp,
@@ -90,6 +92,7 @@ from .model import (
     Pose,
 )
 from .outputs import Output
+from .reactions import ConnectionLoads
 from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
 from .simulation import (
@@ -112,6 +115,7 @@ __all__ = [
     "Body",
     "CamFollower",
     "Connection",
+    "ConnectionLoads",
     "Constant",
     "Constraint",
     "Contact",
@@ -140,6 +144,7 @@ __all__ = [
     "Hinge",
     "HingeSpring",
     "Impact",
+    "Integral",
     "IntegrationError",
     "Law",
     "Limits",
@@ -156,6 +161,7 @@ __all__ = [
     "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
+    "PointOnPoint",
     "Polynomial",
     "Pose",
     "Prismatic",

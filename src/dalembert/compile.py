@@ -203,12 +203,11 @@ def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np
     factors: list[float] = []
     for k, coupling in enumerate(forest.couplings, start=len(forest.chords)):
         numbers[k, 24] = coupling.element.offset
-        integers[k, :6] = coupling.element.code, 0, 0, 1, len(freedoms), 2
-        for hinge, part, factor in zip(
-            (coupling.first, coupling.second), coupling.coordinates, (-coupling.element.ratio, 1.0), strict=True
-        ):
-            freedoms.append(int(first[hinge.name]) + part)
-            factors.append(factor)
+        hinges, coefficients = (coupling.first, coupling.second), (-coupling.element.ratio, 1.0)
+        terms = [x for x in zip(hinges, coupling.coordinates, coefficients, strict=True) if x[2]]
+        integers[k, :6] = coupling.element.code, 0, 0, 1, len(freedoms), len(terms)
+        freedoms += [int(first[hinge.name]) + part for hinge, part, _ in terms]
+        factors += [factor for _, _, factor in terms]
     return numbers, integers, np.array(freedoms, dtype=np.int32), np.array(factors, dtype=float)
 
 

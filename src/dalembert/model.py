@@ -14,11 +14,14 @@ from .bodies.rigid import Body
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
+from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
+from .reactions import ConnectionLoads, least_loads, least_multipliers, loads_by_connection
 from .state import State
 
 if TYPE_CHECKING:
+    from .analysis.self_stress import SelfStress
     from .compile import FrameMap
     from .compile_forces import ForceTables
     from .system import System
@@ -304,17 +307,28 @@ class Model(_core.Model):
         return self._mixed_dynamics(q, v, tau, a, self._marks(given), loads=loads)
 
     def multipliers(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+        t: float | None = None,
     ) -> Array:
         """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
 
         They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
-        repeat each other the multipliers are not unique; those of least norm are given.
+        repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
+        With a time t (one state only), the motion is that of `dynamics`.
         """
-        _, lam = self._constrained_dynamics(q, v, tau, loads=loads)
-        P = self.constraint_jacobian(q)
-        # the generalised force is unique: share it out among all rows, dependent ones too
-        return least_norm_multipliers(P, np.einsum("...ij,...i->...j", P, lam))
+        if np.ndim(q) == 1 and np.ndim(v) == 1:
+            return self._motion_with_loops("multipliers", q, v, tau, loads, t)[2][1]
+        if t is not None:
+            raise ModelError("multipliers", "t", t, "drives are for one state at a time")
+        a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
+        shapes = ((q, (self.nq,)), (v, (self.nv,)), (np.zeros(6) if loads is None else loads, (self.nb, 6)))
+        states = [np.broadcast_to(np.asarray(x, dtype=float), (len(lam), *shape)) for x, shape in shapes]
+        return least_multipliers(self, states[0], states[1], a, lam, states[2])
 
     def connection_loads(
         self,
@@ -324,8 +338,9 @@ class Model(_core.Model):
         *,
         loads: ArrayLike | None = None,
         axes: str = "world",
-    ) -> dict[str, Array]:
-        """Return the load of every connection on its second marker while the system moves freely under `tau`.
+        t: float | None = None,
+    ) -> ConnectionLoads:
+        """Return the load of every connection on its second marker while the system moves under `tau`.
 
         Parameters
         ----------
@@ -337,18 +352,19 @@ class Model(_core.Model):
             [moment; force] on each body, at the origin of its frame, in world axes.
         axes : str
             ``"world"``, or ``"marker"`` for the axes of each second marker.
+        t : float, s
+            Time, for the motion under all force elements and drives, as by `dynamics`; without it, neither act.
 
         Returns
         -------
-        dict of str to (6,) N m and N
-            [moment; force] by connection name, about the origin of its second marker.
-            Where loops repeat each other's demands the loads are not unique; they are then those
-            of the multipliers of least norm.
+        ConnectionLoads
+            [moment; force] (6,) by connection name, about the origin of its second marker, N m and N; along its
+            freedoms a hinge passes its effort. Where loops repeat each other's demands loads are not unique: they are
+            marked, with the connections that share them, and those given have the least sum of moment^2 +
+            (L force)^2 over all connections, L the characteristic length of the system.
         """
-        q = self._coordinates("connection_loads", q)  # one state at a time
-        a = self.forward_dynamics(q, v, tau, loads=loads)
-        lam = self.multipliers(q, v, tau, loads=loads) if self.nc else np.zeros(0)
-        return self.loads_of_motion(q, v, a, lam, loads=loads, axes=axes)
+        q, given, (found, _, stress) = self._motion_with_loops("connection_loads", q, v, tau, loads, t)
+        return ConnectionLoads(self, q, found, axes, given=given, stress=stress)
 
     def loads_of_motion(
         self,
@@ -359,7 +375,7 @@ class Model(_core.Model):
         *,
         loads: ArrayLike | None = None,
         axes: str = "world",
-    ) -> dict[str, Array]:
+    ) -> ConnectionLoads:
         """Return the load of every connection on its second marker for a given motion and given multipliers.
 
         Parameters
@@ -375,38 +391,32 @@ class Model(_core.Model):
 
         Returns
         -------
-        dict of str to (6,) N m and N
-            As `connection_loads`.
+        ConnectionLoads
+            As `connection_loads`; marked are the components that other multipliers could change.
         """
-        if axes not in ("world", "marker"):
-            raise ModelError("connection_loads", "axes", axes, "use 'world' or 'marker'")
         q = self._coordinates("connection_loads", q)  # one state at a time
-        on_bodies = np.zeros((self.nb, 6)) if loads is None else np.array(loads, dtype=float)
-        result: dict[str, Array] = {}
-        if self.forest.chords:
-            chord_loads = self._chord_loads(q, lam)[: len(self.forest.chords)]
-            for chord, load in zip(self.forest.chords, chord_loads, strict=True):
-                result[chord.name] = load
-                point = self.pose(chord.second, q).position
-                for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
-                    number = self.forest.number[marker.body.name]
-                    if number:
-                        arm = point - self.pose(marker.body, q).position
-                        on_bodies[number - 1, :3] += sign * (load[:3] + np.cross(arm, load[3:]))
-                        on_bodies[number - 1, 3:] += sign * load[3:]
-        tree = self._tree_reactions(q, v, a, loads=on_bodies)
-        result.update(zip(self.hinge_names, tree, strict=True))
-        if axes == "marker":
-            for hinge in self.forest.hinges:
-                second = hinge.inboard if hinge.reversed else hinge.outboard
-                result[hinge.name] = self._in_marker_axes(second, q, result[hinge.name])
-            for chord in self.forest.chords:
-                result[chord.name] = self._in_marker_axes(chord.second, q, result[chord.name])
-        return result
+        return ConnectionLoads(self, q, loads_by_connection(self, q, v, a, lam, loads), axes)
 
-    def _in_marker_axes(self, marker: Marker, q: ArrayLike, load: Array) -> Array:
-        R = self.pose(marker, q).rotation
-        return np.concatenate([R.T @ load[:3], R.T @ load[3:]])
+    def _motion_with_loops(
+        self,
+        kernel: str,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None,
+        loads: ArrayLike | None,
+        t: float | None,
+    ) -> tuple[Array, NDArray[np.bool_] | None, tuple[Array, Array, SelfStress]]:
+        """Return q, the freedoms that drives prescribe, and loads, multipliers and self-stress of the motion."""
+        q, given = self._coordinates(kernel, q), None
+        if t is not None:
+            a, _, lam, _ = self.dynamics(t, q, v, tau=tau, loads=loads)
+            given = ~np.isnan(self.drive_motion(t)[2])
+            loads = self.applied_loads(t, q, v)[1] + (0.0 if loads is None else np.asarray(loads, dtype=float))
+        elif self.nc:
+            a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
+        else:
+            a, lam = self.forward_dynamics(q, v, tau, loads=loads), np.zeros(0)
+        return q, given, least_loads(self, q, v, a, lam, loads=loads, given=given)
 
     # ---- motion in time: drives, force elements, loops
 
@@ -442,12 +452,17 @@ class Model(_core.Model):
             None if given is None else self._spread("dynamics", name, given, n, shape)
             for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
         ]
-        _, *parts = (integrator or self.integrator()).evaluate(*states, *more)
+        stepper = integrator or self.integrator()
+        _, *parts = stepper.evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
-        if self.nc:  # the generalised force of the rows is unique: share it out among all that hold
-            P = self.constraint_jacobian(states[1]) * self._rows_that_hold(integrator)[:, None]
-            parts[2] = least_norm_multipliers(P, np.einsum("nij,ni->nj", P, parts[2]))
+        if self.nc:
+            on_bodies = stepper.forces(*states)[2]
+            if more[1] is not None:
+                on_bodies = on_bodies + more[1]
+            sizes = [len(c.element.rows) for c in (*self.forest.chords, *self.forest.couplings)]
+            acting = np.repeat(np.array(stepper.active, dtype=np.bool_), sizes)
+            parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies, acting=acting)
         return Dynamics(*(part[0] if single else part for part in parts))
 
     def d_dynamics(self, t: float, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> tuple[Array, Array]:
@@ -526,12 +541,6 @@ class Model(_core.Model):
         for freedom in locked:
             given[freedom] = paced[freedom] = placed[freedom] = 1
         return given, paced, placed
-
-    def _rows_that_hold(self, integrator: _core.Integrator | None) -> NDArray[np.bool_]:
-        """Return which constraint rows a stepper obeys, (nc,)."""
-        closures: list[Connection | CoordinateConnection] = [*self.forest.chords, *self.forest.couplings]
-        active = [True] * len(closures) if integrator is None else integrator.active
-        return np.repeat(np.array(active, dtype=bool), [len(c.element.rows) for c in closures])
 
     def _take_forces(self, tables: ForceTables) -> None:
         free = self.holonomic.copy()
@@ -619,9 +628,43 @@ class Model(_core.Model):
         for drive in self.drives:
             element = drive.connection.element
             if isinstance(element, Constraint):
-                row = self.constraint_connections.index(drive.connection.name) + drive.coordinate
-                targets[:, row] = element.target(*drive.law(t))
+                value, rate, second = drive.law(t)
+                lower, upper = element.limits
+                if not lower < value < upper:
+                    where = f"position at t = {t:.6g} s"
+                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
+                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
+                targets[:, self._driven_row(drive)] = element.target(value, rate, second)
         return targets
+
+    def _driven_row(self, drive: Drive) -> int:
+        return self.constraint_connections.index(drive.connection.name) + drive.coordinate
+
+    def drive_efforts(
+        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
+    ) -> dict[str, float]:
+        """Return what each drive exerts along what it drives at t, by name, N m or N.
+
+        Times the speed of the drive it is the drive's power. For a hinge it is the hinge force; for a constraint it
+        acts on the second marker and is positive if it pushes the way in which the driven quantity grows.
+
+        Parameters
+        ----------
+        t : float, s
+        q, v, tau, loads
+            As `dynamics`, one state.
+        """
+        _, forces, lam, _ = self.dynamics(t, q, v, tau=tau, loads=loads)
+        forces = forces - self.applied_loads(t, q, v)[0]  # what elements at the coordinate give is not the drive's
+        efforts = {}
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, Constraint):
+                slope = element.target(drive.law(t)[0], 1.0, 0.0)[1]  # of the row against what is driven
+                efforts[drive.name] = float(lam[self._driven_row(drive)] * slope)
+            else:
+                efforts[drive.name] = float(forces[self._v_slices[drive.connection.name].start + drive.coordinate])
+        return efforts
 
     def driven_dynamics(
         self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, *, loads: ArrayLike | None = None
@@ -758,16 +801,6 @@ class Model(_core.Model):
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.refuse_result(self, kernel.lstrip("_"), value)
-
-
-def least_norm_multipliers(P: Array, force: Array) -> Array:
-    """Return the shortest lam with P^T lam = force; P (..., nc, nv), force (..., nv)."""
-    if P.ndim == 3:
-        forces = np.broadcast_to(force, (*P.shape[:1], P.shape[2]))
-        return np.array([least_norm_multipliers(p, f) for p, f in zip(P, forces, strict=True)]).reshape(P.shape[:2])
-    if force.ndim == 2:
-        return np.asarray(np.linalg.lstsq(P.T, force.T, rcond=1e-11)[0].T, dtype=np.float64)
-    return np.asarray(np.linalg.lstsq(P.T, force, rcond=1e-11)[0], dtype=np.float64)
 
 
 def _full_names(hinge: str, parts: tuple[str, ...]) -> list[str]:

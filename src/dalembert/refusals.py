@@ -44,11 +44,17 @@ def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoR
 
 def refuse_loops(model: Model, kernel: str) -> NoReturn:
     """Say that a kernel holds for open systems only."""
-    names = ", ".join(map(repr, dict.fromkeys(model.constraint_connections)))
+    owners = list(dict.fromkeys(model.constraint_connections))
+    names = ", ".join(map(repr, owners[:6])) + (f" and {len(owners) - 6} more" if len(owners) > 6 else "")
+    instead = {
+        "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
+        "reactions": "Use connection_loads(q, v, tau)",
+    }.get(kernel, "Use forward_dynamics, mixed_dynamics, connection_loads or da.inverse_dynamics, which know loops")
+    follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
+    mimics = " (mimic joints: clear system.mimics)" if follows else ""
     raise TopologyError(
-        f"{kernel}: the system has closed loops or constraints, {names}, for which this is not solved yet; "
-        "forward_dynamics, mixed_dynamics, multipliers and connection_loads are, and da.inverse_dynamics. "
-        "Remove these connections to get it for the open system."
+        f"{kernel}: this is for open systems, and the system has closed loops or constraints: {names}. {instead}, "
+        f"or remove these connections{mimics} to get it for the open system."
     )
 
 

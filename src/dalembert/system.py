@@ -17,7 +17,7 @@ from .connections.couplings import CoordinateConnection, Coupling
 from .connections.drives import Drive
 from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
-from .connections.laws import as_law
+from .connections.laws import as_law, integrated
 from .connections.mimic import Mimic
 from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
@@ -148,7 +148,8 @@ class System:
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
         ends = (self._endpoint(item, "first", first), self._endpoint(item, "second", second))
         if ends[0].body is ends[1].body:
-            raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
+            both = f"the first marker is on {ends[0].body.name!r} too; a connection needs two different bodies"
+            raise ModelError(item, "second", ends[1].name, both)
         connection = Connection(name, element, *ends)
         self.connections[name] = connection
         return connection
@@ -183,16 +184,20 @@ class System:
     ) -> Drive:
         """Let a coordinate of a hinge, or what a constraint holds, follow a law of time.
 
-        Give one of position, speed and acceleration; a constraint takes a position.
+        Give one of position, speed and acceleration.
 
         Parameters
         ----------
         coordinate : str or Connection
             A hinge with one coordinate, or a coordinate's name (``"C.slide"``); or a constraint whose distance, height
-            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `AxisAngle`).
+            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`).
         position, speed, acceleration : number, callable of t, or law
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`. rad or m, per
-            s or s2.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`, `Integral`.
+            rad or m, per s or s2.
+
+        A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
+        starts. What a constraint holds starts at t = 0 from the element's own value (the length of a `Distance`, the
+        angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated from there.
 
         A second drive of the same coordinate replaces the first. The hinge is never one at which a loop is cut.
         """
@@ -206,12 +211,13 @@ class System:
             )
         level, law = given[0]
         row = self._drivable_row(coordinate)
-        if row is not None and level:
-            raise ModelError(
-                item, levels[level], law, "a constraint is driven by its position: the rates follow from the law"
-            )
         connection, place = row or self._coordinate(item, "coordinate", coordinate)
-        drive = Drive(connection, place, as_law(law, item=item, field=levels[level]), level)
+        given_law = as_law(law, item=item, field=levels[level])
+        if isinstance(connection.element, Constraint):
+            for left in range(level, 0, -1):
+                given_law = integrated(given_law, connection.element.start if left == 1 else 0.0)
+            level = 0
+        drive = Drive(connection, place, given_law, level)
         self.drives[drive.name] = drive
         return drive
 
@@ -221,6 +227,7 @@ class System:
         if isinstance(item, Connection) and self.connections.get(item.name) is item:
             del self.connections[item.name]
             self.initials.pop(item.name, None)
+            self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
             for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
                 del self.couplings[coupling.name]
             self.forces = {name: f for name, f in self.forces.items() if f.hinge is not item}

@@ -23,6 +23,7 @@ from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Free, Hinge
+from .connections.mimic import Mimic
 from .errors import ModelError, TopologyError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Forest:
     chords : tuple of Connection
         Hinges that close loops, and constraints, which always do.
     couplings : tuple of CoordinateConnection
-        Couplings of hinge coordinates.
+        Couplings of hinge coordinates, joints that mimic others among them.
     number : dict of str to int
         Number of a body, by name.
     """
@@ -129,7 +130,7 @@ class Forest:
             raise TopologyError(f"system {system.name!r} has no bodies: add one with system.body(...)")
         graph = Graph.of(system)
         branches, chords = _spanning_trees(system)
-        couplings = tuple(system.couplings.values())
+        couplings = (*system.couplings.values(), *_mimics(system))
         cut = {chord.name for chord in chords}
         for coupling in couplings:
             for name in {coupling.first.name, coupling.second.name} & cut:
@@ -267,7 +268,7 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
-    wanted = {hinge.name for c in system.couplings.values() for hinge in (c.first, c.second)}
+    wanted = {hinge.name for c in (*system.couplings.values(), *_mimics(system)) for hinge in (c.first, c.second)}
     wanted |= {drive.connection.name for drive in system.drives.values()}
     wanted |= {force.hinge.name for force in system.forces.values() if force.hinge is not None}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
@@ -281,6 +282,32 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
             kept.add(c.name)
     everyone = system.connections.values()
     return [c for c in everyone if c.name in kept], tuple(c for c in everyone if c.name not in kept)
+
+
+def _mimics(system: System) -> list[CoordinateConnection]:
+    """Return the mimic rules of a system as couplings."""
+    couplings = []
+    for follower, mimic in system.mimics.items():
+        item = f"mimic of {follower!r}"
+        ends = []
+        for name in (mimic.joint, follower):
+            connection = system.connections.get(name)
+            if connection is None or not isinstance(connection.element, Hinge):
+                raise ModelError(item, "joint", name, "no hinge has that name; correct or delete it in system.mimics")
+            if connection.element.nq > 1:
+                remedy = f"it has {connection.element.nq} coordinates; only joints with one can follow and be followed"
+                raise ModelError(item, "joint", name, remedy)
+            ends.append(connection)
+        leader, last = ends
+        if not last.element.nv:  # a fixed joint has nothing to move
+            continue
+        if not leader.element.nv:  # and stays at zero
+            mimic = Mimic(mimic.joint, 0.0, mimic.offset)
+        name = f"{follower}.mimic"
+        while name in system:
+            name += "'"
+        couplings.append(CoordinateConnection(name, mimic, leader, last, (0, 0)))
+    return couplings
 
 
 class _DisjointSets:

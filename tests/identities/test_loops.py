@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from oracles import contacts
 from oracles.maximal import Maximal
+from oracles.newton_euler import unexplained
 from random_loops import (
     ClosedSystem,
     close,
@@ -33,6 +34,7 @@ from random_systems import (
 
 import dalembert as da
 from dalembert import topology
+from dalembert.analysis.scales import Scales
 from dalembert.connections.connection import Connection
 from dalembert.connections.constraints import Constraint
 from dalembert.connections.contacts import CamFollower, PointOnCurve
@@ -384,11 +386,68 @@ def test_what_the_efforts_leave_is_carried_by_the_rows(case: Case) -> None:
     assert_close(P.T @ lam, missing, AGREEMENT, size)
 
 
-def test_multipliers_are_the_least_where_rows_repeat(case: Case) -> None:
-    P = case.model.constraint_jacobian(case.q)
-    lam = case.model.multipliers(case.q, case.v, case.tau, loads=case.loads)
-    # the part of lam that moves nothing is zero
-    assert_close(P @ np.linalg.lstsq(P, lam, rcond=1e-9)[0], lam, AGREEMENT, np.abs(lam).max(initial=1.0))
+def self_stress(case: Case) -> tuple[list[str], Array]:
+    """Return loads that hold each other, (k, connections, 6), on second markers, with every hinge a constraint.
+
+    World axes, forces multiplied by the length that makes them comparable with moments.
+    """
+    oracle, length = case.oracle, Scales.of(case.model).length
+    U, s, _ = np.linalg.svd(oracle.G)
+    states = U[:, int((s > 1e-9 * max(1.0, s.max(initial=0.0))).sum()) :].T
+    result = np.zeros((len(states), len(oracle.relations), 6))
+    start = 0
+    for k, x in enumerate(oracle.relations.values()):
+        n = x.N.shape[1]
+        F = states[:, start : start + n] @ x.N.T
+        result[:, k] = np.hstack([F[:, :3] @ x.R.T, length * F[:, 3:] @ x.R.T])
+        start += n
+    return list(oracle.relations), result
+
+
+def test_loads_are_the_least_where_rows_repeat(case: Case) -> None:
+    """No state of self-stress is left in them: each would make the sum of squares larger."""
+    names, states = self_stress(case)
+    F = case.model.connection_loads(case.q, case.v, case.tau, loads=case.loads)
+    size = max(np.abs(x).max() for x in F.values())
+    scaled = np.array([F[name] for name in names]) * ([1.0] * 3 + [Scales.of(case.model).length] * 3)
+    assert_close(np.tensordot(states, scaled, 2), np.zeros(len(states)), AGREEMENT, size)
+    # the multipliers are theirs
+    a, lam = case.forward_dynamics(), case.model.multipliers(case.q, case.v, case.tau, loads=case.loads)
+    same = case.model.loads_of_motion(case.q, case.v, a, lam, loads=case.loads)
+    for name, x in F.items():
+        assert_close(same[name], x, AGREEMENT, size)
+
+
+@pytest.mark.parametrize("axes", ["world", "marker"])
+def test_marked_are_the_components_that_self_stress_changes(case: Case, axes: str) -> None:
+    names, states = self_stress(case)
+    F = case.model.connection_loads(case.q, case.v, case.tau, loads=case.loads, axes=axes)
+    loaded: dict[str, NDArray[np.bool_]] = {}
+    for name, load in zip(names, states.transpose(1, 0, 2), strict=True):
+        R = case.model.pose(case.system[name].second, case.q).rotation if axes == "marker" else np.eye(3)
+        local = np.hstack([load[:, :3] @ R, load[:, 3:] @ R])
+        loaded[name] = np.linalg.norm(local, axis=0) > 1e-7
+        assert (F.unique[name] == ~loaded[name]).all(), name
+    assert {name for name in names if loaded[name].any()} == set(F.shared)
+    for name, others in F.shared.items():
+        assert others and name not in others and all(name in F.shared[other] for other in others)
+
+
+def test_a_group_that_shares_is_sound_by_itself_and_not_by_parts(case: Case) -> None:
+    """Cut any state down to one group of connections and it is a state still: no load passes between groups."""
+    names, states = self_stress(case)
+    F = case.model.connection_loads(case.q, case.v, case.tau, loads=case.loads)
+    flat = states.reshape(len(states), 6 * len(names))
+    for group in {frozenset((name, *others)) for name, others in F.shared.items()}:
+        part = np.where(np.isin(names, list(group))[:, None], states, 0.0).reshape(len(states), -1)
+        left = part - np.linalg.lstsq(flat.T, part.T, rcond=None)[0].T @ flat
+        assert np.abs(left).max(initial=0.0) < 1e-8
+        # and not so for less of it
+        for name in list(group)[: len(group) // 2]:
+            smaller = group - {name}
+            part = np.where(np.isin(names, list(smaller))[:, None], states, 0.0).reshape(len(states), -1)
+            left = part - np.linalg.lstsq(flat.T, part.T, rcond=None)[0].T @ flat
+            assert np.abs(left).max() > 1e-8
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5])
@@ -479,29 +538,7 @@ def test_connection_loads_hold_every_body_in_motion(case: Case) -> None:
     """Newton and Euler for each body alone, with the loads of its connections at their markers."""
     model, q, v, a = case.model, case.q, case.v, case.forward_dynamics()
     F = model.connection_loads(q, v, tau=case.tau, loads=case.loads)
-    left = {}
-    for k, name in enumerate(model.body_names):
-        body = case.system.bodies[name]
-        at_com = body.at(*body.com)
-        R, p = model.pose(at_com, q)
-        w, A = model.velocity(at_com, q, v)[:3], model.acceleration(at_com, q, v, a)
-        inertia = R @ body.inertia @ R.T
-        force = body.mass * (A[3:] - case.system.gravity) - case.loads[k, 3:]
-        moment = inertia @ A[:3] + np.cross(w, inertia @ w) - case.loads[k, :3]
-        moment = moment - np.cross(model.pose(body, q).position - p, case.loads[k, 3:])
-        left[name] = (np.concatenate([moment, force]), p)
-    size = max(np.abs(x).max() for x, _ in left.values())
-    for connection in case.system.connections.values():
-        load = F[connection.name]
-        point = model.pose(connection.second, q).position
-        size = max(size, np.abs(load).max())
-        for marker, sign in ((connection.first, -1.0), (connection.second, 1.0)):
-            if marker.body is not case.system.ground:
-                rest, p = left[marker.body.name]
-                rest[:3] -= sign * (load[:3] + np.cross(point - p, load[3:]))
-                rest[3:] -= sign * load[3:]
-    for rest, _ in left.values():
-        assert np.abs(rest).max() <= AGREEMENT * size
+    assert unexplained(model, q, v, a, F, case.loads) <= AGREEMENT
 
 
 def test_along_its_freedoms_a_hinge_carries_its_effort_only(case: Case) -> None:

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 RNG = np.random.default_rng(3)
 ELEMENTS = {
     "distance": da.Distance(1.3),
+    "point on point": da.PointOnPoint(),
     "point on line": da.PointOnLine((1, 2, 3)),
     "point on plane": da.PointOnPlane((1, -2, 3)),
     "parallel": da.Parallel((1, 2, 3), (0, 1, -1)),
@@ -257,7 +258,10 @@ BAD = {
     "which coordinate": (lambda s: s.connect("g", da.Coupling(1.0), "A", "U"), r"U\.angle_1"),
     "quaternion": (lambda s: s.connect("g", da.Coupling(1.0), "A", "S"), "no coordinate of its own"),
     "initial": (lambda s: s.initial("d", position=1.0), "no coordinates"),
-    "same body": (lambda s: s.connect("x", da.Distance(1.0), s["a"], s["a"].at(1)), "two different bodies"),
+    "same body": (
+        lambda s: s.connect("x", da.Distance(1.0), s["a"], s["a"].at(1)),
+        "is on 'a' too.*two different bodies",
+    ),
 }
 
 

@@ -122,7 +122,7 @@ def test_motions_that_open_the_loop_are_refused() -> None:
         inverse_dynamics(model, q, v, a, actuators="D")
     with pytest.raises(da.ModelError, match="weights"):
         inverse_dynamics(model, q, v, a, actuators="A", weights=[-1])
-    with pytest.raises(da.SingularityError, match="contradict"):
+    with pytest.raises(da.SingularityError, match="no motion keeps the loops closed"):
         consistent_accelerations(model, q, v, a + 0.1, fixed=["A", "B", "C"])
 
 

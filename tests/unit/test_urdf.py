@@ -322,7 +322,7 @@ def test_bad_joint_data_is_refused_by_name(kind: str, inside: str, words: tuple[
     refused(pair(kind, inside), *words)
 
 
-def test_mimic_joints_are_kept_as_data() -> None:
+def test_mimic_joints_are_kept_with_the_system() -> None:
     text = robot(
         *(link(name) for name in "abcd"),
         joint("left", "revolute", "a", "b"),

@@ -222,11 +222,14 @@ def consistent_speeds(
     gap = J @ x - rates
     size = float(np.linalg.norm(J, 2)) * float(np.linalg.norm(v / scales.columns)) + float(np.linalg.norm(rates))
     if np.abs(gap).max(initial=0.0) > 1e-9 * size:
+        from .singular import why_speeds_clash
+
         worst = int(np.abs(gap).argmax())
+        what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
-            f"consistent_speeds: the speeds held at {', '.join(map(repr, names))} contradict the closed loops: row "
+            f"consistent_speeds: {what} contradict the closed loops: row "
             f"{model.constraint_names[worst]!r} would open at {abs(gap[worst] / scales.rows[worst]):.3g} "
-            f"{scales.units[worst]}/s; hold fewer speeds, or values that agree (see da.mobility(...).motions)"
+            f"{scales.units[worst]}/s. {why_speeds_clash(model, q, ~free, t)}"
         )
     result: Array = x * scales.columns
     result[~free] = v[~free]
@@ -353,15 +356,17 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
             "system.initial(...), or allow more starts=..."
         )
     else:
-        text = f"{head}{while_held}: after {outcome.iterations} iterations {', '.join(shown)}. "
+        count = f"{outcome.iterations} iteration{'s' * (outcome.iterations != 1)}"
+        text = f"{head}{while_held}: after {count} {', '.join(shown)}. "
         r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
         pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
-        clash = contradictions(model, q) if outcome.stationary and not pull else []
+        clash = contradictions(model, q, t=closure.t) if outcome.stationary and not pull else []
         if clash:
             text += " ".join(clash) + " "
             text += "Correct the markers or lengths, or replace one connection by one with more freedoms."
         elif outcome.stationary and names and (pull or closure.extra):
-            text += f"The values held keep it open: release one of {holding}, or give it another value."
+            release = f"one of {holding}" if len(names) > 1 else holding
+            text += f"The values held keep it open: release {release}, or give it another value."
         elif outcome.stationary:
             text += (
                 f"Nothing nearby closes better: in {_open_loops(closure, residuals)} a link may be too short or too "

@@ -65,7 +65,7 @@ class Closure:
             raise ModelError("assemble", "tolerance", tolerance, "give a positive number")
         if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
             raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
-        self.model = model
+        self.model, self.t = model, t
         self.scales = Scales.of(model, positions_only=True, t=t)
         self.extra: list[HeldChord] = []
         self.tolerance = max(float(tolerance), self.scales.floor)

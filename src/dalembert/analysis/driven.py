@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model
 from ..rotation import finite_number
@@ -88,8 +89,7 @@ def driven_motion(
         try:
             at = assemble(model, q=at, fixed=held, t=t).q
         except AssemblyError as error:
-            drives = ", ".join(map(repr, held))
-            failure = AssemblyError(f"with {drives or 'no hinge'} driven to its place at t = {t:.6g} s: {error}")
+            failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
             failure.q, failure.residuals = error.q, error.residuals
             raise failure from None
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
@@ -102,5 +102,18 @@ def driven_motion(
             everything = [drive.name for drive in model.hinge_drives]
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
         except (AssemblyError, SingularityError) as error:
-            raise type(error)(f"drives at t = {t:.6g} s: {error}") from None
+            order = 1 if isinstance(error, AssemblyError) else 2
+            raise type(error)(f"{_driven(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
+
+
+def _driven(model: Model, t: float, order: int) -> str:
+    """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
+    asked = []
+    for drive in model.drives:
+        value, element = drive.motion(t)[order], drive.connection.element
+        names = element.coordinates if isinstance(element, Hinge) else element.rows
+        unit = ("rad" if names[drive.coordinate].startswith("angle") else "m") + ("", "/s", "/s2")[order]
+        if value is not None:
+            asked.append(f"{drive.name!r} {value:.6g} {unit}")
+    return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"

@@ -16,7 +16,7 @@ from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.hinges import Hinge
 from ..errors import ModelError, SingularityError
-from ..model import Model, least_norm_multipliers
+from ..model import Model
 from .contact import Contact, collide
 from .impulse_request import Applied, Request, Speeds
 from .relative import Relative, hinge_speeds, hinge_state, relative
@@ -200,7 +200,7 @@ class ImpulseState:
         lam, lam_G = np.zeros(model.nc), np.zeros(sum(map(len, G)))
         if model.nc or G:
             columns = np.vstack([self.P, np.eye(model.nv)[given], *G])
-            shares = least_norm_multipliers(columns, rest)
+            shares = np.linalg.lstsq(columns.T, rest, rcond=1e-11)[0]
             lam, E[given], lam_G = np.split(shares, [model.nc, model.nc + len(given)])
         else:
             E[given] = rest[given]

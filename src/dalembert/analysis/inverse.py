@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError, SingularityError
-from ..model import Model, least_norm_multipliers
+from ..model import Model
+from ..reactions import ConnectionLoads, least_loads
 from ..rotation import finite_array
 from ..system import System
-from .scales import Scales, as_model, speed_columns
+from .scales import Scales, as_model, closure_rank, speed_columns
 
 __all__ = ["Efforts", "consistent_accelerations", "inverse_dynamics"]
 
@@ -41,7 +42,7 @@ class Efforts:
     tau : (nv,) N m or N
         Hinge forces, zero where there is no actuator.
     multipliers : (nc,) N or N m
-        Of the loops; those of least norm where rows repeat each other.
+        Of the loops; where rows repeat each other, those that go with the `connection_loads` of least norm.
     unique : bool
         False if the actuators are more than the freedoms, so that other efforts would do as well.
     """
@@ -60,9 +61,9 @@ class Efforts:
         result: Array = self.tau[self.model.v_slice(hinge)]
         return result
 
-    def connection_loads(self) -> dict[str, Array]:
+    def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
         """Return the load of every connection on its second marker, as `Model.connection_loads` does."""
-        return self.model.loads_of_motion(self.q, self.v, self.a, self.multipliers, loads=self.loads)
+        return self.model.loads_of_motion(self.q, self.v, self.a, self.multipliers, loads=self.loads, axes=axes)
 
 
 def inverse_dynamics(
@@ -142,7 +143,8 @@ def inverse_dynamics(
     if model.nc:
         rest = force - tau
         rest[np.abs(rest) < 1e-12 * np.abs(force).max(initial=0.0)] = 0.0  # rounding loads no loop
-        lam = least_norm_multipliers(model.constraint_jacobian(q), rest)
+        lam = scales.rows * _shortest(scales.jacobian(model, q).T, scales.columns * rest)
+        lam = least_loads(model, q, v, a, lam, loads=loads)[1]
     kept = None if loads is None else np.array(loads, dtype=float)
     return Efforts(model, q, v, a, tau, lam, bool(rank == len(columns)), kept)
 
@@ -185,17 +187,20 @@ def consistent_accelerations(
     free[_actuated(model, fixed)] = False
     J = scales.jacobian(model, q)[:, free]
     gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - scales.targets[2])
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    rank = _rank(s)
-    step = Vt[:rank].T @ ((U[:, :rank].T @ -gap) / s[:rank])
-    left = float(np.abs(J @ step + gap).max())
+    step = _shortest(J, -gap)
+    rest = np.abs(J @ step + gap)
+    left = float(rest.max())
     terms = np.abs(scales.rows) * (
         np.abs(model.constraint_jacobian(q)) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
     )
     if left > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
+        from .singular import why_speeds_clash
+
+        worst = int(rest.argmax())
+        held = f"with the accelerations given for {_listed(model, ~free)}, " if not free.all() else ""
         raise SingularityError(
-            f"{item}: the accelerations given for {_listed(model, ~free)} contradict the loops by {left:.3g} (scaled); "
-            "give fewer of them, or others: at this configuration they do not determine the motion"
+            f"{item}: {held}no motion keeps the loops closed: row {model.constraint_names[worst]!r} would open at "
+            f"{rest[worst] / scales.rows[worst]:.3g} {scales.units[worst]}/s2. {why_speeds_clash(model, q, ~free, t)}"
         )
     a[free] += scales.columns[free] * step
     return a
@@ -235,12 +240,15 @@ def _with_floor(size: Array) -> Array:
 
 def _null_space(J: Array) -> Array:
     _, s, Vt = np.linalg.svd(J)
-    return np.ascontiguousarray(Vt[_rank(s) :].T)
+    return np.ascontiguousarray(Vt[closure_rank(s, _RANK) :].T)
 
 
-def _rank(s: Array) -> int:
-    # scaled rows have entries of order one: rows that all vanish have rank zero, not that of their rounding
-    return int((s > _RANK * max(1.0, float(s.max(initial=0.0)))).sum())
+def _shortest(A: Array, b: Array) -> Array:
+    """Return the shortest x with A x = b as nearly as can be."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = closure_rank(s, _RANK)
+    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
+    return x
 
 
 def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) -> SingularityError:
@@ -251,8 +259,8 @@ def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) ->
     acting[columns] = True
     return SingularityError(
         f"inverse_dynamics: actuators at {_listed(model, acting)} cannot produce this motion; the system has "
-        f"{N.shape[1]} freedoms, and what is missing acts along {along}. Add an actuator there, or move the "
-        "others out of a dead point."
+        f"{N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, and what is missing acts along {along}. Add an actuator "
+        "there, or move the others out of a dead point."
     )
 
 

@@ -18,16 +18,15 @@ from ..system import System
 from .assemble import assemble
 from .closure import Closure
 from .redundancy import independent_rows, loops, row_wrenches, sharing
-from .scales import Scales, as_model, singular_values, speed_columns
+from .scales import Scales, as_model, closure_rank, singular_values, speed_columns
 
 __all__ = ["Mobility", "mobility"]
 
 Array = NDArray[np.float64]
 
-_RANK = 1e-8
-"""Scaled singular values below this are zero. Closing to 1e-12 leaves 1e-12 of noise in a regular position."""
 _NEARLY = 1e-4
-"""Those between are reported as nearly singular. Closing to 1e-12 leaves 1e-6 of noise in a singular position."""
+"""Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
+1e-12 leaves 1e-6 of noise in a singular position."""
 _NEIGHBOURS = 5
 
 
@@ -184,7 +183,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
     at = assemble(model, q=q).q
     J = scales.jacobian(model, at)
     s = singular_values(J)
-    rank = _rank(s)
+    rank = closure_rank(s)
     general = _general_mobility(model, at, model.nv - rank)
     redundant, rows, shared = _redundancy(model, at, scales, J, rank)
     return Mobility(
@@ -204,11 +203,6 @@ def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
     )
 
 
-def _rank(s: Array) -> int:
-    # the scaled Jacobian has entries of order 1; a loop whose rows all vanish has rank 0, not rank of its rounding
-    return int((s > _RANK * max(1.0, float(s.max(initial=0.0)))).sum())
-
-
 def _null_space(J: Array | None, nv: int) -> Array:
     """Return an orthonormal basis (nv, mobility) of the scaled speeds that keep the loops closed."""
     if J is None:
@@ -218,7 +212,7 @@ def _null_space(J: Array | None, nv: int) -> Array:
     # many redundant rows: first reduce to a square, R^T R = J^T J
     square = qr(J, mode="r")[0][:nv] if len(J) > nv else J
     _, s, Vt = np.linalg.svd(square)
-    basis: Array = Vt[_rank(s) :].T
+    basis: Array = Vt[closure_rank(s) :].T
     return basis
 
 
@@ -282,7 +276,7 @@ def _general_mobility(model: Model, q: Array, here: int) -> int:
             if trial.closed and moved > 0.1 * size:
                 moved_once = True
                 s = singular_values(scales.jacobian(model, trial.q))
-                general = min(general, model.nv - _rank(s))
+                general = min(general, model.nv - closure_rank(s))
                 break
     return general if moved_once else 0
 

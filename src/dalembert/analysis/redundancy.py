@@ -101,7 +101,7 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     y : (len(dropped), nc)
         y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
     """
-    from scipy.linalg import qr, solve_triangular
+    from scipy.linalg import qr
 
     rows = len(J)
     # among rows that serve equally well, the earlier ones are kept
@@ -112,7 +112,7 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     y[np.arange(len(dropped)), dropped] = 1.0
     if R is not None and len(dropped):
         # J^T = Q [R1, R2]: the dropped rows are R1^-1 R2 of the kept ones
-        weights = solve_triangular(R[:rank, :rank], R[:rank, rank:]).T
+        weights = np.linalg.solve(R[:rank, :rank], R[:rank, rank:]).T
         y[:, kept] = -weights * bias[kept] / bias[dropped][:, None]
     sequence = np.argsort(dropped)
     y = y[sequence]
@@ -120,13 +120,14 @@ def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
     return sorted(int(i) for i in kept), [int(i) for i in dropped[sequence]], y
 
 
-def contradictions(model: Model, q: Array, *, least: float = 1e-11) -> list[str]:
+def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
     """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
 
     A residual that no small displacement begins to reduce belongs to rows that repeat one
     another with different numbers. (Where a link is merely too short, turning it a little does change the residual.)
+    Time t (s) is for constraints that a drive prescribes.
     """
-    scales = Scales.of(model)
+    scales = Scales.of(model, t=t)
     r = scales.residual(model, q)
     wrenches = row_wrenches(model, q, scales)
     owners = np.array(model.constraint_connections)

@@ -12,21 +12,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.constraints import Constraint
+from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..system import System
 
-__all__ = ["Scales", "as_model", "singular_values", "speed_columns"]
+__all__ = ["Scales", "as_model", "closure_rank", "singular_values", "speed_columns"]
 
 Array = NDArray[np.float64]
 
 _LENGTH_ROWS = frozenset({"x", "y", "z", "advance", "distance", "side", "slip_x", "slip_y", "height", "contact"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
+_KNOWN: WeakKeyDictionary[Model, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +59,15 @@ class Scales:
     targets: Array
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0) -> Scales:
-        """Read the scales off a model at time t; with `positions_only`, rows that bind velocities count for nothing."""
-        length, reach = _lengths(model)
-        endings = [
-            row[len(owner) + 1 :]
-            for row, owner in zip(model.constraint_names, model.constraint_connections, strict=True)
-        ]
-        is_length = np.array([ending in _LENGTH_ROWS for ending in endings], dtype=bool)
-        moves = np.array(
-            [speed in _LENGTH_SPEEDS for hinge in model.forest.hinges for speed in hinge.element.speeds], dtype=bool
-        )
-        rows = np.where(is_length, 1.0 / length, 1.0)
-        return cls(
-            length,
-            np.where(model.holonomic, rows, 0.0) if positions_only else rows,
-            np.where(moves, length, 1.0),
-            tuple("m" if flag else "rad" for flag in is_length),
-            16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
-            model.row_motion(t),
-        )
+    def of(cls, model: Model, *, positions_only: bool = False, t: float | None = 0.0) -> Scales:
+        """Read the scales off a model at time t (None: without targets).
+
+        With `positions_only`, rows that bind velocities count for nothing.
+        """
+        length, rows, columns, units, floor = _constants(model)
+        if positions_only:
+            rows = np.where(model.holonomic, rows, 0.0)
+        return cls(length, rows, columns, units, floor, np.zeros((3, model.nc)) if t is None else model.row_motion(t))
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
@@ -108,6 +101,15 @@ def singular_values(J: Array) -> Array:
     return np.asarray(np.linalg.svd(square, compute_uv=False), dtype=np.float64)
 
 
+def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
+    """Return the rank of a scaled closure Jacobian with singular values s, at a closed configuration.
+
+    Closing to 1e-12 leaves 1e-12 of noise in a regular position. The entries are of order 1: a loop whose rows all
+    vanish has rank 0, not that of its rounding.
+    """
+    return int((s > tolerance * max(1.0, float(s.max(initial=0.0)))).sum())
+
+
 def speed_columns(model: Model, name: str, *, item: str) -> list[int]:
     """Return the places in v of a hinge, a coordinate or a speed, by name."""
     if name in model.hinge_names:
@@ -122,6 +124,34 @@ def speed_columns(model: Model, name: str, *, item: str) -> list[int]:
     else:
         remedy = f"the tree has the coordinates {', '.join(map(repr, model.speed_names[:12]))}"
     raise ModelError(item, "name", name, remedy)
+
+
+def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
+    """Return length, rows, columns, units and floor of a model, which are found once."""
+    known: tuple[float, Array, Array, tuple[str, ...], float] | None = _KNOWN.get(model)
+    if known is None:
+        length, reach = _lengths(model)
+        is_length = _length_rows(model)
+        speeds = [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
+        known = _KNOWN[model] = (
+            length,
+            np.where(is_length, 1.0 / length, 1.0),
+            np.array([length if speed in _LENGTH_SPEEDS else 1.0 for speed in speeds], dtype=float),
+            tuple("m" if flag else "rad" for flag in is_length),
+            16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
+        )
+    return known
+
+
+def _length_rows(model: Model) -> NDArray[np.bool_]:
+    """Return which closure rows are in metres."""
+    forest = model.forest
+    rows = [row in _LENGTH_ROWS for chord in forest.chords for row in chord.element.rows]
+    for coupling in forest.couplings:
+        hinge = coupling.second.element
+        assert isinstance(hinge, Hinge)
+        rows.append(hinge.speeds[coupling.coordinates[1]] in _LENGTH_SPEEDS)
+    return np.array(rows, dtype=bool)
 
 
 def _lengths(model: Model) -> tuple[float, float]:

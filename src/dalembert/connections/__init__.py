@@ -9,6 +9,7 @@ from .constraints import (
     Perpendicular,
     PointOnLine,
     PointOnPlane,
+    PointOnPoint,
     RollingDisc,
     RollingSphere,
     Skate,
@@ -30,7 +31,7 @@ from .hinges import (
     Spherical,
     Universal,
 )
-from .laws import Constant, Function, Harmonic, Law, Polynomial, Ramp, Spline
+from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
 
 __all__ = [
     "Arc",
@@ -54,6 +55,7 @@ __all__ = [
     "Harmonic",
     "Hinge",
     "HingeSpring",
+    "Integral",
     "Law",
     "Limits",
     "Line",
@@ -64,6 +66,7 @@ __all__ = [
     "PointOnCurve",
     "PointOnLine",
     "PointOnPlane",
+    "PointOnPoint",
     "Polynomial",
     "Prismatic",
     "Ramp",

@@ -30,6 +30,7 @@ __all__ = [
     "Perpendicular",
     "PointOnLine",
     "PointOnPlane",
+    "PointOnPoint",
     "RollingDisc",
     "RollingSphere",
     "Skate",
@@ -45,6 +46,7 @@ class Constraint:
     rows : names of the equations; holonomic : whether each binds positions too
     code : number of the compiled constraint (core/model.hpp)
     drivable : whether a drive may prescribe the quantities that the rows hold
+    limits : what these may be, between two numbers
     """
 
     rows: ClassVar[tuple[str, ...]] = ()
@@ -52,6 +54,7 @@ class Constraint:
     code: ClassVar[int] = -1
     directions: ClassVar[tuple[str, ...]] = ()
     drivable: ClassVar[bool] = False
+    limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
         for field in self.directions:
@@ -60,6 +63,11 @@ class Constraint:
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         """Return what a residual, its rate and second rate must be when a drive prescribes the row's quantity."""
         return value, rate, second
+
+    @property
+    def start(self) -> float:
+        """What a row holds while it is not driven, m or rad: where a drive by speed starts from."""
+        return 0.0
 
     @property
     def kind(self) -> str:
@@ -108,6 +116,7 @@ class Distance(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     code: ClassVar[int] = 20
     drivable: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def __post_init__(self) -> None:
         self._positive("length")
@@ -116,8 +125,26 @@ class Distance(Constraint):
         return value - self.length, rate, second
 
     @property
+    def start(self) -> float:
+        return self.length
+
+    @property
     def parameter(self) -> float:
         return self.length
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPoint(Constraint):
+    """The origins of the markers coincide: a ball joint that is always an equation, never a hinge.
+
+    Rows: x, y, z of the second marker's origin in axes of the first. A drive of ``"name.x"`` and so on prescribes a
+    coordinate of the point instead: with all three it follows any path. The force is the multiplier.
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    holonomic: ClassVar[tuple[bool, ...]] = (True, True, True)
+    code: ClassVar[int] = 9  # that of a spherical hinge which closes a loop
+    drivable: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +155,8 @@ class PointOnLine(Constraint):
     ----------
     axis : str or (3,)
         Direction of the line through the first marker's origin.
+
+    Rows: the two coordinates across the line; see ``frames`` for their directions.
     """
 
     axis: Any = "z"
@@ -149,6 +178,8 @@ class PointOnPlane(Constraint):
     ----------
     normal : str or (3,)
         Normal of the plane through the first marker's origin.
+
+    Row: the height above the plane, a coordinate of the point. A drive prescribes it.
     """
 
     normal: Any = "z"
@@ -199,7 +230,7 @@ class AxisAngle(Constraint):
     angle : float, rad
         Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations.
 
-    Row: cos(angle between the axes) = cos(angle).
+    Row: cos(angle between the axes) = cos(angle). A drive prescribes the angle, which has to keep clear of 0 and pi.
     """
 
     axis_1: Any = "x"
@@ -209,18 +240,24 @@ class AxisAngle(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     code: ClassVar[int] = 24
     drivable: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (1e-3, math.pi - 1e-3)
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         angle = finite_number(self.angle, item=self.kind, field="angle")
-        if not 1e-3 < angle < math.pi - 1e-3:
+        lower, upper = self.limits
+        if not lower < angle < upper:
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
         object.__setattr__(self, "angle", angle)
 
     @property
     def parameter(self) -> float:
         return math.cos(self.angle) if self.angle != math.pi / 2 else 0.0
+
+    @property
+    def start(self) -> float:
+        return self.angle
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         s, c = math.sin(value), math.cos(value)

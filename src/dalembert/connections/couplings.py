@@ -18,6 +18,7 @@ from ..rotation import finite_number
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .mimic import Mimic
 
 __all__ = ["CoordinateConnection", "Coupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
 
@@ -63,7 +64,7 @@ class CoordinateConnection:
     Attributes
     ----------
     name : str
-    element : Coupling
+    element : Coupling or Mimic
     first, second : Connection
         The hinges.
     coordinates : (int, int)
@@ -71,7 +72,7 @@ class CoordinateConnection:
     """
 
     name: str
-    element: Coupling
+    element: Coupling | Mimic
     first: Connection
     second: Connection
     coordinates: tuple[int, int]

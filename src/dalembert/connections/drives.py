@@ -26,7 +26,7 @@ class Drive:
         Which of its coordinates, or of its rows.
     law : Law
     level : int
-        What the law gives: 0 position, 1 speed, 2 acceleration.
+        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for a constraint.
     """
 
     connection: Connection

@@ -17,7 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError, UserFunctionError
 from ..rotation import finite_array, finite_number, shape_of
 
-__all__ = ["Constant", "Function", "Harmonic", "Law", "Polynomial", "Ramp", "Spline", "as_law"]
+__all__ = [
+    "Constant",
+    "Function",
+    "Harmonic",
+    "Integral",
+    "Law",
+    "Polynomial",
+    "Ramp",
+    "Spline",
+    "as_law",
+    "integrated",
+]
 
 Triple = tuple[float, float, float]
 
@@ -40,6 +51,10 @@ class Constant:
 
     def __call__(self, t: float) -> Triple:
         return self.value, 0.0, 0.0
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t."""
+        return self.value * t
 
 
 @dataclass(frozen=True)
@@ -74,6 +89,10 @@ class Polynomial:
             value = value * t + c
         return value, rate, second
 
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t."""
+        return sum(c * t ** (k + 1) / (k + 1) for k, c in enumerate(self.coefficients))
+
 
 @dataclass(frozen=True)
 class Harmonic:
@@ -92,6 +111,12 @@ class Harmonic:
         A, w = self.amplitude, self.frequency
         s, c = math.sin(w * t + self.phase), math.cos(w * t + self.phase)
         return self.offset + A * s, A * w * c, -A * w * w * s
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t."""
+        # 2 sin(w t / 2) / w, without loss where w t is small
+        half = t * float(np.sinc(self.frequency * t / (2 * math.pi)))
+        return self.offset * t + self.amplitude * half * math.sin(self.frequency * t / 2 + self.phase)
 
 
 @dataclass(frozen=True)
@@ -124,6 +149,16 @@ class Ramp:
             rise / self.duration * (1 - math.cos(turn)),
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t."""
+        return self._primitive(t) - self._primitive(0.0)
+
+    def _primitive(self, t: float) -> float:
+        rise, s = self.end - self.start, (t - self.begin) / self.duration
+        inside = min(max(s, 0.0), 1.0)
+        ramp = inside * inside / 2 + (math.cos(2 * math.pi * inside) - 1) / (4 * math.pi**2) + max(s - 1.0, 0.0)
+        return self.start * t + rise * self.duration * ramp
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +194,7 @@ class Spline:
         if (np.diff(t) <= 0).any():
             k = int(np.argmax(np.diff(t) <= 0))
             raise ModelError(
-                "Spline", "times", f"{t[k]:.6g}, {t[k + 1]:.6g} at {k}, {k + 1}", "they must increase strictly"
+                "Spline", f"times[{k}:{k + 2}]", [float(x) for x in t[k : k + 2]], "they must increase strictly"
             )
         from scipy.interpolate import make_interp_spline
 
@@ -185,6 +220,11 @@ class Spline:
             raise ModelError("Spline", "t", t, f"the table runs from {first:.6g} s to {last:.6g} s")
         value, rate, second = (float(curve(t)) for curve in self._curves)
         return value, rate, second
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t; both must be in the table."""
+        self(0.0), self(t)
+        return float(self._curves[0].integrate(0.0, t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +260,54 @@ class Function:
         return _evaluate(self.value, t), rate, second
 
 
+@dataclass(frozen=True, eq=False)
+class Integral:
+    """start + the integral of a law from t = 0: a position from a speed.
+
+    Parameters
+    ----------
+    law : law, callable of t, or number
+    start : float
+        Value at t = 0.
+
+    The integral of a library law is exact, that of a callable is found by quadrature at every call, to about twelve
+    digits.
+
+    Examples
+    --------
+    >>> Integral(Polynomial((0.0, 3.0)), start=1.0)(2.0)
+    (7.0, 6.0, 3.0)
+    """
+
+    law: Any
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", as_law(self.law, item="Integral", field="law"))
+        object.__setattr__(self, "start", finite_number(self.start, item="Integral", field="start"))
+
+    def __call__(self, t: float) -> Triple:
+        value, rate, _ = self.law(t)
+        own = getattr(self.law, "integral", None)
+        return self.start + (own(t) if own else _quadrature(self.law, t)), value, rate
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
+        return self.start * t + _quadrature(lambda s: ((t - s) * self.law(s)[0], 0.0, 0.0), t)
+
+
+def integrated(law: Law, start: float) -> Law:
+    """Return start + the integral of a law from t = 0, in closed form where there is one."""
+    if isinstance(law, Constant):
+        return Polynomial((start, law.value))
+    if isinstance(law, Polynomial):
+        return Polynomial((start, *(c / (k + 1) for k, c in enumerate(law.coefficients))))
+    return Integral(law, start)
+
+
 def as_law(value: Any, *, item: str, field: str) -> Law:
     """Return a law from a law, a number or a callable of time."""
-    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function)):
+    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral)):
         return value
     if callable(value):
         result = _call(value, 0.0)
@@ -260,6 +345,17 @@ def _curvature(function: Callable[[float], Any], t: float) -> float:
     h = 3e-3 * max(1.0, abs(t))
     near, far = (_evaluate(function, t + k * h) + _evaluate(function, t - k * h) for k in (1, 2))
     return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
+
+
+def _quadrature(law: Law, t: float) -> float:
+    from scipy.integrate import quad
+
+    value, error, *_ = quad(lambda s: law(s)[0], 0.0, t, epsabs=1e-13, epsrel=1e-13, limit=500, full_output=1)
+    if not error <= 1e-9 * (1.0 + abs(value)):
+        raise ModelError(
+            "Integral", f"error at t = {t:.6g} s", error, "the law is too rough: give its integral instead"
+        )
+    return float(value)
 
 
 def _title(function: Any) -> str:

@@ -1,11 +1,13 @@
-"""Mimic rules: one joint that is meant to follow another."""
+"""Mimic rules: one joint that follows another."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..errors import ModelError
 from ..rotation import finite_number
+from .couplings import Coupling
 
 __all__ = ["Mimic"]
 
@@ -14,8 +16,9 @@ __all__ = ["Mimic"]
 class Mimic:
     """A joint's coordinate as a linear function of another joint's: q = multiplier * q_joint + offset.
 
-    Kept in ``System.mimics`` under the name of the joint that follows. It is data that came with
-    a model file; the equations of motion do not enforce it.
+    Kept in ``System.mimics`` under the name of the joint that follows, as it came with a model file. A compiled model
+    obeys it: a coupling of the two coordinates, called ``"follower.mimic"``. Delete it from ``System.mimics`` before
+    compiling to let the joint move freely.
 
     Attributes
     ----------
@@ -30,6 +33,9 @@ class Mimic:
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+    rows: ClassVar[tuple[str, ...]] = ("ratio",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    code: ClassVar[int] = Coupling.code
 
     def __post_init__(self) -> None:
         if not isinstance(self.joint, str) or not self.joint.strip():
@@ -37,3 +43,13 @@ class Mimic:
         for field in ("multiplier", "offset"):
             item = f"mimic of {self.joint!r}"
             object.__setattr__(self, field, finite_number(getattr(self, field), item=item, field=field))
+
+    @property
+    def ratio(self) -> float:
+        """The multiplier, as a coupling calls it."""
+        return self.multiplier
+
+    @property
+    def kind(self) -> str:
+        """Name of the element type."""
+        return "Mimic"

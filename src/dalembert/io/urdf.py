@@ -17,7 +17,7 @@ What becomes what:
     <limit lower upper>             lower, upper: revolute and prismatic only
     <limit effort velocity>         max_effort, max_speed     } the same number for each freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
-    <mimic>                         `Mimic` in ``system.mimics``, as data
+    <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
     root link                       fixed to ground by a connection ``"<link>.fixed"``; or left free,
                                     and then moved by the hinge ``"<link>.free"`` of the forest
 
