@@ -429,6 +429,7 @@ class Model(_core.Model):
         *,
         tau: ArrayLike | None = None,
         loads: ArrayLike | None = None,
+        share: bool = True,
         integrator: _core.Integrator | None = None,
     ) -> Dynamics:
         """Return accelerations, hinge forces and multipliers under all force elements and drives of the system.
@@ -443,6 +444,9 @@ class Model(_core.Model):
             Further hinge forces.
         loads : (nb, 6) or (n, nb, 6) N m and N
             Further loads, [moment; force] on each body at its origin, world axes.
+        share : bool
+            Multipliers that are not unique are those of the loads of least norm (see `connection_loads`); without, any
+            that go with the motion, which is faster.
         integrator : from `integrator`
             With settings of its own: locks, switches, control.
         """
@@ -456,7 +460,7 @@ class Model(_core.Model):
         _, *parts = stepper.evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
-        if self.nc:
+        if self.nc and share:
             on_bodies = stepper.forces(*states)[2]
             if more[1] is not None:
                 on_bodies = on_bodies + more[1]

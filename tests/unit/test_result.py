@@ -206,8 +206,8 @@ def test_what_control_did_counts_as_work() -> None:
         applied_loads, force_energy = model.applied_loads, model.force_energy
 
         @staticmethod
-        def dynamics(t: Array, q: Array, v: Array, x: Array) -> Any:
-            return model.dynamics(t, q, v, x, tau=2.0 * 3.0 + 0.5 * v)  # accelerates by 3
+        def dynamics(t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Any:
+            return model.dynamics(t, q, v, x, tau=2.0 * 3.0 + 0.5 * v, share=share)  # accelerates by 3
 
     t = np.linspace(0, 2, 5)[:, None]
     result = da.Result(model, t[:, 0], 1.5 * t**2, 3.0 * t, kernels=Controlled())

@@ -44,7 +44,7 @@ class Hinged:
             False,
             lambda m: m.q[:, q].copy(),
             lambda m: m.v[:, v].copy(),
-            lambda m: np.array(m.dynamics.a[:, v]),
+            lambda m: np.array(m.rates.a[:, v]),
             lambda m: m.applied[0][:, v].copy(),
         )
 

@@ -71,6 +71,14 @@ class Motion:
         return result
 
     @cached_property
+    def rates(self) -> Dynamics:
+        """As `dynamics`, with multipliers that are not unique left as they come: all that accelerations need."""
+        if "dynamics" in self.__dict__:
+            return self.dynamics
+        result: Dynamics = self.kernels.dynamics(self.t, self.q, self.v, self.x, share=False)
+        return result
+
+    @cached_property
     def applied(self) -> tuple[Array, Array]:
         """What force elements apply: tau (n, nv), and loads (n, nb, 6) on the bodies at their origins."""
         tau, loads = self.kernels.applied_loads(self.t, self.q, self.v, self.x)
@@ -103,7 +111,7 @@ class Motion:
             effort: Array = self.dynamics.lam[:, row] * slope
             return effort
         place = self.model.v_slice(drive.connection.name).start + drive.coordinate
-        effort = self.dynamics.tau[:, place] - self.applied[0][:, place]
+        effort = self.rates.tau[:, place] - self.applied[0][:, place]
         return effort
 
     @cached_property
@@ -113,7 +121,7 @@ class Motion:
         if (
             self.model.hinge_drives or self.kernels is not self.model
         ):  # all hinge forces but those of elements, whose power is known
-            total += ((self.dynamics.tau - self.applied[0]) * self.v).sum(axis=1)
+            total += ((self.rates.tau - self.applied[0]) * self.v).sum(axis=1)
         for drive in self.model.drives:
             if isinstance(drive.connection.element, Constraint):
                 total += self.effort(drive) * np.array([drive.law(t)[1] for t in self.t.tolist()])
@@ -172,7 +180,7 @@ class Motion:
                     on_bodies[:, number - 1, :3] += sign * (load[:, :3] + np.cross(arm, load[:, 3:]))
                     on_bodies[:, number - 1, 3:] += sign * load[:, 3:]
             result[chord.name] = load + self._along_axis(chord)
-        tree = model._tree_reactions(self.q, self.v, self.dynamics.a, loads=on_bodies)
+        tree = model._tree_reactions(self.q, self.v, self.rates.a, loads=on_bodies)
         result.update((name, np.ascontiguousarray(tree[:, k])) for k, name in enumerate(model.hinge_names))
         return result
 
@@ -220,7 +228,7 @@ class Motion:
 
     def acceleration(self, marker: Marker) -> tuple[Array, Array]:
         """Return angular acceleration and acceleration of a marker, (n, 3) each, world axes."""
-        A = self.model.acceleration(marker, self.q, self.v, self.dynamics.a)
+        A = self.model.acceleration(marker, self.q, self.v, self.rates.a)
         return A[:, :3], A[:, 3:]
 
     def _relative_pose(self, chord: Connection) -> tuple[Array, Array]:

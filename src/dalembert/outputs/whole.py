@@ -115,14 +115,14 @@ SYSTEM: dict[str, Maker] = {
         lambda model: model.speed_names,
         lambda model: [speed_unit(s, "s2") for s in _speeds(model)],
         "accelerations, the rates of v",
-        lambda m: np.array(m.dynamics.a),
+        lambda m: np.array(m.rates.a),
         "dynamics",
     ),
     "tau": _columns(
         lambda model: model.speed_names,
         lambda model: [effort_unit(s) for s in _speeds(model)],
         "hinge forces: of elements, and of drives at driven coordinates",
-        lambda m: np.array(m.dynamics.tau),
+        lambda m: np.array(m.rates.tau),
         "dynamics",
     ),
     "lam": _columns(

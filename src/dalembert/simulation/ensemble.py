@@ -118,8 +118,8 @@ class _Kernels:
     def __init__(self, settings: Settings, options: Options) -> None:
         self.settings, self.options = settings, options
 
-    def dynamics(self, t: Array, q: Array, v: Array, x: Array) -> Any:
-        return self.settings.dynamics(self.options, t, q, v, x)
+    def dynamics(self, t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Any:
+        return self.settings.dynamics(self.options, t, q, v, x, share=share)
 
     def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> Any:
         return self.settings.applied_loads(self.options, t, q, v, x)

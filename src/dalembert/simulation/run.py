@@ -329,6 +329,13 @@ class Run:
         total: NDArray[np.int64] = self.counts + np.array(self.integrator.counts)
         return total
 
+    @property
+    def kernels(self) -> Run | None:
+        """Itself, where control, events or other parameters make more of the model than was described; else None."""
+        described = self.model.parameters
+        changed = len(self.segments) > 1 or not np.array_equal(self.segments[0].settings.parameters, described)
+        return self if changed or self.options.control is not None else None
+
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""
         begins = [segment.begin for segment in self.segments]
@@ -354,7 +361,7 @@ class Run:
         return q_out, v_out, x_out
 
     def _by_segment(
-        self, method: str, t: Array, q: Array, v: Array, x: Array
+        self, method: str, t: Array, q: Array, v: Array, x: Array, **how: bool
     ) -> list[tuple[NDArray[np.intp], tuple[Array, ...]]]:
         begins = np.array([segment.begin for segment in self.segments])
         place = np.clip(np.searchsorted(begins, t, side="right") - 1, 0, None)
@@ -362,13 +369,13 @@ class Run:
         for k in np.unique(place):
             mine = np.flatnonzero(place == k)
             segment = self.segments[k]
-            values = getattr(segment.settings, method)(segment.options, t[mine], q[mine], v[mine], x[mine])
+            values = getattr(segment.settings, method)(segment.options, t[mine], q[mine], v[mine], x[mine], **how)
             parts.append((mine, values))
         return parts
 
-    def dynamics(self, t: Array, q: Array, v: Array, x: Array) -> Dynamics:
+    def dynamics(self, t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Dynamics:
         """Return accelerations, hinge forces and multipliers at rows of states, under the settings of their times."""
-        return Dynamics(*_joined(self._by_segment("dynamics", t, q, v, x), len(t)))
+        return Dynamics(*_joined(self._by_segment("dynamics", t, q, v, x, share=share), len(t)))
 
     def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> tuple[Array, Array]:
         """Return hinge forces and loads of the force elements at rows of states."""

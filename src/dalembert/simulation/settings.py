@@ -169,11 +169,11 @@ class Settings:
 
     # ---- kernels of the changed model, for outputs
 
-    def dynamics(self, options: Options, t: ArrayLike, q: Array, v: Array, x: Array) -> Dynamics:
+    def dynamics(self, options: Options, t: ArrayLike, q: Array, v: Array, x: Array, *, share: bool = True) -> Dynamics:
         """Return what ``Model.dynamics`` does, of the model as it is now."""
         integrator = options.integrator(self.model)
         self.apply(integrator)
-        return self.model.dynamics(t, q, v, x, integrator=integrator)
+        return self.model.dynamics(t, q, v, x, share=share, integrator=integrator)
 
     def applied_loads(self, options: Options, t: ArrayLike, q: Array, v: Array, x: Array) -> tuple[Array, Array]:
         """Return what ``Model.applied_loads`` does, of the model as it is now."""

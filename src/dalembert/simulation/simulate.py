@@ -333,7 +333,7 @@ def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
         message=message,
         events=run.events,
         dense=run.dense,
-        kernels=run,
+        kernels=run.kernels,
     )
     result.resume_point = point
     return result
