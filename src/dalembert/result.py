@@ -237,7 +237,7 @@ class Result:
             wanted = self._within(np.array(times, dtype=float))
             if not needs_all:
                 return self._values(output, self._motion_at(wanted))
-            merged = self._merged(wanted)
+            merged = self.refined(wanted)
             values: Array = merged.output(output)[np.searchsorted(merged.t, wanted, side="right") - 1]
             return values
         if needs_all and self._origin is not None:
@@ -290,14 +290,19 @@ class Result:
     def _works(self) -> tuple[Array, Array]:
         return work_and_loss(self)
 
-    def _merged(self, times: Array) -> Result:
-        """Return the result with more states among its own."""
-        fresh = times[~np.isin(times, self.t)]
+    def refined(self, times: ArrayLike) -> Result:
+        """Return the result with the states at more times (k,) s, in order, among its own."""
+        wanted = self._within(np.array(times, dtype=float))
+        fresh = wanted[~np.isin(wanted, self.t)]
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
         dense = self.dense or self._states
-        return Result(self.model, *columns, events=self.events, dense=dense, kernels=self._kernels)
+        other = Result(
+            self.model, *columns, events=self.events, dense=dense, kernels=self._kernels, labels=self._labels
+        )
+        other._origin = self._origin
+        return other
 
     # ---- results without a model
 
@@ -324,6 +329,41 @@ class Result:
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
+
+    # ---- pictures
+
+    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
+        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
+
+        Parameters
+        ----------
+        names : str or function of a State
+            All coordinates if left out.
+        ax : matplotlib axes
+            Where to draw; a new figure if left out.
+        path : str or path
+            File to write: .png, .pdf, .svg, ...
+        """
+        from .view.plots import plot
+
+        return plot(self, *names, ax=ax, path=path)
+
+    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
+        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
+        from .view.plots import plot_energy
+
+        return plot_energy(self, ax=ax, path=path)
+
+    def animate(self, path: Any = None, **options: Any) -> Any:
+        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
+
+        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
+        whose paths are drawn), ``size`` (inches), ``inertia``.
+        """
+        from .view.animate import animate
+
+        self._model()
+        return animate(self, path, **options)
 
     # ---- tables and files
 

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections.energetic import SpringDamper
 from dalembert.errors import MissingPackageError, ModelError
 from dalembert.library import chain, humanoid, mechanisms, space_manipulator, windows
 from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, solids, style
@@ -43,27 +42,6 @@ def same_points(a: Array, b: Array) -> bool:
     """Two sets of points, whatever their order."""
     a, b = (x[np.lexsort(np.round(x, 9).T)] for x in (np.asarray(a), np.asarray(b)))
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=0, atol=1e-9))
-
-
-class Motion:
-    """A result as far as pictures need one: a released system, followed by small steps."""
-
-    def __init__(self, model: da.Model, n: int = 60, duration: float = 1.0, **outputs: Array) -> None:
-        from dalembert.demo import swing
-
-        self.model = model
-        self.t, self.q, self.v = swing(model, duration, n)
-        self.outputs = outputs
-
-    def __getitem__(self, name: str) -> Array:
-        energy = self.model.energy(self.q, self.v)
-        known = {f"energy.{k}": getattr(energy, k) for k in ("kinetic", "potential", "total")}
-        if name.endswith(".position"):
-            return self.model.pose(name.removesuffix(".position"), self.q).position
-        return (known | self.outputs)[name]
-
-    def at(self, t: Array) -> Any:
-        return SimpleNamespace(q=between(self.model, self.t, self.q, t))
 
 
 # ---- which side is looked at
@@ -183,7 +161,7 @@ def with_spring(**coefficients: float) -> da.System:
     s = da.System("spring", gravity=(0, -9.81, 0))
     bob = s.body("bob", da.rod(1.0, 1.0))
     s.connect("A", da.Revolute("z"), s.ground, bob)
-    s.connect("k", SpringDamper(**coefficients), s.ground.at(1, 1, 0), bob.at(1, 0, 0))
+    s.connect("k", da.SpringDamper(**coefficients), s.ground.at(1, 1, 0), bob.at(1, 0, 0))
     return s
 
 
@@ -404,7 +382,7 @@ def test_importing_the_pictures_does_not_import_matplotlib() -> None:
 def test_a_gif_has_a_frame_for_each_instant_and_lasts_as_long_as_the_motion(tmp_path: Path) -> None:
     from PIL import Image
 
-    motion = Motion(chain(3, axes="y").compile())
+    motion = da.simulate(chain(3, axes="y"), 1.0)
     file = animate(motion, tmp_path / "chain.gif", fps=30, trace=["link_3.at(0.3, 0, 0)"], size=(2.4, 2.0))
     with Image.open(file) as image:
         durations = []
@@ -433,7 +411,7 @@ def test_slow_motion_has_more_frames(tmp_path: Path) -> None:
 def test_a_page_is_complete_in_itself(tmp_path: Path) -> None:
     system = chain(2, axes="y")
     system.name = "<chain> & co"
-    motion = Motion(system.compile())
+    motion = da.simulate(system, 1.0)
     text = animate(motion, tmp_path / "chain.html", fps=20, size=(2, 2)).read_text(encoding="utf-8")
     assert not re.search(r"(?:src|href)\s*=\s*[\"']?https?:|@import|url\(", text)
     assert "%" + "FRAMES" + "%" not in text and "&lt;chain&gt; &amp; co" in text
@@ -444,8 +422,8 @@ def test_a_page_is_complete_in_itself(tmp_path: Path) -> None:
 def test_an_animation_for_a_notebook_moves_the_joints() -> None:
     from matplotlib import pyplot
 
-    model = chain(3, axes="y").compile()
-    motion = Motion(model)
+    motion = da.simulate(chain(3, axes="y"), 1.0)
+    model = motion.model
     film = animate(motion, fps=10)
     film._draw_frame(7)
     ax = film._fig.axes[0]
@@ -457,8 +435,8 @@ def test_an_animation_for_a_notebook_moves_the_joints() -> None:
 
 
 def test_everything_stays_on_the_page_while_it_moves() -> None:
-    model = chain(4, axes="y").compile()
-    motion = Motion(model, 200, 2.0)
+    motion = da.simulate(chain(4, axes="y"), 2.0)
+    model = motion.model
     ax = draw(model, motion.q, ax=axes())
     tips = model.pose(model.system["link_4"].at(0.3, 0, 0), motion.q).position[:, [0, 2]]
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -496,7 +474,7 @@ def test_frames_between_rows_lie_on_the_manifold() -> None:
 def test_animations_that_cannot_be_are_refused(options: dict[str, Any], field: str, tmp_path: Path) -> None:
     options["path"] = tmp_path / options["path"]
     with pytest.raises(ModelError, match=rf": {field} is"):
-        animate(Motion(chain(1, axes="y").compile(), 5), **options)
+        animate(da.simulate(chain(1, axes="y"), 1.0), **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -510,17 +488,36 @@ def test_times_must_rise_and_match_the_rows() -> None:
 # ---- outputs over time
 
 
-def test_outputs_are_plotted_with_their_values_and_components() -> None:
-    motion = Motion(chain(2, axes="y").compile(), speed=np.linspace(0, 1, 61))
-    figure_axes = axes()
-    (panel,) = plot(motion, "speed", "link_2.position", ax=figure_axes)
-    lines = {line.get_label(): line for line in panel.get_lines()}
-    assert list(lines) == ["speed", "link_2.position.x", "link_2.position.y", "link_2.position.z"]
-    assert np.array_equal(lines["link_2.position.z"].get_ydata(), motion["link_2.position"][:, 2])
-    assert np.array_equal(lines["speed"].get_xdata(), motion.t)
-    assert panel.get_xlabel() == "t [s]"
-    legend = panel.get_legend().get_window_extent()
-    assert legend.x0 >= panel.get_window_extent().x1
+def test_outputs_are_plotted_with_their_values_and_components(tmp_path: Path) -> None:
+    motion = da.simulate(chain(2, axes="y"), 1.0)
+    turning, places = motion.plot("hinge_1.speed", "link_2.position", path=tmp_path / "plot.png")
+    assert (turning.get_ylabel(), places.get_ylabel()) == ("hinge_1.speed [rad/s]", "position [m]")
+    lines = {line.get_label(): line for line in places.get_lines()}
+    assert list(lines) == ["link_2.position.x", "link_2.position.y", "link_2.position.z"]
+    height = lines["link_2.position.z"]
+    stored = np.searchsorted(height.get_xdata(), motion.t)
+    assert np.array_equal(height.get_ydata()[stored], motion["link_2.position.z"])
+    assert places.get_xlabel() == "t [s]"
+    assert places.get_legend().get_window_extent().x0 >= places.get_window_extent().x1
+
+
+def test_curves_are_smooth_between_the_steps_that_were_taken() -> None:
+    motion = da.simulate(chain(1, axes="y"), 2.0)
+    (panel,) = plot(motion, "hinge_1.position", ax=axes())
+    t, angle = panel.get_lines()[0].get_data()
+    assert len(t) > 10 * len(motion) and np.diff(t).max() < 0.004
+    exact = da.simulate(motion.model, 2.0, times=t, rtol=1e-12, atol=1e-12)["hinge_1.position"]
+    assert np.allclose(angle, exact, rtol=0, atol=1e-6)
+
+
+def test_both_sides_of_a_jump_are_plotted() -> None:
+    system = chain(1, axes="y")
+    stop = da.Event("stop", "hinge_1.position", 1.0, action=lambda now: now.lock("hinge_1"))
+    motion = da.simulate(system, 1.0, events=[stop])
+    (panel,) = motion.plot("hinge_1.speed", ax=axes())
+    t, speed = panel.get_lines()[0].get_data()
+    (k,) = np.flatnonzero(np.diff(t) == 0)
+    assert t[k] == motion.events[0].t and speed[k] > 1.0 and speed[k + 1] == 0.0
 
 
 def test_without_names_all_coordinates_are_plotted_one_panel_for_each_unit(tmp_path: Path) -> None:
@@ -528,29 +525,47 @@ def test_without_names_all_coordinates_are_plotted_one_panel_for_each_unit(tmp_p
     body = system.body("b", da.rod(1, 1, radius=0.1))
     system.connect("C", da.Cylindrical("z"), system.ground, body)
     system.connect("S", da.Spherical(), body.at(1, 0, 0), system.body("c", da.box(1, 1, 1, mass=1)))
-    panels = plot(Motion(system.compile()), path=tmp_path / "all.png")
+    motion = da.simulate(system, 1.0)
+    panels = motion.plot(path=tmp_path / "all.png")
     assert [p.get_ylabel() for p in panels] == ["C.angle [rad]", "C.slide [m]", "quaternion [1]"]
     assert [len(p.get_lines()) for p in panels] == [1, 1, 4]
     with pytest.raises(ModelError, match="3 units"):
-        plot(Motion(system.compile()), ax=axes())
+        motion.plot(ax=axes())
 
 
-def test_an_output_without_a_value_for_each_time_is_refused() -> None:
-    with pytest.raises(ModelError, match="one value for each"):
-        plot(Motion(chain(1).compile(), odd=np.zeros(3)), "odd", ax=axes())
+def test_a_function_of_the_state_is_plotted() -> None:
+    motion = da.simulate(chain(1, axes="y"), 1.0)
+
+    def speed_squared(state: da.State) -> float:
+        return float(state.v[0] ** 2)
+
+    (panel,) = motion.plot(speed_squared, ax=axes())
+    assert np.isclose(panel.get_lines()[0].get_ydata()[-1], motion.v[-1, 0] ** 2)
+    with pytest.raises(ModelError, match="name is 'speed'"):
+        motion.plot("speed", ax=axes())
 
 
 def test_the_energy_plot_shows_the_balance(tmp_path: Path) -> None:
-    model = chain(2, axes="y").compile()
-    motion = Motion(model)
-    energies, balance = plot_energy(motion, path=tmp_path / "energy.png")
+    motion = da.simulate(chain(2, axes="y"), 1.0)
+    energies, balance = motion.plot_energy(path=tmp_path / "energy.png")
     assert [line.get_label() for line in energies.get_lines()] == ["kinetic", "potential", "total"]
-    total = motion["energy.total"]
-    assert np.allclose(balance.get_lines()[0].get_ydata(), total - total[0])
-    work, lost = np.linspace(0, 3, 61), np.linspace(0, 1, 61)
-    more = Motion(model, **{"energy.work": work, "energy.dissipated": lost})
-    energies, balance = plot_energy(more, path=tmp_path / "energy.png")
+    assert np.array_equal(balance.get_lines()[0].get_ydata(), motion["energy.balance"])
+    system = mechanisms.four_bar()
+    system.drive("A", speed=3.0)
+    system.connect("k", da.SpringDamper(stiffness=20.0, damping=5.0), system["coupler"], system.ground.at(0, 1, 0))
+    driven = da.simulate(system, 1.0)
+    energies, _ = plot_energy(driven, path=tmp_path / "energy.png")
     assert [line.get_label() for line in energies.get_lines()][3:] == ["work", "dissipated"]
-    assert np.allclose(balance.get_lines()[0].get_ydata(), total - total[0] - work + lost)
     with pytest.raises(ModelError, match="two axes"):
         plot_energy(motion, ax=axes())
+
+
+def test_a_result_from_a_file_without_its_model_plots_what_it_has(tmp_path: Path) -> None:
+    da.simulate(chain(2, axes="y"), 1.0).save(tmp_path / "run.nc", ["energy.kinetic"])
+    alone = da.Result.load(tmp_path / "run.nc")
+    (panel,) = alone.plot(ax=axes())
+    assert [line.get_label() for line in panel.get_lines()] == ["hinge_1", "hinge_2"]
+    (panel,) = alone.plot("energy.kinetic", ax=axes())
+    assert np.array_equal(panel.get_lines()[0].get_ydata(), alone["energy.kinetic"])
+    with pytest.raises(ModelError, match="without a model"):
+        alone.animate(tmp_path / "a.gif")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, ModelError
+from ..outputs import Output
 from . import style
+
+if TYPE_CHECKING:
+    from ..result import Result
 
 __all__ = ["plot", "plot_energy"]
 
 Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
+_FINE = 600  # times at which a curve is drawn, if the motion is known in between
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
@@ -26,13 +30,13 @@ class _Curve:
         self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
 
 
-def plot(result: Any, *names: Any, ax: Any = None, path: Any = None) -> list[Any]:
+def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[Any]:
     """Plot outputs over time, one panel for each unit, and return the axes.
 
     Parameters
     ----------
     result : Result
-        Anything with ``t`` (n,) and ``result[name]`` of shape (n,) or (n, k).
+        Where it has dense output, curves are drawn through more times than it stores.
     names : str or function
         Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out.
     ax : matplotlib axes
@@ -46,8 +50,8 @@ def plot(result: Any, *names: Any, ax: Any = None, path: Any = None) -> list[Any
         If an output cannot be plotted, or `ax` is given for outputs of several units.
     """
     style.matplotlib()
-    t = np.asarray(result.t, dtype=np.float64)
-    curves = [c for name in names for c in _curves(result, name)] if names else _coordinates(result)
+    fine = _refined(result)
+    curves = [c for name in names for c in _curves(fine, name)] if names else _coordinates(fine)
     units = list(dict.fromkeys(c.unit for c in curves))
     with style.styled():
         if ax is None:
@@ -61,7 +65,7 @@ def plot(result: Any, *names: Any, ax: Any = None, path: Any = None) -> list[Any
         for panel, unit in zip(panels, units, strict=True):
             together = [c for c in curves if c.unit == unit]
             for k, curve in enumerate(together):
-                panel.plot(t, curve.values, label=curve.label, **_line(k))
+                panel.plot(fine.t, curve.values, label=curve.label, **_line(k))
             quantities = list(dict.fromkeys(c.quantity for c in together))
             alone = len(together) == 1 and len(together[0].label) < 24
             title = together[0].label if alone else quantities[0] if len(quantities) == 1 else ""
@@ -72,7 +76,7 @@ def plot(result: Any, *names: Any, ax: Any = None, path: Any = None) -> list[Any
     return panels
 
 
-def plot_energy(result: Any, *, ax: Any = None, path: Any = None) -> list[Any]:
+def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
     """Plot kinetic, potential and total energy and what was put in or lost, and below them the balance.
 
     The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
@@ -81,8 +85,7 @@ def plot_energy(result: Any, *, ax: Any = None, path: Any = None) -> list[Any]:
     Parameters
     ----------
     result : Result
-        Outputs ``"energy.kinetic"``, ``"energy.potential"``, ``"energy.total"``; ``"energy.work"``,
-        ``"energy.dissipated"`` and ``"energy.balance"`` where it has them.
+        One that was read from a file without its model needs these outputs stored.
     ax : (2,) matplotlib axes
         Where to draw energies and balance.
     path : str or Path
@@ -93,15 +96,13 @@ def plot_energy(result: Any, *, ax: Any = None, path: Any = None) -> list[Any]:
     list of two matplotlib axes
     """
     style.matplotlib()
-    t = np.asarray(result.t, dtype=np.float64)
-    energy = {name: np.asarray(result[f"energy.{name}"]) for name in ("kinetic", "potential", "total")}
+    fine = _refined(result)
+    energy = {name: np.asarray(fine[f"energy.{name}"]) for name in ("kinetic", "potential", "total")}
     for name in ("work", "dissipated"):
-        values = _optional(result, f"energy.{name}")
+        values = _optional(fine, f"energy.{name}")
         if values is not None and values.any():
             energy[name] = values
-    balance = _optional(result, "energy.balance")
-    if balance is None:
-        balance = energy["total"] - energy["total"][0] - energy.get("work", 0.0) + energy.get("dissipated", 0.0)
+    balance = np.asarray(result["energy.balance"])
     with style.styled():
         if ax is None:
             panels = _panels(2, path, ratios=(2.4, 1.0))
@@ -111,9 +112,9 @@ def plot_energy(result: Any, *, ax: Any = None, path: Any = None) -> list[Any]:
             raise ModelError("plot_energy", "ax", ax, "give two axes: for the energies and for their balance")
         for k, (name, values) in enumerate(energy.items()):
             options = {"color": style.INK, "linewidth": 1.6} if name == "total" else _line(k - (k > 2))
-            panels[0].plot(t, values, label=name, **options)
+            panels[0].plot(fine.t, values, label=name, **options)
         _finish(panels[0], "energy", "J")
-        panels[1].plot(t, balance, color=style.PALETTE[1], linewidth=0.9, label="balance")
+        panels[1].plot(result.t, balance, color=style.PALETTE[1], linewidth=0.9, label="balance")
         panels[1].axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         _finish(panels[1], "balance", "J", legend=False)
         panels[1].set_xlabel("t [s]")
@@ -152,13 +153,11 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
         panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
 
 
-def _curves(result: Any, what: Any) -> list[_Curve]:
+def _curves(result: Result, what: Any) -> list[_Curve]:
     """Return the lines of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
     array = np.asarray(result.output(what) if callable(what) else result[what], dtype=np.float64)
     n = len(result.t)
-    if array.shape[:1] != (n,):
-        raise ModelError("plot", "output", name, f"it has the shape {array.shape}, not one value for each of {n} times")
     columns = array.reshape(n, -1)
     count = columns.shape[1]
     units, labels = _described(result, what, count)
@@ -176,36 +175,33 @@ def _components(array: Array) -> list[str]:
     return [",".join(str(i + 1) for i in index) for index in np.ndindex(*shape)]
 
 
-def _described(result: Any, what: Any, count: int) -> tuple[list[str], list[str]]:
+def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[str]]:
     """Return units and labels of the components of an output; empty where they are not known."""
-    model = getattr(result, "model", None)
-    try:
-        outputs: Any = importlib.import_module("dalembert.outputs")
-    except ImportError:
-        model = None
-    if model is None:
+    if result.model is None:
         return [""] * count, []
-    about = outputs.Output.of(model, what)
+    about = Output.of(result.model, what)
     units = [unit.strip() for unit in about.unit.split(",")]
     labels = list(about.labels)
     return units if len(units) == count else [about.unit] * count, labels if len(labels) == count else []
 
 
-def _coordinates(result: Any) -> list[_Curve]:
+def _coordinates(result: Result) -> list[_Curve]:
     """Return the coordinates of all hinges, angles and displacements apart."""
-    curves = []
-    q = np.asarray(result.q, dtype=np.float64)
-    parts = [part for hinge in result.model.forest.hinges for part in hinge.element.coordinates]
-    for name, part, column in zip(result.model.coordinate_names, parts, q.T, strict=True):
-        quantity, unit = ("angle", "rad") if part.startswith("angle") else ("displacement", "m")
-        if part.startswith("q"):
-            quantity, unit = "quaternion", "1"
-        curves.append(_Curve(name, unit, quantity, column))
-    return curves
+    quantities = {"rad": "angle", "m": "displacement", "1": "quaternion"}
+    labels = result.labels
+    columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
+    return [_Curve(name, unit, quantities[unit], column) for name, unit, column in columns]
 
 
-def _optional(result: Any, name: str) -> Array | None:
+def _refined(result: Result) -> Result:
+    """Return the result with more times among its own, so that curves are smooth whatever the steps were."""
+    if result.dense is None or not 1 < len(result) < _FINE:
+        return result
+    return result.refined(np.linspace(result.t[0], result.t[-1], _FINE))
+
+
+def _optional(result: Result, name: str) -> Array | None:
     try:
         return np.asarray(result[name], dtype=np.float64)
-    except (DalembertError, KeyError):
+    except DalembertError:
         return None
