@@ -18,12 +18,13 @@ from ..result import Result, Stats
 from ..rotation import finite_number
 from ..state import State
 from ..system import System
+from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .progress import Progress
 from .run import Run
-from .settings import Options
+from .settings import Options, Settings
 from .stream import Stream, read_stream
 
 __all__ = ["simulate", "start_state"]
@@ -131,23 +132,35 @@ def simulate(
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
-    if _is_foreign(method):
-        from .adapters import simulate_elsewhere
-
-        start, notes = start_state(model, state, t_start)
-        return simulate_elsewhere(model, method, start, notes, t_end, wanted, rtol, atol, max_step, control)
-    options = _options(method, rtol, atol, max_step, step, stabilization, spectral_radius, control, t_end - t_start)
-    _check_tables(model, t_start, t_end)
     count = batch_size(state, parameters)
+    if is_foreign(method):
+        many = "several" if count is not None else None
+        _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
+    ours = "dop853" if is_foreign(method) else method
+    options = _options(ours, rtol, atol, max_step, step, stabilization, spectral_radius, control, t_end - t_start)
+    _check_tables(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
         return simulate_many(model, count, t_start, t_end, wanted, state, parameters, options, FAR)
     with Interrupt() as interrupt:
-        run = Run(model, options, t_end, wanted, watch, Progress(t_start, t_end, progress), interrupt)
+        settings = Settings.of(model)
         for name, value in (parameters or {}).items():
-            run.settings = run.settings.with_parameter(name, float(np.asarray(value)))
+            settings = settings.with_parameter(name, float(np.asarray(value)))
+        line = Progress(t_start, t_end, progress)
+        if is_foreign(method):
+            start, notes = start_state(model, state, t_start)
+            try:
+                return simulate_elsewhere(
+                    method, start, t_end, wanted, options, settings, notes=notes, progress=line, interrupt=interrupt
+                )
+            except DalembertError as error:
+                if on_error == "raise" or error.result is None:
+                    raise
+                return error.result
+        run = Run(model, options, t_end, wanted, watch, line, interrupt)
+        run.settings = settings
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
         return _carry_out(run, state, t_start, resume, on_error)
@@ -229,8 +242,11 @@ def _options(
     )
 
 
-def _is_foreign(method: str) -> bool:
-    return isinstance(method, str) and (method.startswith("scipy:") or method in ("cvode", "ida"))
+def _refuse_elsewhere(method: str, **given: Any) -> None:
+    """Refuse what the adapters to other packages cannot do."""
+    for field, value in given.items():
+        if value is not None and value is not False and value != []:
+            raise ModelError("simulate", field, value, f"method {method!r} cannot: use 'auto' or another of our own")
 
 
 def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Array | None:

@@ -1,0 +1,381 @@
+"""Integrators of SciPy and SUNDIALS, as a cross-check of our own and for those who want them.
+
+SciPy's methods and CVODE see the explicit equations of y = (q, v, x),
+
+    q' = N(q) v,    v' = a(t, q, v, x),    x' = dx(t, q, v, x),                                   (1)
+
+with loops and drives solved for at the level of accelerations. IDA sees the implicit ones of y = (q, v, x, lambda),
+
+    q' - N(q) v = 0,    M v' + h - tau - P^T lambda = 0,    P v' + bias = P'',    x' - dx = 0,    (2)
+
+with the mass matrix and as many constraint rows P as are independent at the start (index 1); at driven hinges v' = a(t)
+stands in place of the equation of motion. Attitudes are normalised inside both. Loops drift by the error of the method;
+every state that is handed out is projected onto loops and drives.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
+from ..interpolation import interpolate
+from ..model import Dynamics, ForceEnergy, Model
+from ..result import Result, Stats
+from ..state import State
+from .interrupt import Interrupt
+from .progress import Progress
+from .settings import Options, Settings
+
+__all__ = ["is_foreign", "simulate_elsewhere"]
+
+Array = NDArray[np.float64]
+
+SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
+SUNDIALS = ("cvode", "ida")
+NO_MATTER = 1e30  # tolerance of multipliers, which the error control of IDA is to leave alone
+RANK = 1e-9  # relative: rows that depend more closely on others are left to them
+
+
+def is_foreign(method: Any) -> bool:
+    """Return whether a method's name is one of another package."""
+    return isinstance(method, str) and (method.startswith("scipy:") or method in SUNDIALS)
+
+
+def simulate_elsewhere(
+    method: str,
+    start: State,
+    t_end: float,
+    times: Array | None,
+    options: Options,
+    settings: Settings,
+    *,
+    notes: list[str],
+    progress: Progress,
+    interrupt: Interrupt,
+) -> Result:
+    """Return a motion computed by SciPy or SUNDIALS.
+
+    Parameters
+    ----------
+    method : str
+        ``"scipy:RK45"`` and so on, ``"cvode"`` (backward differences), ``"ida"``.
+    start : State
+        That obeys loops and drives.
+    t_end : float, s
+    times : (k,) s or None
+        Where states are wanted; every step if None.
+    options : Options
+        Tolerances, longest step and control.
+    settings : Settings
+        The model, and the numbers of its force elements.
+
+    Raises
+    ------
+    MissingPackageError
+        Without scikit-sundae.
+    IntegrationError
+        Where the method gives up; with the partial result.
+    """
+    began = time.perf_counter()
+    equations = Equations(options, settings)
+    stepper = _stepper(method, equations, start, t_end)
+    run = _ForeignRun(equations, start)
+    status, caught = "finished", None
+    try:
+        while run.t[-1] < t_end and not interrupt.pressed:
+            run.add(*stepper.step())
+            progress.show(run.t[-1])
+        if run.t[-1] < t_end:
+            status = "interrupted"
+    except DalembertError as error:
+        status, caught = "failed", error
+    finally:
+        progress.close()
+    evaluations, jacobians, factorizations = stepper.counts()
+    stats = Stats(
+        method=method,
+        steps=len(run.t) - 1,
+        evaluations=evaluations,
+        jacobians=jacobians,
+        factorizations=factorizations,
+        wall_time=time.perf_counter() - began,
+        rtol=options.rtol,
+        atol=options.atol,
+        notes=notes,
+    )
+    result = run.result(times, stepper.dense(run), stats, status, "" if caught is None else str(caught))
+    if caught is not None:
+        caught.result = result
+        raise caught
+    return result
+
+
+class Equations:
+    """The equations of motion as other packages want them, and kernels for the outputs of a result."""
+
+    def __init__(self, options: Options, settings: Settings) -> None:
+        self.model = settings.model
+        self.options = replace(options, method="dop853", watch=False, project=True)
+        self.settings = settings
+        self.integrator = self.options.integrator(self.model)
+        settings.apply(self.integrator)
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return q with attitudes of unit length, v and x, out of y (..., nq + nv + nx and more)."""
+        nq, nv, nx = self.model.nq, self.model.nv, self.model.nx
+        q = self.model.integrate(y[..., :nq], np.zeros((*y.shape[:-1], nv)))
+        return q, np.array(y[..., nq : nq + nv]), np.array(y[..., nq + nv : nq + nv + nx])
+
+    def rates(self, t: float, y: Array) -> Array:
+        """Return y' by (1)."""
+        if not np.isfinite(y).all():
+            raise IntegrationError(f"at t = {t:.9g} s the state is not finite: give smaller tolerances or max_step")
+        q, v, x = self.split(y)
+        _, a, _, _, dx = self.integrator.evaluate(np.array([t]), q[None], v[None], x[None], None, None)
+        return np.concatenate([self.model.coordinate_rates(q, v), a[0], dx[0]])
+
+    def projected(self, t: float, y: Array) -> State:
+        """Return the state nearest to y that obeys loops and drives."""
+        outcome = self.integrator.start(t, *self.split(y))
+        if outcome:
+            raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far apart: give smaller tolerances")
+        t, q, v, x, _ = self.integrator.state()
+        return State(q=q, v=v, t=t, x=x)
+
+    def dynamics(self, t: Array, q: Array, v: Array, x: Array) -> Dynamics:
+        """Return what ``Model.dynamics`` does, with the control of this run."""
+        return self.settings.dynamics(self.options, t, q, v, x)
+
+    def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> tuple[Array, Array]:
+        """Return what ``Model.applied_loads`` does, with the control of this run."""
+        return self.settings.applied_loads(self.options, t, q, v, x)
+
+    def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> ForceEnergy:
+        """Return what ``Model.force_energy`` does, with the control of this run."""
+        return self.settings.force_energy(self.options, t, q, v, x)
+
+
+class Residual:
+    """The implicit equations (2), with the rows that are independent at the start."""
+
+    def __init__(self, equations: Equations, start: State) -> None:
+        self.equations, model = equations, equations.model
+        self.model = model
+        self.driven = model.marks()[0].astype(bool)
+        self.rows = _independent(model, start.q, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
+        self.size = model.nq + model.nv + model.nx + len(self.rows)
+
+    def start(self, state: State) -> tuple[Array, Array]:
+        """Return y and y' to begin with."""
+        motion = self.equations.dynamics(np.array([state.t]), state.q[None], state.v[None], state.x[None])
+        y = np.concatenate([state.q, state.v, state.x])
+        lam, slope = np.zeros(len(self.rows)), self.equations.rates(state.t, y)
+        if len(self.rows):
+            P = self.model.constraint_jacobian(state.q)[:, ~self.driven]
+            lam = np.linalg.lstsq(P[self.rows].T, P.T @ motion.lam[0], rcond=None)[0]
+        return np.concatenate([y, lam]), np.concatenate([slope, 0.0 * lam])
+
+    def __call__(self, t: float, y: Array, slope: Array) -> Array:
+        """Return what is left of the equations."""
+        model, nq, nv, nx = self.model, self.model.nq, self.model.nv, self.model.nx
+        q, v, x = self.equations.split(y)
+        a, lam = np.array(slope[nq : nq + nv]), y[nq + nv + nx :]
+        states = (np.array([t]), q[None], v[None], x[None])
+        tau, loads = self.equations.applied_loads(*states)
+        motion = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads[0]) - tau[0]
+        closure = np.zeros(0)
+        if len(self.rows):
+            P = model.constraint_jacobian(q)
+            motion = motion - P[self.rows].T @ lam
+            closure = (P @ a + model.constraint_bias(q, v) - model.row_motion(t)[2])[self.rows]
+        motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
+        dx = self.equations.integrator.evaluate(*states, None, None)[4][0] if nx else np.zeros(0)
+        return np.concatenate(
+            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
+        )
+
+
+def _independent(model: Model, q: Array, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
+    from scipy.linalg import qr
+
+    P = model.constraint_jacobian(q)[:, free] / np.sqrt(model.composite_inertias(q)[free])
+    triangle, order = qr(P.T, mode="r", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    return np.sort(order[: int((pivots > RANK * pivots.max(initial=0.0)).sum())])
+
+
+# ---- one step at a time
+
+
+class _ScipySteps:
+    """A method of scipy.integrate."""
+
+    def __init__(self, name: str, equations: Equations, start: State, t_end: float) -> None:
+        integrate: Any = importlib.import_module("scipy.integrate")
+        options = equations.options
+        self.equations = equations
+        self.interpolants: list[Any] = []
+        self.solver = getattr(integrate, name)(
+            equations.rates,
+            start.t,
+            np.concatenate([start.q, start.v, start.x]),
+            t_end,
+            rtol=max(options.rtol, 100 * np.finfo(float).eps),
+            atol=options.atol,
+            max_step=options.max_step,
+        )
+
+    def step(self) -> tuple[float, Array]:
+        """Take a step; return where it led."""
+        message = self.solver.step()
+        if self.solver.status == "failed":
+            raise IntegrationError(
+                f"at t = {self.solver.t:.9g} s SciPy's {type(self.solver).__name__} ended: {message}"
+            )
+        self.interpolants.append(self.solver.dense_output())
+        return float(self.solver.t), np.array(self.solver.y)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return evaluations, Jacobians and factorisations."""
+        return int(self.solver.nfev), int(self.solver.njev), int(self.solver.nlu)
+
+    def dense(self, run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Return the method's own interpolation, projected."""
+
+        def states(times: Array) -> tuple[Array, Array, Array]:
+            place = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(self.interpolants) - 1)
+            return run.projected(times, np.array([self.interpolants[k](t) for k, t in zip(place, times, strict=True)]))
+
+        return states
+
+
+class _SundialsSteps:
+    """CVODE or IDA."""
+
+    def __init__(self, name: str, equations: Equations, start: State, t_end: float) -> None:
+        try:
+            package: Any = importlib.import_module(f"sksundae.{name}")
+        except ImportError as error:
+            remedy = 'pip install "dalembert[sundials]"'
+            raise MissingPackageError("methods 'cvode' and 'ida'", "scikit-sundae", remedy) from error
+        options = equations.options
+        self.name, self.t_end = name, t_end
+        self.trouble: Exception | None = None
+        longest = 0.0 if np.isinf(options.max_step) else options.max_step
+        common: dict[str, Any] = {"rtol": options.rtol, "max_step": longest}
+        if name == "cvode":
+
+            def rates(t: float, y: Array, slope: Array) -> None:
+                self._fill(slope, lambda: equations.rates(t, np.array(y)))
+
+            self.solver = package.CVODE(rates, atol=options.atol, **common)
+            self.last = self.solver.init_step(start.t, np.concatenate([start.q, start.v, start.x]))
+        else:
+            residual = Residual(equations, start)
+            algebraic = np.arange(residual.size - len(residual.rows), residual.size)
+            atol = np.full(residual.size, options.atol)
+            atol[algebraic] = NO_MATTER
+
+            def defect(t: float, y: Array, slope: Array, out: Array) -> None:
+                self._fill(out, lambda: residual(t, np.array(y), np.array(slope)))
+
+            self.solver = package.IDA(defect, atol=atol, algebraic_idx=algebraic if len(algebraic) else None, **common)
+            self.last = self.solver.init_step(start.t, *residual.start(start))
+
+    def _fill(self, out: Array, function: Callable[[], Array]) -> None:
+        """Put values into an array of SUNDIALS; an exception waits until SUNDIALS has returned."""
+        try:
+            out[:] = function()
+        except Exception as error:
+            self.trouble = self.trouble or error
+            out[:] = np.nan
+
+    def step(self) -> tuple[float, Array]:
+        """Take a step; return where it led."""
+        self.last = self.solver.step(self.t_end, method="onestep", tstop=self.t_end)
+        if self.trouble is not None:
+            raise self.trouble
+        t, y = float(np.ravel(self.last.t)[-1]), np.array(self.last.y).reshape(-1, np.shape(self.last.y)[-1])[-1]
+        if not self.last.success:
+            raise IntegrationError(f"at t = {t:.9g} s SUNDIALS' {self.name.upper()} ended: {self.last.message}")
+        return t, y
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return evaluations, Jacobians and factorisations."""
+        return int(self.last.nfev), int(self.last.njev), 0
+
+    def dense(self, run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+        """Return polynomials of degree five through positions, speeds and accelerations at the steps, projected."""
+        kept: list[Any] = []
+
+        def states(times: Array) -> tuple[Array, Array, Array]:
+            if not kept:
+                t = np.array(run.t)
+                q, v, x = run.states()
+                kept.extend((t, q, v, x, run.equations.dynamics(t, q, v, x).a))
+            t, q, v, x, a = kept
+            names = run.model.coordinate_names, run.model.speed_names
+            between = interpolate(t, q, v, a, times, *names)
+            x_between = np.array([np.interp(times, t, column) for column in x.T]).reshape(-1, len(times)).T
+            return run.projected(times, np.column_stack([*between, x_between]))
+
+        return states
+
+
+def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _ScipySteps | _SundialsSteps:
+    if method in SUNDIALS:
+        return _SundialsSteps(method, equations, start, t_end)
+    name = method.removeprefix("scipy:")
+    if name not in SCIPY:
+        known = ", ".join(f"'scipy:{each}'" for each in SCIPY)
+        raise ModelError("simulate", "method", method, f"SciPy has {known}")
+    return _ScipySteps(name, equations, start, t_end)
+
+
+class _ForeignRun:
+    """The steps that were taken."""
+
+    def __init__(self, equations: Equations, start: State) -> None:
+        self.equations, self.model = equations, equations.model
+        self.t = [start.t]
+        self.rows = [start]
+
+    def add(self, t: float, y: Array) -> None:
+        """Add a step, projected."""
+        self.rows.append(self.equations.projected(t, y))
+        self.t.append(t)
+
+    def states(self) -> tuple[Array, Array, Array]:
+        """Return q, v and x of all steps."""
+        return tuple(np.array([getattr(row, part) for row in self.rows]) for part in "qvx")  # type: ignore[return-value]
+
+    def projected(self, times: Array, rows: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x of rows of y, each projected at its time."""
+        found = [self.equations.projected(float(t), y) for t, y in zip(times, rows, strict=True)]
+        return tuple(np.array([getattr(row, part) for row in found]) for part in "qvx")  # type: ignore[return-value]
+
+    def result(self, times: Array | None, dense: Any, stats: Stats, status: str, message: str) -> Result:
+        """Return the result at the steps, or at the times that were asked for as far as the run came."""
+        t, states = np.array(self.t), self.states()
+        if times is not None and len(t) > 1:
+            wanted = times[times <= t[-1]]
+            if len(wanted):
+                t, states = wanted, dense(wanted)
+        return Result(
+            self.model,
+            t,
+            *states,
+            stats=stats,
+            status=status,
+            message=message,
+            dense=dense if len(self.t) > 1 else None,
+            kernels=self.equations,
+        )
