@@ -14,7 +14,6 @@ import pytest
 
 import dalembert
 from dalembert import _core
-from dalembert.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*.md")])
@@ -55,31 +54,6 @@ def test_docstrings_of_the_core_run() -> None:
 )
 def test_every_public_method_has_a_docstring(method: str) -> None:
     assert getattr(dalembert.Model, method).__doc__
-
-
-@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda p: p.name)
-def test_examples_run(example: Path) -> None:
-    subprocess.run([sys.executable, str(example)], check=True, capture_output=True)
-
-
-def test_the_demo_prints_a_table_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    picture = tmp_path / "demo.png"
-    assert main(["demo", "--output", str(picture)]) == 0
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "energy drift" in capsys.readouterr().out
-
-
-def test_the_command_line_prints_trees_and_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "one.urdf"
-    file.write_text(
-        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
-        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
-    )
-    assert main(["tree", str(file)]) == 0
-    assert "j: Revolute → b" in capsys.readouterr().out
-    assert main(["tree", str(tmp_path / "absent.urdf")]) == 1
-    assert "absent.urdf" in capsys.readouterr().err
 
 
 def test_importing_brings_in_nothing_heavy() -> None:

@@ -87,7 +87,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
         *((_short(m), _where(picture, placement, [m]), INK, 5.0) for m in markers),
         *((b.name, _along_body(b, placement), b.color, 4.0) for b in picture.scene.bodies),
         *(
-            (s.name, 0.5 * (s.first.point(placement) + s.second.point(placement))[None], INK, 9.0)
+            (s.name, _along(s.first.point(placement), s.second.point(placement)), INK, 14.0 if s.damper else 9.0)
             for s in picture.scene.springs
         ),
     ]
@@ -161,13 +161,18 @@ def _drawn(picture: Picture, placement: Placement, further: list[Array]) -> list
             pages += [
                 picture.ax.transData.transform(p.vertices) * 72 / picture.ax.figure.dpi for p in artist.get_paths()
             ]
-        elif artist.get_gid() == "rails":
+        elif artist.get_gid() in ("rails", "springs"):
             pages += [picture.ax.transData.transform(s) * 72 / picture.ax.figure.dpi for s in artist.get_segments()]
         elif artist.get_gid() == "ground":
             outline = artist.get_marker().vertices[:-1] / 4 * artist.get_markersize()
             for point in picture.ax.transData.transform(artist.get_xydata()) * 72 / picture.ax.figure.dpi:
                 pages.append(point + outline)
     return pages
+
+
+def _along(start: Array, end: Array) -> Array:
+    """Return points (3, 3) between two of the world, the middle first."""
+    return start + np.array([[0.5], [0.3], [0.7]]) * (end - start)
 
 
 def _along_body(body: BodyFigure, placement: Placement) -> Array:

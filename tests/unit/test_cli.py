@@ -1,0 +1,250 @@
+"""The command line: what it prints, what it writes, and how it says that something is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.cli import main
+
+PENDULUM = """
+import dalembert as da
+
+system = da.System("pendulum")
+rod = system.body("rod", da.rod(length=1.0, mass=2.0))
+rod.marker("tip", 1.0, 0, 0)
+system.connect("A", da.Revolute("y"), system.ground, rod)
+"""
+URDF = (
+    '<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="0 0 -1"/><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/></joint></robot>'
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pendulum.py").write_text(PENDULUM)
+    (tmp_path / "robot.urdf").write_text(URDF)
+    return tmp_path
+
+
+def script(folder: Path, text: str) -> str:
+    (folder / "model.py").write_text(text)
+    return "model.py"
+
+
+# ---- the program
+
+
+def test_it_is_a_program_with_a_version_and_help(folder: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "dalembert", *arguments], capture_output=True, text=True)
+
+    assert run("--version").stdout.strip() == f"dalembert {da.__version__}"
+    text = run("--help").stdout
+    assert all(command in text for command in ("demo", "check", "simulate", "tree", "exit status"))
+    assert max(map(len, text.splitlines())) <= 120
+    assert "scipy:LSODA" in run("simulate", "--help").stdout
+    assert run().returncode == 2 and run("simulate").returncode == 2
+    failed = run("check", "absent.py")
+    assert failed.returncode == 1 and failed.stderr.startswith("dalembert: model: path is 'absent.py'")
+    assert "Traceback" not in failed.stderr
+
+
+def test_simulate_from_a_shell(folder: Path) -> None:
+    arguments = ["simulate", "pendulum.py", "--t-end", "0.5", "--out", "run.nc"]
+    run = subprocess.run([sys.executable, "-m", "dalembert", *arguments], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stderr == ""
+    assert "finished" in run.stdout and "written: run.nc" in run.stdout
+    assert da.Result.load(folder / "run.nc").t[-1] == 0.5
+
+
+# ---- demo
+
+
+def test_the_demo_prints_tables_and_fills_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    assert main(["demo", str(tmp_path / "pictures")]) == 0
+    text = capsys.readouterr().out
+    assert "mobility 1, Grübler-Kutzbach count -2" in text and "mobility 1, Grübler-Kutzbach count 0" in text
+    assert "rocker.angle [rad]" in text and "P0.position [rad]" in text
+    files = {path.name: path for path in (tmp_path / "pictures").iterdir()}
+    pictures = ["bricard.png", "bricard_energy.png", "four_bar.png", "four_bar_outputs.png"]
+    assert sorted(files) == sorted([*pictures, "bricard.gif", "four_bar.gif"])
+    for name in pictures:
+        assert files[name].read_bytes().startswith(b"\x89PNG")
+    for name in ("bricard.gif", "four_bar.gif"):
+        with Image.open(files[name]) as image:
+            assert image.n_frames > 50
+
+
+# ---- check and tree
+
+
+def test_check_prints_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "pendulum.py", "--draw", "pendulum.png"]) == 0
+    text = capsys.readouterr().out
+    assert "system 'pendulum': 1 body" in text and "mobility 1" in text
+    assert (folder / "pendulum.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["check", "robot.urdf", "--base", "free"]) == 0
+    assert "mobility 7" in capsys.readouterr().out
+
+
+def test_loops_that_do_not_close_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = script(
+        folder,
+        "from dalembert.library.mechanisms import four_bar\nsystem = four_bar(1.0, 1.0, 1.0, ground=9.0)\n",
+    )
+    assert main(["check", model]) == 1
+    assert "do not close" in capsys.readouterr().err
+
+
+def test_tree_prints_the_tree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tree", "robot.urdf"]) == 0
+    assert "j: Revolute → b" in capsys.readouterr().out
+    assert main(["tree", str(folder / "absent.urdf")]) == 1
+    assert "absent.urdf" in capsys.readouterr().err
+
+
+# ---- which system is meant
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "name"),
+    [
+        ("def system():\n    return da.System('made')\n", [], "made"),
+        ("s = da.System('only')\nt = s\n", [], "only"),
+        ("a = da.System('first')\nb = da.System('second')\n", ["--system", "b"], "second"),
+        ("def build():\n    return da.System('built')\n", ["--system", "build"], "built"),
+        ("system = da.System('quiet')\nif __name__ == '__main__':\n    raise SystemExit(9)\n", [], "quiet"),
+        ("from parts import name\nsystem = da.System(name)\n", [], "from beside"),
+    ],
+)
+def test_a_python_file_gives_its_system(
+    text: str, more: list[str], name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "parts.py").write_text("name = 'from beside'\n")
+    body = "\nfor s_ in [v for v in globals().values() if isinstance(v, da.System)]: s_.body('b', da.sphere(1, 1))\n"
+    before = list(sys.path)
+    assert main(["check", script(folder, f"import dalembert as da\n{text}{'' if 'def ' in text else body}"), *more]) == 0
+    assert f"system {name!r}" in capsys.readouterr().out
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("import dalembert as da\nx = 1 / 0\n", [], "model.py, line 2: ZeroDivisionError: division by zero"),
+        ("import dalembert as da\nx = (\n", [], "model.py, line 2: '(' was never closed"),
+        ("import dalembert as da\nda.System('s').body('b', da.rod(1, -2))\n", [], "model.py, line 2: ModelError: rod"),
+        ("import missing_module\n", [], "model.py, line 1: ModuleNotFoundError"),
+        ("raise SystemExit(3)\n", [], "model.py, line 1: SystemExit: 3"),
+        ("x = 3\n", [], "what it defines is 'no system'; let it define `system`"),
+        ("import dalembert as da\na, b = da.System('a'), da.System('b')\n", [], "what it defines is 'a, b'"),
+        ("system = 3\n", [], "system is 3; it must be a System, or a function"),
+        ("def system():\n    return 1 / 0\n", [], "model.py, line 2: ZeroDivisionError"),
+        ("x = 3\n", ["--system", "y"], "system is 'y'; it defines 'x'"),
+    ],
+)
+def test_a_file_that_gives_no_system_is_refused_with_the_line_at_fault(
+    text: str, more: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("check", "simulate"):
+        assert main([command, script(folder, text), *more]) == 1
+        assert message in capsys.readouterr().err
+
+
+# ---- simulate
+
+
+def test_simulate_prints_and_writes_what_is_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    names = "rod.angle,rod.at(0.5, 0, 0).velocity,A.force"
+    files = ["--out", "run.nc", "--picture", "p.png", "--energy", "e.png", "--animate", "m.gif", "--trace", "rod.tip"]
+    run = ["simulate", "pendulum.py", "--t-end", "1", "--times", "0:1:0.25", "--rtol", "1e-10", "--method", "dop853"]
+    assert main([*run, "--plot", names, *files, "--fps", "10", "--speed", "0.5"]) == 0
+    text = capsys.readouterr().out
+    assert "rod.angle" in text and "dop853" in text and "rtol 1e-10" in text and "energy error" in text
+    assert "written: run.nc, p.png, e.png, m.gif" in text
+    result = da.Result.load(folder / "run.nc")
+    assert np.array_equal(result.t, [0, 0.25, 0.5, 0.75, 1.0])
+    assert result["rod.at(0.5, 0, 0).velocity.x"].shape == (5,)
+    with Image.open(folder / "m.gif") as image:
+        assert image.n_frames == 21
+
+
+def test_simulate_takes_a_robot_and_any_method(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ends = []
+    for k, method in enumerate(["auto", "radau", "scipy:DOP853", "rk4"]):
+        step = ["--step", "0.001"] if method == "rk4" else ["--max-step", "0.05"]
+        run = ["simulate", "robot.urdf", "--t-end", "0.5", "--method", method, *step, "--out", f"{k}.csv", "-q"]
+        assert main(run) == 0
+        assert capsys.readouterr().out == ""
+        ends.append(da.Result.load(folder / f"{k}.csv").final.q)
+    assert np.allclose(ends, ends[0], rtol=0, atol=1e-6)
+
+
+def test_a_run_that_cannot_go_on_leaves_what_it_had(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    law = "system.connect('e', da.Effort(lambda t: 1.0 if t < 0.5 else float('nan')), 'A')\n"
+    assert main(["simulate", script(folder, PENDULUM + law), "--t-end", "1", "--out", "part.nc"]) == 3
+    text = capsys.readouterr()
+    assert "failed" in text.out and "written: part.nc" in text.out and text.err.startswith("dalembert: ")
+    assert 0.4 < da.Result.load(folder / "part.nc").t[-1] <= 0.5
+
+
+def test_an_interrupted_run_leaves_what_it_had(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    law = """
+import signal
+
+def push(t):
+    if 0.5 < t < 0.6:
+        signal.raise_signal(signal.SIGINT)
+    return 1.0
+
+system.connect('e', da.Effort(push), 'A')
+"""
+    text = PENDULUM + law.replace("if 0.5", "if not done and 0.5").replace("        signal.r", "        done.append(t)\n        signal.r")
+    model = script(folder, text.replace("import signal", "import signal\n\ndone = []"))
+    assert main(["simulate", model, "--t-end", "100", "--max-step", "0.01", "--out", "part.nc"]) == 130
+    assert "interrupted" in capsys.readouterr().out
+    assert 0.5 < da.Result.load(folder / "part.nc").t[-1] < 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plot", "rod.angel"], "rod.angel"),
+        (["--out", "run.doc"], "run.doc"),
+        (["--out", "absent/run.nc"], "absent"),
+        (["--animate", "a.mp4"], "a.mp4"),
+        (["--method", "magic"], "method is 'magic'"),
+        (["--t-end", "-1"], "t_end is -1.0"),
+        (["--times", "0:20:1"], "times"),
+    ],
+)
+def test_wrong_wishes_are_refused(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    assert main(["simulate", "pendulum.py", *arguments]) == 1
+    assert message in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("times", ["0:1:0.3", "1:0:0.1", "0:1:0", "a,b", "0:1", "", "0:1:1e-400"])
+def test_times_that_cannot_be_read_are_an_error_of_usage(
+    times: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["simulate", "pendulum.py", "--times", times])
+    assert stop.value.code == 2
+    assert "START:END:STEP" in capsys.readouterr().err
