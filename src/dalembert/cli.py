@@ -168,7 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(check)
     check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")
 
-    simulate = _command(commands, "simulate", _simulate, "compute the motion; write results, plots, animations", _SIMULATE)
+    simulate = _command(
+        commands, "simulate", _simulate, "compute the motion; write results, plots, animations", _SIMULATE
+    )
     _add_model(simulate)
     _add_run(simulate)
     _add_files(simulate)
@@ -200,10 +202,15 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the run")
-    group.add_argument("--t-end", type=float, default=10.0, metavar="S", help="end of the run, s (default: %(default)g)")
+    group.add_argument(
+        "--t-end", type=float, default=10.0, metavar="S", help="end of the run, s (default: %(default)g)"
+    )
     group.add_argument("--t-start", type=float, default=0.0, metavar="S", help="its start, s (default: %(default)g)")
     group.add_argument(
-        "--times", type=_times, metavar="T", help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)"
+        "--times",
+        type=_times,
+        metavar="T",
+        help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)",
     )
     group.add_argument(
         "--method",
@@ -211,8 +218,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="auto, dop853, dopri5, radau, rk4, euler, alpha, scipy:LSODA, cvode, ida, ... (default: %(default)s)",
     )
-    group.add_argument("--rtol", type=float, default=1e-8, metavar="X", help="relative tolerance (default: %(default)g)")
-    group.add_argument("--atol", type=float, default=1e-10, metavar="X", help="absolute tolerance (default: %(default)g)")
+    group.add_argument(
+        "--rtol", type=float, default=1e-8, metavar="X", help="relative tolerance (default: %(default)g)"
+    )
+    group.add_argument(
+        "--atol", type=float, default=1e-10, metavar="X", help="absolute tolerance (default: %(default)g)"
+    )
     group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
     group.add_argument("--step", type=float, metavar="S", help="step of rk4, euler and alpha, s")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors, show no progress")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .bodies.shapes import rod
 from .connections import Revolute, SpringDamper
@@ -55,12 +56,12 @@ def run(folder: Path) -> None:
     print(f"Pictures and animations are in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}.")
 
 
-def _print(result: Result, times: Sequence[float] | np.ndarray, names: Sequence[str]) -> None:
+def _print(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> None:
     """Print a table of outputs over time, and what the run took."""
     heads = [f"{name} [{result.describe(name).split('[')[-1].split(']')[0]}]" for name in names]
     print("   t [s]" + "".join(f"{head:>24}" for head in heads))
     columns = result.at(times).outputs(*names).values()
     for t, *values in zip(times, *columns, strict=True):
         print(f"{t:8.3f}" + "".join(f"{value:24.6g}" for value in values))
-    stats = result.stats
-    print(f"\n{stats.steps} steps of {stats.method} for {result.t[-1]:.3g} s of motion in {1e3 * stats.wall_time:.1f} ms\n")
+    stats, seconds = result.stats, result.t[-1]
+    print(f"\n{stats.steps} steps of {stats.method} for {seconds:.3g} s of motion in {1e3 * stats.wall_time:.1f} ms\n")

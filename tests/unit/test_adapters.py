@@ -107,6 +107,16 @@ def test_a_control_acts_and_shows_in_the_outputs(method: str) -> None:
     assert np.allclose(effort, -40.0 * result.q[:, 0] - 4.0 * result.v[:, 0])
 
 
+@pytest.mark.parametrize("method", ["scipy:RK45", "ida"])
+def test_numbers_of_force_elements_are_obeyed(method: str) -> None:
+    system = chain(1, axes="y")
+    system.connect("k", da.TorsionSpring(1.0), "hinge_1")
+    ours = da.simulate(system, 0.5, parameters={"k.stiffness": 30.0})
+    result = da.simulate(system, 0.5, parameters={"k.stiffness": 30.0}, method=method)
+    assert np.allclose(result.final.q, ours.final.q, rtol=0, atol=1e-6)
+    assert np.allclose(result["k.effort"], -30.0 * result.q[:, 0])
+
+
 @pytest.mark.parametrize("method", ["scipy:RK45", "cvode", "ida"])
 def test_a_function_that_fails_ends_the_run_with_what_there_is(method: str) -> None:
     def fail(state: da.State) -> list[float]:
@@ -149,6 +159,7 @@ def test_an_interrupt_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> No
         ({"method": "ida", "step": 0.1}, "step"),
         ({"method": "scipy:BDF", "stream": "somewhere"}, "stream"),
         ({"method": "scipy:BDF", "resume": True}, "resume"),
+        ({"method": "ida", "state": da.State(q=np.zeros((3, 1)), v=np.zeros(1))}, "states"),
         ({"method": "scipy:BDF", "rtol": -1.0}, "rtol"),
         ({"method": "scipy:BDF", "max_step": 0.0}, "max_step"),
         ({"method": "scipy:BDF", "control": 3}, "control"),

@@ -689,3 +689,31 @@ def test_every_hinge_of_the_library_can_be_read_when_cut() -> None:
         assert np.allclose(at_B, at_A, atol=1e-12), kind
         assert np.allclose(result["B.speed"], result["A.speed"], atol=1e-12), kind
         assert np.allclose(result["B.acceleration"], result["A.acceleration"], atol=1e-9), kind
+
+
+def test_loads_of_elements_follow_numbers_that_events_change() -> None:
+    s = da.System("release", gravity=(0, 0, 0))
+    slide = s.body("slide", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("P", da.Prismatic("x"), s.ground, slide)
+    s.connect("k", da.SpringDamper(40.0, length=0.5), s.ground.at(-1, 0, 0), slide)
+    s.connect("h", da.HingeSpring(10.0), "P")
+    s.connect("stop", da.Limits(-0.01, 0.01, stiffness=50.0), "P")
+
+    def soften(now: da.Situation) -> None:
+        now.set("k.stiffness", 4.0)
+        now.set("h.rest", 0.2)
+        now.set("stop.stiffness", 500.0)
+
+    event = da.Event("soft", lambda state: state.t - 0.3, action=soften)
+    result = da.simulate(s, 0.6, events=[event])
+    late = result.t > 0.3
+    k, rest, stop = np.where(late, 4.0, 40.0), np.where(late, 0.2, 0.0), np.where(late, 500.0, 50.0)
+    before = ~np.isclose(result.t, 0.3)  # at the event itself both sides are given with what holds after it
+    x = result["P.position"]
+    assert late.sum() > 3 and (~late).sum() > 3
+    assert np.allclose(result["k.force.x"][before], (-k * (1 + x - 0.5))[before])
+    assert np.allclose(result["h.effort"][before], (-10.0 * (x - rest))[before])
+    beyond = np.clip(x, -0.01, 0.01) - x
+    assert np.allclose(result["stop.effort"][before], (stop * beyond)[before])
+    total = result["k.force.x"] + result["h.effort"] + result["stop.effort"]
+    assert np.allclose(result["P.acceleration"][before], total[before])

@@ -37,7 +37,7 @@ class Motion:
         Element states; none if left out.
     dynamics : Dynamics
         What ``model.dynamics`` gives for these states, if it is known already.
-    kernels : object with ``dynamics``, ``applied_loads`` and ``force_energy``
+    kernels : object with ``dynamics``, ``applied_loads``, ``force_energy`` and ``parameters_at``
         In place of the model's own, where control or events changed something.
     """
 
@@ -61,6 +61,14 @@ class Motion:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def number(self, name: str) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, at each time (n,): events may change it."""
+        place = self.model.parameter_names[name]
+        if self.kernels is self.model:
+            return np.full(len(self), self.model.parameters[place])
+        values: Array = self.kernels.parameters_at(self.t)[:, place]
+        return values
 
     # ---- dynamics and what elements do
 
@@ -191,8 +199,8 @@ class Motion:
         for name, force in self.model.system.forces.items():
             if force.hinge is chord:
                 effort[:, force.coordinate] += self.element_load(name)
-        if hinge.damping is not None:
-            effort -= hinge.damping * self.chord_speed(chord)
+        if hinge.damping is not None and np.any(hinge.damping):
+            effort -= self.number(f"{chord.name}.damping")[:, None] * self.chord_speed(chord)
         return effort
 
     def _along_axis(self, chord: Connection) -> Array:

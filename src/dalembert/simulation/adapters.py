@@ -161,6 +161,10 @@ class Equations:
         """Return what ``Model.force_energy`` does, with the control of this run."""
         return self.settings.force_energy(self.options, t, q, v, x)
 
+    def parameters_at(self, t: Array) -> Array:
+        """Return the numbers of the force elements, a row for each time."""
+        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
+
 
 class Residual:
     """The implicit equations (2), with the rows that are independent at the start."""

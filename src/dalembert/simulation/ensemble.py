@@ -127,6 +127,9 @@ class _Kernels:
     def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> Any:
         return self.settings.force_energy(self.options, t, q, v, x)
 
+    def parameters_at(self, t: Array) -> Array:
+        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
+
 
 def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) -> int | None:
     """Return how many runs are asked for; None for one."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import IntegrationError, ModelError
+from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Dynamics, ForceEnergy, Model
 from ..result import EventRecord
 from ..state import State
@@ -128,7 +128,11 @@ class Run:
                 return "interrupted"
             began = time.perf_counter()
             wanted = self._times_left() if self.native else None
-            outcome = self.integrator.advance(self.t_end, steps, wanted)
+            trouble: DalembertError | None = None
+            try:
+                outcome = self.integrator.advance(self.t_end, steps, wanted)
+            except DalembertError as error:  # of a user's function; the steps before it count
+                outcome, trouble = HOST, error
             rows = self.integrator.take()
             if self.watch.events:
                 if self._handle_events(rows):
@@ -141,6 +145,8 @@ class Run:
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
+            if trouble is not None:
+                raise trouble
             if outcome == REACHED:
                 return "finished"
             if outcome == STIFF:
@@ -385,6 +391,10 @@ class Run:
     def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> ForceEnergy:
         """Return energies and powers of the force elements at rows of states."""
         return ForceEnergy(*_joined(self._by_segment("force_energy", t, q, v, x), len(t)))
+
+    def parameters_at(self, t: Array) -> Array:
+        """Return the numbers of the force elements at times (n,), a row for each."""
+        return np.array([self.segment_at(float(time)).settings.parameters for time in t])
 
 
 class Records:
