@@ -33,6 +33,7 @@ _FASTEST_GIF = 50.0  # frames a second: GIF counts hundredths of a second, and p
 _MOST_FRAMES = 6000
 _DPI = 100
 _COMMON = 96  # colours kept exactly
+_FINE = 4  # points of a path for each frame
 
 
 def animate(
@@ -78,7 +79,8 @@ def animate(
     """
     t = np.asarray(result.t, dtype=np.float64)
     times = _frame_times(t, fps, speed)
-    q = np.atleast_2d(result.at(times).q) if len(t) > 1 else np.atleast_2d(result.q)
+    fine = _finer(times, trace)
+    q = np.atleast_2d(result.at(fine).q) if len(t) > 1 else np.atleast_2d(result.q)
     return _show(result.model, times, q, path, view, fps, trace, size, inertia)
 
 
@@ -102,7 +104,8 @@ def animate_configurations(
     if stamps.shape != (len(rows),) or not np.isfinite(stamps).all() or not (np.diff(stamps) > 0).all():
         raise ModelError("animation", "t", t, f"give {len(rows)} rising times, one for each row of q")
     times = _frame_times(stamps, fps, speed)
-    return _show(model, times, between(model, stamps, rows, times), path, view, fps, trace, size, inertia)
+    q_fine = between(model, stamps, rows, _finer(times, trace))
+    return _show(model, times, q_fine, path, view, fps, trace, size, inertia)
 
 
 def between(model: Model, t: Array, q: Array, times: Array) -> Array:
@@ -128,6 +131,14 @@ def _frame_times(t: Array, fps: Any, speed: Any) -> Array:
         raise ModelError("animation", "number of frames", frames, remedy)
     times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
     return times
+
+
+def _finer(times: Array, trace: Any) -> Array:
+    """Return the times of the frames, with more between them if there are paths to draw."""
+    if len(times) == 1 or not trace:
+        return times
+    count = _FINE * (len(times) - 1)
+    return np.interp(np.arange(count + 1) / _FINE, np.arange(len(times)), times)
 
 
 def _show(
@@ -162,10 +173,12 @@ class _Film:
     def __init__(
         self, model: Model, times: Array, q: Array, path: Any, view: str, trace: Any, size: Any, inertia: bool
     ) -> None:
-        self.model, self.times, self.q = model, times, q
+        self.model, self.times = model, times
+        self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
+        self.q = q[:: self.stride]
         traced = markers_of(model, trace, "trace")
         self.paths = [model.pose(marker, q).position for marker in traced]
-        placements = [Placement.of(model, row) for row in q[spread(len(q), 60)]]
+        placements = [Placement.of(model, row) for row in self.q[spread(len(self.q), 60)]]
         self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
         self.figure = self.picture.ax.figure
         self.figure.set_dpi(_DPI)
@@ -182,9 +195,9 @@ class _Film:
         self.picture.update(Placement.of(self.model, self.q[k]))
         self.clock.set_text(f"t = {self.times[k]:.{self.digits}f} s")
         for line, tail in zip(self.paths, self.tails, strict=True):
-            _set_line(tail, self.picture.view, line[: k + 1])
+            _set_line(tail, self.picture.view, line[: k * self.stride + 1])
         if self.paths:
-            _set_line(self.tips, self.picture.view, np.array([line[k] for line in self.paths]))
+            _set_line(self.tips, self.picture.view, np.array([line[k * self.stride] for line in self.paths]))
         return self.moving
 
     def prepare(self) -> None:

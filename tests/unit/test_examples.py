@@ -1,0 +1,105 @@
+"""Every example runs, is short, writes its picture, and computes what mechanics says."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.polynomial import Polynomial
+from scipy.integrate import trapezoid
+
+FOLDER = Path(__file__).parents[2] / "examples"
+PICTURES = {
+    "pendulum": "pendulum.png",
+    "double_pendulum": "double_pendulum.gif",
+    "slider_crank": "slider_crank.png",
+    "four_bar": "four_bar.png",
+    "andrews": "andrews.png",
+    "bricard": "bricard.png",
+    "spinning_top": "spinning_top.gif",
+    "chain": "chain.gif",
+    "lifting_robot": "",
+}
+
+
+def numbers_of(name: str) -> dict[str, Any]:
+    """What an example has computed, without its pictures."""
+    return runpy.run_path(str(FOLDER / f"{name}.py"), run_name=name)
+
+
+def test_all_examples_are_known() -> None:
+    assert {path.stem for path in FOLDER.glob("*.py")} == set(PICTURES)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_an_example_is_short_prints_something_and_writes_its_picture(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len((FOLDER / f"{name}.py").read_text().splitlines()) < 40
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    assert len(capsys.readouterr().out.splitlines()) >= 3
+    assert [path.name for path in tmp_path.iterdir()] == [PICTURES[name]] * bool(PICTURES[name])
+
+
+def test_a_pendulum_has_the_period_of_the_elliptic_integral() -> None:
+    found = numbers_of("pendulum")
+    assert len(found["moments"]) == 8
+    assert abs(found["period"] - found["exact"]) < 1e-9 and abs(found["exact"] - 2.2487049289) < 1e-9
+
+
+def test_two_double_pendulums_part_but_keep_their_energy() -> None:
+    found = numbers_of("double_pendulum")
+    assert found["apart"][0] < 1e-8 and found["apart"].max() > 0.1
+    for result in (found["result"], found["other"]):
+        assert np.abs(result["energy.balance"]).max() < 1e-8
+
+
+def test_a_slider_follows_its_closed_form_and_its_torque_does_the_work() -> None:
+    found = numbers_of("slider_crank")
+    result = found["result"]
+    assert np.abs(result["D.position"] - found["exact"]).max() < 1e-14
+    # over a turn the drive works against the gas alone: 300 sin(x) along -50 sin(x) mm and its harmonics
+    work = np.mean(result["A.effort"][1:]) * 2 * np.pi
+    gas = -trapezoid(300 * np.sin(result["A.position"]) - 500, result["D.position"])
+    assert abs(work - gas) < 1e-3 * abs(gas)
+    assert abs(result["energy.balance"][-1]) < 1e-6
+
+
+def test_a_four_bar_swings_between_its_dead_points() -> None:
+    found = numbers_of("four_bar")
+    swing = found["result"].output("rocker.angle", np.linspace(0, 10, 20001))
+    # crank and coupler in line: a triangle with the sides 0.4 - 0.1 or 0.4 + 0.1, 0.3 and 0.35
+    dead = [-np.pi + np.arccos((0.3**2 + 0.35**2 - side**2) / (2 * 0.3 * 0.35)) for side in (0.3, 0.5)]
+    assert np.allclose(sorted([swing.min(), swing.max()]), sorted(dead), atol=1e-6)
+    assert np.abs(found["result"]["energy.balance"]).max() < 1e-7
+
+
+def test_andrews_mechanism_meets_its_reference() -> None:
+    found = numbers_of("andrews")
+    assert np.abs(np.subtract(found["angles"], found["reference"])).max() < 1e-10
+
+
+def test_bricards_mechanism_moves_as_it_must() -> None:
+    found = numbers_of("bricard")
+    assert (found["report"].mobility, found["report"].gruebler) == (1, 0)
+    assert abs(found["period"] - 4.99171151) < 2e-8  # eight digits are given
+    assert np.abs(found["invariant"] - 1).max() < 1e-13
+    assert np.abs(found["result"]["energy.balance"]).max() < 1e-9
+
+
+def test_a_top_precesses_steadily() -> None:
+    found = numbers_of("spinning_top")
+    assert np.ptp(found["angle"]) < 1e-8
+    assert abs(np.ptp(found["turned"]) / 2.0 - found["rate"]) < 1e-6
+    roots = Polynomial([found["c"], found["b"], found["a"]]).roots()
+    assert np.isclose(found["rate"], roots.min())
+
+
+def test_the_end_of_a_chain_outruns_a_ball() -> None:
+    found = numbers_of("chain")
+    assert found["speed"].max() > 2 * found["ball"]
+    assert np.abs(found["result"]["energy.balance"]).max() < 1e-8
