@@ -1,4 +1,4 @@
-"""Andrews' squeezer mechanism, the field's test of stiff loops: seven bodies, three loops, 0.03 s (Hairer and Wanner)."""
+"""Andrews' squeezer mechanism, by which the field measures itself: seven bodies, three loops (Hairer and Wanner)."""
 
 import dalembert as da
 from dalembert.library.mechanisms import andrews

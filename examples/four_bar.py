@@ -23,7 +23,6 @@ if __name__ == "__main__":
     swing = result.output("rocker.angle", np.linspace(0, 10, 2001))
     print(f"the rocker swings from {np.degrees(swing.min()):.3f} to {np.degrees(swing.max()):.3f} degrees")
     print(f"the crank needs up to {np.abs(result['A.effort']).max():.3f} N m")
-    print(
-        f"the damper took {result['energy.dissipated'][-1]:.4f} J, the balance is off by {result['energy.balance'][-1]:.1e} J"
-    )
+    lost, off = result["energy.dissipated"][-1], result["energy.balance"][-1]
+    print(f"the damper took {lost:.4f} J, and the balance of energy is off by {off:.1e} J")
     system.draw(result.at(np.linspace(0, 0.628, 60)).q, trace=["coupler.at(0.2, 0, 0)"], path="four_bar.png")

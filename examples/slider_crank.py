@@ -23,12 +23,9 @@ angle = result["A.position"]
 exact = crank_length * np.cos(angle) + np.sqrt(rod_length**2 - (crank_length * np.sin(angle)) ** 2)
 
 if __name__ == "__main__":
-    torque, side = result["A.effort"], result["D.force.z"]
-    print(
-        f"stroke {np.ptp(result['D.position']) * 1e3:.3f} mm, error {np.abs(result['D.position'] - exact).max():.1e} m"
-    )
+    torque, place = result["A.effort"], result["D.position"]
+    side, pin = np.abs(result["D.force.z"]).max(), result["B.force.norm"].max()
+    print(f"stroke {np.ptp(place) * 1e3:.3f} mm, error {np.abs(place - exact).max():.1e} m")
     print(f"torque from {torque.min():.2f} to {torque.max():.2f} N m, in the mean {torque[1:].mean():.3f} N m")
-    print(
-        f"largest side force on the piston {np.abs(side).max():.2f} N, in the big end {result['B.force.norm'].max():.1f} N"
-    )
+    print(f"largest side force on the piston {side:.2f} N, in the big end {pin:.1f} N")
     result.plot("A.effort", "D.position", "D.force.z", "B.force.norm", path="slider_crank.png")

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..interpolation import interpolate
-from ..model import Dynamics, ForceEnergy, Model
+from ..model import Model
 from ..result import Result, Stats
 from ..state import State
 from .interrupt import Interrupt
 from .progress import Progress
-from .settings import Options, Settings
+from .settings import Kernels, Options, Settings
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
 
@@ -118,12 +118,12 @@ def simulate_elsewhere(
 
 
 class Equations:
-    """The equations of motion as other packages want them, and kernels for the outputs of a result."""
+    """The equations of motion as other packages want them."""
 
     def __init__(self, options: Options, settings: Settings) -> None:
         self.model = settings.model
         self.options = replace(options, method="dop853", watch=False, project=True)
-        self.settings = settings
+        self.kernels = Kernels(settings, self.options)
         self.integrator = self.options.integrator(self.model)
         settings.apply(self.integrator)
 
@@ -149,22 +149,6 @@ class Equations:
         t, q, v, x, _ = self.integrator.state()
         return State(q=q, v=v, t=t, x=x)
 
-    def dynamics(self, t: Array, q: Array, v: Array, x: Array) -> Dynamics:
-        """Return what ``Model.dynamics`` does, with the control of this run."""
-        return self.settings.dynamics(self.options, t, q, v, x)
-
-    def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> tuple[Array, Array]:
-        """Return what ``Model.applied_loads`` does, with the control of this run."""
-        return self.settings.applied_loads(self.options, t, q, v, x)
-
-    def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> ForceEnergy:
-        """Return what ``Model.force_energy`` does, with the control of this run."""
-        return self.settings.force_energy(self.options, t, q, v, x)
-
-    def parameters_at(self, t: Array) -> Array:
-        """Return the numbers of the force elements, a row for each time."""
-        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
-
 
 class Residual:
     """The implicit equations (2), with the rows that are independent at the start."""
@@ -178,7 +162,7 @@ class Residual:
 
     def start(self, state: State) -> tuple[Array, Array]:
         """Return y and y' to begin with."""
-        motion = self.equations.dynamics(np.array([state.t]), state.q[None], state.v[None], state.x[None])
+        motion = self.equations.kernels.dynamics(np.array([state.t]), state.q[None], state.v[None], state.x[None])
         y = np.concatenate([state.q, state.v, state.x])
         lam, slope = np.zeros(len(self.rows)), self.equations.rates(state.t, y)
         if len(self.rows):
@@ -192,7 +176,7 @@ class Residual:
         q, v, x = self.equations.split(y)
         a, lam = np.array(slope[nq : nq + nv]), y[nq + nv + nx :]
         states = (np.array([t]), q[None], v[None], x[None])
-        tau, loads = self.equations.applied_loads(*states)
+        tau, loads = self.equations.kernels.applied_loads(*states)
         motion = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads[0]) - tau[0]
         closure = np.zeros(0)
         if len(self.rows):
@@ -324,7 +308,7 @@ class _SundialsSteps:
             if not kept:
                 t = np.array(run.t)
                 q, v, x = run.states()
-                kept.extend((t, q, v, x, run.equations.dynamics(t, q, v, x).a))
+                kept.extend((t, q, v, x, run.equations.kernels.dynamics(t, q, v, x, share=False).a))
             t, q, v, x, a = kept
             names = run.model.coordinate_names, run.model.speed_names
             between = interpolate(t, q, v, a, times, *names)
@@ -381,5 +365,5 @@ class _ForeignRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            kernels=self.equations,
+            kernels=self.equations.kernels,
         )

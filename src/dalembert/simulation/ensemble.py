@@ -15,7 +15,7 @@ from ..model import Model
 from ..outputs import Motion, Output
 from ..result import Result, Stats
 from ..state import State
-from .settings import Options, Settings
+from .settings import Kernels, Options, Settings
 
 __all__ = ["Ensemble", "batch_size", "simulate_many"]
 
@@ -87,7 +87,7 @@ class Ensemble:
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            kernels=_Kernels(settings, options),
+            kernels=Kernels(settings, options),
         )
 
     def output(self, name: str) -> Array:
@@ -102,7 +102,7 @@ class Ensemble:
         columns = []
         for k in range(len(self)):
             good = np.isfinite(self.q[k]).all(axis=-1)
-            kernels = _Kernels(self._settings[k], self._options)
+            kernels = Kernels(self._settings[k], self._options)
             q, v, x = (part[k][good] for part in (self.q, self.v, self.x))
             motion = Motion(self.model, self.t[good], q, v, x, kernels=kernels)
             values = np.asarray(output.value(motion))
@@ -110,25 +110,6 @@ class Ensemble:
             column[good] = values
             columns.append(column)
         return np.array(columns)
-
-
-class _Kernels:
-    """The model with the parameters of one run."""
-
-    def __init__(self, settings: Settings, options: Options) -> None:
-        self.settings, self.options = settings, options
-
-    def dynamics(self, t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Any:
-        return self.settings.dynamics(self.options, t, q, v, x, share=share)
-
-    def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> Any:
-        return self.settings.applied_loads(self.options, t, q, v, x)
-
-    def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> Any:
-        return self.settings.force_energy(self.options, t, q, v, x)
-
-    def parameters_at(self, t: Array) -> Array:
-        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
 
 
 def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) -> int | None:

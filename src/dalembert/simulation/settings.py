@@ -15,7 +15,7 @@ from ..model import METHODS, Dynamics, ForceEnergy, Model
 if TYPE_CHECKING:
     from .. import _core
 
-__all__ = ["Options", "Settings"]
+__all__ = ["Kernels", "Options", "Settings"]
 
 Array = NDArray[np.float64]
 
@@ -186,3 +186,26 @@ class Settings:
         integrator = options.integrator(self.model)
         self.apply(integrator)
         return self.model.force_energy(t, q, v, x, integrator=integrator)
+
+
+class Kernels:
+    """What the outputs of a run need of its model, under settings that stay the same."""
+
+    def __init__(self, settings: Settings, options: Options) -> None:
+        self.settings, self.options = settings, options
+
+    def dynamics(self, t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Dynamics:
+        """Return accelerations, hinge forces and multipliers at rows of states."""
+        return self.settings.dynamics(self.options, t, q, v, x, share=share)
+
+    def applied_loads(self, t: Array, q: Array, v: Array, x: Array) -> tuple[Array, Array]:
+        """Return hinge forces and loads of the force elements at rows of states."""
+        return self.settings.applied_loads(self.options, t, q, v, x)
+
+    def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> ForceEnergy:
+        """Return energies and powers of the force elements at rows of states."""
+        return self.settings.force_energy(self.options, t, q, v, x)
+
+    def parameters_at(self, t: Array) -> Array:
+        """Return the numbers of the force elements, a row for each time."""
+        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
