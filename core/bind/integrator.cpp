@@ -280,6 +280,17 @@ public:
     return marks;
   }
 
+  // what the garbage collector has to know: a user's function may lead back here
+  int visit(visitproc visit, void *arg) {
+    Py_VISIT(owner.ptr());
+    Py_VISIT(host_function.ptr());
+    return 0;
+  }
+  void let_go() {
+    host_function.reset();
+    attach();
+  }
+
   Run run;
 
 private:
@@ -424,10 +435,27 @@ private:
   }
 };
 
+int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<Integrator>(self)->visit(visit, arg) : 0;
+}
+
+int clear(PyObject *self) {
+  if (nb::inst_ready(self))
+    nb::inst_ptr<Integrator>(self)->let_go();
+  return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
+    {0, nullptr},
+};
+
 } // namespace
 
 void add_integrator(nb::module_ &module) {
-  nb::class_<Integrator>(module, "Integrator")
+  nb::class_<Integrator>(module, "Integrator", nb::type_slots(slots))
       .def(nb::init<nb::object, int, double, double, double, double, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("method"),
            nb::arg("rtol"), nb::arg("atol"), nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("damping"),
            nb::arg("stiffness"), nb::arg("project"), nb::arg("watch"))

@@ -255,3 +255,14 @@ def test_times_that_cannot_be_read_are_an_error_of_usage(
         main(["simulate", "pendulum.py", "--times", times])
     assert stop.value.code == 2
     assert "START:END:STEP" in capsys.readouterr().err
+
+
+def test_a_run_with_a_function_of_the_user_leaves_nothing_behind(folder: Path) -> None:
+    text = """
+def push(state):
+    return [1.0]
+
+result = da.simulate(system, 0.5, control=push, events=da.Event("e", lambda state: state.q[0] - 0.1))
+"""
+    run = shell("check", script(folder, PENDULUM + text))
+    assert (run.returncode, run.stderr) == (0, "")

@@ -21,32 +21,32 @@ Array = NDArray[np.float64]
 
 def element_load(motion: Motion, force: ForceConnection) -> Array:
     """Return [moment; force] on the second marker (n, 6) N m and N, world axes, or the effort (n,) at a coordinate."""
+    numbers = {field: motion.number(f"{force.name}.{field}") for field in force.element.fields}
     match force.element:
         case SpringDamper():
             assert force.first is not None and force.second is not None
-            return _spring(motion, force.name, force.first, force.second)
+            return _spring(motion, numbers, force.first, force.second)
         case Load() as load:
             assert force.second is not None
             return _load(motion, load, force.second)
         case HingeSpring():
             place, speed = _coordinate(motion, force)
-            stiffness, damping, rest = (motion.number(f"{force.name}.{field}") for field in HingeSpring.fields)
-            return -stiffness * (place - rest) - damping * speed
+            return -numbers["stiffness"] * (place - numbers["rest"]) - numbers["damping"] * speed
         case Limits():
-            return _limits(motion, force.name, *_coordinate(motion, force))
+            return _limits(numbers, *_coordinate(motion, force))
         case Effort() as effort:
             return _values(effort.law, motion)
     raise NotImplementedError(f"the load of a {force.element.kind}")
 
 
-def _spring(motion: Motion, name: str, first: Marker, second: Marker) -> Array:
-    stiffness, damping, free = (motion.number(f"{name}.{field}")[:, None] for field in SpringDamper.fields)
+def _spring(motion: Motion, numbers: dict[str, Array], first: Marker, second: Marker) -> Array:
     model, q = motion.model, motion.q
     r = model.pose(second, q).position - model.pose(first, q).position
     rate = motion.velocity(second)[1] - motion.velocity(first)[1]
     length = np.linalg.norm(r, axis=1, keepdims=True)
     e = np.divide(r, length, out=np.zeros_like(r), where=length > 0)  # no direction: no force
-    tension = stiffness * (length - free) + damping * (e * rate).sum(axis=1, keepdims=True)
+    k, c, rest = (numbers[field][:, None] for field in ("stiffness", "damping", "length"))
+    tension = k * (length - rest) + c * (e * rate).sum(axis=1, keepdims=True)
     return np.concatenate([np.zeros_like(r), -tension * e], axis=1)
 
 
@@ -59,8 +59,8 @@ def _load(motion: Motion, load: Load, marker: Marker) -> Array:
     return turned
 
 
-def _limits(motion: Motion, name: str, place: Array, speed: Array) -> Array:
-    lower, upper, stiffness, damping = (motion.number(f"{name}.{field}") for field in Limits.fields)
+def _limits(numbers: dict[str, Array], place: Array, speed: Array) -> Array:
+    lower, upper, stiffness, damping = (numbers[field] for field in ("lower", "upper", "stiffness", "damping"))
     below = np.maximum(0.0, stiffness * (lower - place) - damping * speed)
     above = np.minimum(0.0, stiffness * (upper - place) - damping * speed)
     effort: Array = np.where(place < lower, below, np.where(place > upper, above, 0.0))

@@ -37,7 +37,7 @@ class Motion:
         Element states; none if left out.
     dynamics : Dynamics
         What ``model.dynamics`` gives for these states, if it is known already.
-    kernels : object with ``dynamics``, ``applied_loads``, ``force_energy`` and ``parameters_at``
+    kernels : object with ``dynamics``, ``applied_loads``, ``force_energy`` and ``parameter``
         In place of the model's own, where control or events changed something.
     """
 
@@ -61,14 +61,6 @@ class Motion:
 
     def __len__(self) -> int:
         return len(self.q)
-
-    def number(self, name: str) -> Array:
-        """Return a number of a force element, ``"k.stiffness"``, at each time (n,): events may change it."""
-        place = self.model.parameter_names[name]
-        if self.kernels is self.model:
-            return np.full(len(self), self.model.parameters[place])
-        values: Array = self.kernels.parameters_at(self.t)[:, place]
-        return values
 
     # ---- dynamics and what elements do
 
@@ -106,6 +98,13 @@ class Motion:
     def element_load(self, name: str) -> Array:
         """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
         return element_load(self, self.model.system.forces[name])
+
+    def number(self, name: str) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, which events may have changed, (n,)."""
+        if self.kernels is not self.model and hasattr(self.kernels, "parameter"):
+            column: Array = self.kernels.parameter(name, self.t)
+            return column
+        return np.full(len(self), self.model.parameters[self.model.parameter_names[name]])
 
     # ---- drives
 

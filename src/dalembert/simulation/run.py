@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DalembertError, IntegrationError, ModelError
+from ..errors import IntegrationError, ModelError
 from ..model import Dynamics, ForceEnergy, Model
 from ..result import EventRecord
 from ..state import State
@@ -128,11 +128,11 @@ class Run:
                 return "interrupted"
             began = time.perf_counter()
             wanted = self._times_left() if self.native else None
-            trouble: DalembertError | None = None
+            failed: Exception | None = None
             try:
                 outcome = self.integrator.advance(self.t_end, steps, wanted)
-            except DalembertError as error:  # of a user's function; the steps before it count
-                outcome, trouble = HOST, error
+            except Exception as error:  # of a user's function; the steps before it are good
+                failed = error
             rows = self.integrator.take()
             if self.watch.events:
                 if self._handle_events(rows):
@@ -142,11 +142,11 @@ class Run:
                     continue
             else:
                 self.records.extend(*rows[:4])
+            if failed is not None:
+                raise failed
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
-            if trouble is not None:
-                raise trouble
             if outcome == REACHED:
                 return "finished"
             if outcome == STIFF:
@@ -249,7 +249,7 @@ class Run:
         if now.changed:
             self.records.add(moment, now.q, now.v, now.x)
         self.events.append(
-            EventRecord(event.name, moment, state.q, state.v, state.x, -now.energy_loss, ", ".join(now.done))
+            EventRecord(event.name, moment, state.q, state.v, state.x, 0.0 - now.energy_loss, ", ".join(now.done))
         )
         self.settings = now.settings
         self._collect_counts()
@@ -392,9 +392,10 @@ class Run:
         """Return energies and powers of the force elements at rows of states."""
         return ForceEnergy(*_joined(self._by_segment("force_energy", t, q, v, x), len(t)))
 
-    def parameters_at(self, t: Array) -> Array:
-        """Return the numbers of the force elements at times (n,), a row for each."""
-        return np.array([self.segment_at(float(time)).settings.parameters for time in t])
+    def parameter(self, name: str, t: Array) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, at rows in order of time, (n,)."""
+        place = self.model.parameter_names[name]
+        return np.array([self.segment_at(float(time)).settings.parameters[place] for time in t])
 
 
 class Records:

@@ -206,6 +206,6 @@ class Kernels:
         """Return energies and powers of the force elements at rows of states."""
         return self.settings.force_energy(self.options, t, q, v, x)
 
-    def parameters_at(self, t: Array) -> Array:
-        """Return the numbers of the force elements, a row for each time."""
-        return np.broadcast_to(self.settings.parameters, (len(t), len(self.settings.parameters)))
+    def parameter(self, name: str, t: Array) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, for each time, (n,)."""
+        return np.full(len(t), self.settings.parameters[self.settings.model.parameter_names[name]])
