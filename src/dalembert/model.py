@@ -464,7 +464,8 @@ class Model(_core.Model):
             on_bodies = stepper.forces(*states)[2]
             if more[1] is not None:
                 on_bodies = on_bodies + more[1]
-            sizes = [len(c.element.rows) for c in (*self.forest.chords, *self.forest.couplings)]
+            closures: list[Connection | CoordinateConnection] = [*self.forest.chords, *self.forest.couplings]
+            sizes = [len(c.element.rows) for c in closures]
             acting = np.repeat(np.array(stepper.active, dtype=np.bool_), sizes)
             parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies, acting=acting)
         return Dynamics(*(part[0] if single else part for part in parts))
