@@ -347,7 +347,7 @@ class Run:
                 q_out[mine], v_out[mine], x_out[mine] = base.q, base.v, base.x
                 continue
             segment = self.segment_at(base.t)
-            helper = segment.options.integrator(self.model)
+            helper = replace(segment.options, watch=False).integrator(self.model)
             segment.settings.apply(helper)
             states = _sampled_states if self.native else _dense_states
             q_out[mine], v_out[mine], x_out[mine] = states(helper, base, end, times[mine])
