@@ -442,11 +442,15 @@ class Model(_core.Model):
             None if given is None else self._spread("dynamics", name, given, n, shape)
             for name, given, shape in (("tau", tau, (self.nv,)), ("loads", loads, (self.nb, 6)))
         ]
-        _, *parts = (integrator or self.integrator()).evaluate(*states, *more)
+        stepper = integrator or self.integrator()
+        _, *parts = stepper.evaluate(*states, *more)
         if not all(np.isfinite(part).all() for part in parts):
             self._refuse_result("dynamics", "q", q)
         if self.nc:  # the generalised force of the rows is unique: share it out among all of them
             P = self.constraint_jacobian(states[1])
+            chords = [chord.name for chord in (*self.forest.chords, *self.forest.couplings)]
+            off = {name for name, holds in zip(chords, stepper.active, strict=True) if not holds}
+            P[:, [name in off for name in self.constraint_connections]] = 0.0
             parts[2] = least_norm_multipliers(P, np.einsum("nij,ni->nj", P, parts[2]))
         return Dynamics(*(part[0] if single else part for part in parts))
 

@@ -21,30 +21,32 @@ Array = NDArray[np.float64]
 
 def element_load(motion: Motion, force: ForceConnection) -> Array:
     """Return [moment; force] on the second marker (n, 6) N m and N, world axes, or the effort (n,) at a coordinate."""
+    numbers = {field: motion.number(f"{force.name}.{field}") for field in force.element.fields}
     match force.element:
-        case SpringDamper() as spring:
+        case SpringDamper():
             assert force.first is not None and force.second is not None
-            return _spring(motion, spring, force.first, force.second)
+            return _spring(motion, numbers, force.first, force.second)
         case Load() as load:
             assert force.second is not None
             return _load(motion, load, force.second)
-        case HingeSpring() as spring:
+        case HingeSpring():
             place, speed = _coordinate(motion, force)
-            return -spring.stiffness * (place - spring.rest) - spring.damping * speed
-        case Limits() as limits:
-            return _limits(limits, *_coordinate(motion, force))
+            return -numbers["stiffness"] * (place - numbers["rest"]) - numbers["damping"] * speed
+        case Limits():
+            return _limits(numbers, *_coordinate(motion, force))
         case Effort() as effort:
             return _values(effort.law, motion)
     raise NotImplementedError(f"the load of a {force.element.kind}")
 
 
-def _spring(motion: Motion, spring: SpringDamper, first: Marker, second: Marker) -> Array:
+def _spring(motion: Motion, numbers: dict[str, Array], first: Marker, second: Marker) -> Array:
     model, q = motion.model, motion.q
     r = model.pose(second, q).position - model.pose(first, q).position
     rate = motion.velocity(second)[1] - motion.velocity(first)[1]
     length = np.linalg.norm(r, axis=1, keepdims=True)
     e = np.divide(r, length, out=np.zeros_like(r), where=length > 0)  # no direction: no force
-    tension = spring.stiffness * (length - spring.length) + spring.damping * (e * rate).sum(axis=1, keepdims=True)
+    k, c, rest = (numbers[field][:, None] for field in ("stiffness", "damping", "length"))
+    tension = k * (length - rest) + c * (e * rate).sum(axis=1, keepdims=True)
     return np.concatenate([np.zeros_like(r), -tension * e], axis=1)
 
 
@@ -57,11 +59,11 @@ def _load(motion: Motion, load: Load, marker: Marker) -> Array:
     return turned
 
 
-def _limits(limits: Limits, place: Array, speed: Array) -> Array:
-    damper = limits.damping * speed
-    below = np.maximum(0.0, limits.stiffness * (limits.lower - place) - damper)
-    above = np.minimum(0.0, limits.stiffness * (limits.upper - place) - damper)
-    effort: Array = np.where(place < limits.lower, below, np.where(place > limits.upper, above, 0.0))
+def _limits(numbers: dict[str, Array], place: Array, speed: Array) -> Array:
+    lower, upper, stiffness, damping = (numbers[field] for field in ("lower", "upper", "stiffness", "damping"))
+    below = np.maximum(0.0, stiffness * (lower - place) - damping * speed)
+    above = np.minimum(0.0, stiffness * (upper - place) - damping * speed)
+    effort: Array = np.where(place < lower, below, np.where(place > upper, above, 0.0))
     return effort
 
 

@@ -91,6 +91,13 @@ class Motion:
         """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
         return element_load(self, self.model.system.forces[name])
 
+    def number(self, name: str) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, which events may have changed, (n,)."""
+        if self.kernels is not self.model and hasattr(self.kernels, "parameter"):
+            column: Array = self.kernels.parameter(name, self.t)
+            return column
+        return np.full(len(self), self.model.parameters[self.model.parameter_names[name]])
+
     # ---- drives
 
     def effort(self, drive: Drive) -> Array:
