@@ -324,16 +324,26 @@ void state(const ModelData &m, const Run &run, std::byte *memory, const double *
   parts[0] = room.q, parts[1] = room.v, parts[2] = room.x, parts[3] = room.a;
 }
 
-Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *fractions, std::ptrdiff_t count,
-              const Recorder &recorder) {
+Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
+              const double *fractions, std::ptrdiff_t count, const Recorder &recorder) {
   Room room;
   lay_out(m, run.method, memory, room);
-  double error;
-  Outcome outcome = take_step(m, run, room, h, error);
-  if (outcome == Outcome::reached && error > 1.0)
-    outcome = Outcome::underflow; // not a step that was accepted
-  if (outcome == Outcome::reached)
-    outcome = prepare_dense(m, run, room, h);
+  Outcome outcome = Outcome::reached;
+  if (run.method == Method::dop853) { // its stages once more; that they were accurate enough is known
+    const double rtol = run.rtol, atol = run.atol;
+    run.rtol = run.atol = 1e30;
+    double error;
+    outcome = take_step(m, run, room, h, error);
+    run.rtol = rtol, run.atol = atol;
+    if (outcome != Outcome::reached)
+      return outcome;
+  }
+  copy(q1, m.nq, room.q1);
+  copy(v1, m.nv, room.v1);
+  copy(x1, m.nx, room.x1);
+  if (!rates(m, run, room.rates, run.t + h, room.q1, room.v1, room.x1, room.a1))
+    return Outcome::host;
+  outcome = prepare_dense(m, run, room, h);
   for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {
     outcome = interpolate(m, run, room, run.t, h, fractions[k]);
     if (outcome == Outcome::reached)

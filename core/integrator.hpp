@@ -94,9 +94,9 @@ struct IntegratorSet {
   Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t most_steps, Samples &, const Recorder &);
   // the current state: q v x a
   void (*state)(const ModelData &, const Run &, std::byte *memory, const double **parts);
-  // takes the step of length h from the state set by `start` and evaluates its dense output at fractions of it
-  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *fractions, std::ptrdiff_t count,
-                   const Recorder &);
+  // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
+  Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
+                   const double *fractions, std::ptrdiff_t count, const Recorder &);
   // one evaluation of everything: a, tau (hinge forces, drives included), lambda, x'
   Outcome (*evaluate)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x,
                       const double *tau, const double *loads, double *a, double *tau_out, double *lambda, double *dx);

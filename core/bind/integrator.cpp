@@ -171,12 +171,14 @@ public:
     return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}), doubles(parts[3], {m.nv}));
   }
 
-  // (outcome, t, q, v, x) at fractions of the step of length h from the state that start() has set
-  nb::tuple dense(double h, const Doubles &fractions) {
+  // (outcome, t, q, v, x) at fractions of the step of length h from the state that start() has set to q, v, x
+  nb::tuple dense(double h, const Doubles &q, const Doubles &v, const Doubles &x, const Doubles &fractions) {
+    check(q, v, x, 1);
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
     const int outcome = guarded([&] {
-      return model->integrators->dense(model->data, run, memory.data, h, fractions.data(), std::ptrdiff_t(fractions.size()), recorder);
+      return model->integrators->dense(model->data, run, memory.data, h, q.data(), v.data(), x.data(), fractions.data(),
+                                       std::ptrdiff_t(fractions.size()), recorder);
     });
     nb::tuple taken = found.take();
     return nb::make_tuple(outcome, taken[0], taken[1], taken[2], taken[3]);
@@ -467,7 +469,7 @@ void add_integrator(nb::module_ &module) {
       .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none())
       .def("take", &Integrator::take)
       .def("state", &Integrator::state)
-      .def("dense", &Integrator::dense, nb::arg("h"), nb::arg("fractions"))
+      .def("dense", &Integrator::dense, nb::arg("h"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("fractions"))
       .def("evaluate", &Integrator::evaluate, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("tau") = nb::none(),
            nb::arg("loads") = nb::none())
       .def("jacobian", &Integrator::jacobian, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
@@ -479,6 +481,8 @@ void add_integrator(nb::module_ &module) {
       .def_prop_ro("active", &Integrator::active_chords)
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def_prop_rw("usual_slack", [](const Integrator &i) { return i.run.usual_slack; },
+                   [](Integrator &i, double slack) { i.run.usual_slack = slack; })
       .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })
       .def_prop_ro("counts", [](const Integrator &i) {
         const Counts &c = i.run.counts;

@@ -26,6 +26,7 @@ __all__ = [
     "bricard",
     "door",
     "four_bar",
+    "governor",
     "parallelogram",
     "sarrus",
     "slider_crank",
@@ -304,6 +305,58 @@ def andrews() -> System:
     system.connect("E6", Revolute("z"), E, k6.at(0.02, 0, 0))
     system.connect("spring", SpringDamper(4530.0, length=0.07785), system["ground.C"], system["K3.D"])
     system.connect("torque", Effort(0.033), "O")
+    return system
+
+
+def governor(
+    stiffness: float = 8e5,
+    damping: float = 4e4,
+    *,
+    speed: float = 2 * math.pi,
+    angle: float = math.pi / 6,
+    height: float = 0.5,
+) -> System:
+    """Return the stiff flyball governor of the IFToMM benchmark library (A05).
+
+    A shaft of 1 m turns freely about the vertical, A. Two rods of 1 m with 5 kg at their ends hang on its top by B1 and
+    B2, 0.05 m beside the axis; their angles are positive below the horizontal. A slider moves along the shaft and turns
+    with it, S. Spring-dampers ``"spring 1"`` and ``"spring 2"``, free of force at 0.5 m, go from the rods' middles to
+    points 0.05 m beside the slider's centre. Density 3000 kg/m3: shaft and rods 0.3 kg with sections of 0.01 m, the
+    slider a cube of 0.1 m and 3 kg. Mobility 4.
+
+    Parameters
+    ----------
+    stiffness, damping : float, N/m and N s/m
+        Of each spring-damper.
+    speed : float, rad/s
+        Of the shaft at the start.
+    angle : float, rad
+        Of both rods below the horizontal at the start.
+    height : float, m
+        Of the slider's centre above the foot of the shaft at the start.
+    """
+    system = System("governor")
+    density, thin, ball = 3000.0, 0.01, 5.0
+    beam, cube = density * thin**2, density * 0.1**3
+    across, along = beam * (1 + thin**2) / 12, beam * 2 * thin**2 / 12
+    shaft = system.body("shaft", mass=beam, com=(0, 0, 0.5), inertia=(across, across, along))
+    slider = system.body("slider", mass=cube, inertia=cube * 0.1**2 / 6 * np.ones(3))
+    system.connect("A", Revolute("z"), system.ground, shaft)
+    system.connect("S", Prismatic("z"), shaft, slider)
+    system.initial("A", speed=speed)
+    system.initial("S", position=height)
+    # rod and ball as one body about their common centre of mass
+    mass = beam + ball
+    centre = (0.5 * beam + ball) / mass
+    lateral = across + beam * (centre - 0.5) ** 2 + ball * (1 - centre) ** 2
+    for k, turn in ((1, 0.0), (2, math.pi)):
+        rod_k = system.body(f"rod {k}", mass=mass, com=(centre, 0, 0), inertia=(along, lateral, lateral))
+        side = math.cos(turn) * 0.05
+        system.connect(f"B{k}", Revolute("y"), shaft.at(side, 0, 1, rotation=("z", turn)), rod_k)
+        system.connect(
+            f"spring {k}", SpringDamper(stiffness, damping, length=0.5), rod_k.at(0.5, 0, 0), slider.at(side, 0, 0)
+        )
+        system.initial(f"B{k}", position=angle)
     return system
 
 

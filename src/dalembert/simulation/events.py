@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ModelError
+from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Model
 from ..outputs import Motion, Output
 from ..rotation import finite_array, finite_number
@@ -31,13 +31,16 @@ class Event:
     output : str or function
         Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
     value : float
-        What it passes.
+        What it passes; angles of bodies and of cut hinges, which a state tells up to whole turns, once in each turn.
     direction : int
         +1 for rising through the value only, -1 for falling, 0 for both.
     terminal : bool
         The simulation ends there.
     action : function of a `Situation`
         Changes something: a parameter, a lock, a constraint, speeds by an impulse.
+
+    An output that starts at the value does not pass it. Events at the same moment happen in the order in which they
+    were given. Without an action, and not terminal, an event is noted only: steps are those of a run without it.
 
     Examples
     --------
@@ -67,6 +70,24 @@ class Event:
         if self.action is not None and not callable(self.action):
             raise ModelError(item, "action", self.action, "give a function of the situation")
 
+    @property
+    def active(self) -> bool:
+        """Whether it may change the run; one that does not is noted, and steps go on as without it."""
+        return self.terminal or self.action is not None
+
+    def act(self, now: Situation) -> None:
+        """Do what the action asks for."""
+        if self.action is None:
+            return
+        try:
+            self.action(now)
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise UserFunctionError(
+                f"the action of event {self.name!r} failed at t = {now.t:.6g} s: {error!r}"
+            ) from error
+
 
 class Situation:
     """The state at an event, and what an action may do to it.
@@ -85,10 +106,9 @@ class Situation:
     def __init__(self, settings: Settings, state: State) -> None:
         self.settings = settings
         self.model = settings.model
-        self.t, self.q, self.v, self.x = state.t, state.q, state.v, state.x
+        self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
         self.energy_loss = 0.0
         self.stopped = False
-        self.changed = False
         self.done: list[str] = []
 
     def stop(self) -> None:
@@ -99,7 +119,6 @@ class Situation:
     def set(self, name: str, value: float) -> None:
         """Change a number of a force element: ``now.set("k.stiffness", 200.0)``."""
         self.settings = self.settings.with_parameter(name, value)
-        self.changed = True
         self.done.append(f"{name} = {value:.6g}")
 
     def lock(self, hinge: str) -> None:
@@ -111,7 +130,6 @@ class Situation:
     def release(self, hinge: str) -> None:
         """Let a locked hinge go."""
         self.settings = self.settings.with_lock(hinge, False)
-        self.changed = True
         self.done.append(f"release {hinge}")
 
     def switch(self, connection: str, on: bool) -> None:
@@ -119,7 +137,6 @@ class Situation:
         self.settings = self.settings.with_switch(connection, on)
         if on:
             self._jump()
-        self.changed = True
         self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
     def impulse(self, marker: Any, force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0)) -> None:
@@ -154,7 +171,6 @@ class Situation:
         before = self.model.energy(self.q, self.v).kinetic
         self.v = self.settings.after_jump(self.q, self.v, self.t, impulse)
         self.energy_loss += before - self.model.energy(self.q, self.v).kinetic
-        self.changed = True
 
 
 class Watch:
@@ -170,6 +186,7 @@ class Watch:
             raise ModelError("simulate", "events", names, "give every event a name of its own")
         self.model = model
         self.outputs = [Output.of(model, event.output) for event in self.events]
+        self.turns = [_is_turn(output) for output in self.outputs]
 
     def values(self, kernels: Any, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return each output less the value that its event waits for, (events, n)."""
@@ -177,8 +194,21 @@ class Watch:
         rows = []
         for event, output in zip(self.events, self.outputs, strict=True):
             row = np.asarray(output.value(motion), dtype=float)
+            item = f"event {event.name!r}"
             if row.shape != t.shape:
-                item = f"event {event.name!r}"
                 raise ModelError(item, "output", event.output, "it has several numbers: name one component")
+            if not np.isfinite(row).all():
+                bad = int(np.argmin(np.isfinite(row)))
+                raise UserFunctionError(f"{item}: its output is {row[bad]} at t = {t[bad]:.6g} s; it must be finite")
             rows.append(row - event.value)
-        return np.array(rows).reshape(len(self.events), len(t))
+        values = np.array(rows).reshape(len(self.events), len(t))
+        turns = np.array(self.turns, dtype=bool)
+        values[turns] = np.remainder(values[turns] + np.pi, 2 * np.pi) - np.pi
+        return values
+
+
+def _is_turn(output: Output) -> bool:
+    """Return whether an output is an angle that a state tells up to whole turns only."""
+    if output.whole is not None:
+        return bool(output.whole.branch) and output.whole.branch[output.index] == "turn"
+    return output.branch == ("turn",)

@@ -18,6 +18,7 @@ from ..errors import IntegrationError, ModelError
 from ..model import Dynamics, ForceEnergy, Model
 from ..result import EventRecord
 from ..state import State
+from .crossings import Crossing, find_crossings
 from .events import Event, Situation, Watch
 from .settings import Options, Settings
 
@@ -36,9 +37,9 @@ REACHED, PAUSED, UNDERFLOW, NOT_FINITE, HOST, APART, STIFF, STOPPED = range(8)
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
-INNER = np.array([0.25, 0.5, 0.75])  # fractions of a step at which events are looked for besides its end
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
+CHATTER_COUNT = 50  # or so many within this part of the run
 
 
 @dataclass
@@ -48,6 +49,8 @@ class Segment:
     begin: float
     options: Options
     settings: Settings
+    usual_slack: float = 0.0  # of its loops, as the stepper left it
+    helper: _core.Integrator | None = None
 
 
 class Run:
@@ -109,7 +112,7 @@ class Run:
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         if outcome != REACHED:
             self._fail(outcome)
-        self.g = self._watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+        self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
     def _change_method(self, method: str) -> None:
         t, q, v, x, _ = self.integrator.state()
@@ -166,111 +169,80 @@ class Run:
 
     # ---- events
 
-    def _watched(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+    def watched(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the outputs that events wait for less their values, at rows of states, (events, n)."""
         if not self.watch.events:
             return np.zeros((0, len(t)))
         return self.watch.values(self, t, q, v, x)
 
     def _handle_events(self, rows: tuple[Array, ...]) -> bool:
-        """Look through new steps; stop at the first event among them. Returns whether it ends the run."""
+        """Look through new steps, stop at the first event that may change the run; returns whether that ends it."""
         self.restarted = False
-        t, q, v, x, a = rows
+        t, q, v, x, _ = rows
         if not len(t):
             return False
         t0, q0, v0, x0 = self.records.last()
-        starts = State(q=np.vstack([q0, q[:-1]]), v=np.vstack([v0, v[:-1]]), t=0.0, x=np.vstack([x0, x[:-1]]))
-        begins = np.concatenate([[t0], t[:-1]])
-        found = self._first_crossing(begins, starts, t, q, v, x, a)
-        if found is None:
-            self.records.extend(t, q, v, x)
-            return False
-        step, event, moment, state = found
-        self.records.extend(t[:step], q[:step], v[:step], x[:step])
-        return self._happen(event, moment, state)
+        states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
+        crossings = find_crossings(self, *states)
+        passed = [c for c in crossings if not self.watch.events[c.event].active]
+        active = [c for c in crossings if self.watch.events[c.event].active]
+        self._note(passed)
+        kept = active[0].step if active else len(t)
+        self.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
+        return self._happen(active, [c.event for c in passed if c.moment >= active[0].moment]) if active else False
 
-    def _first_crossing(
-        self, begins: Array, starts: State, t: Array, q: Array, v: Array, x: Array, a: Array
-    ) -> tuple[int, int, float, State] | None:
-        inner_t, inner_q, inner_v = _inner(self.model, begins, starts, t, q, v)
-        count = len(INNER) + 1
-        all_t = np.column_stack([inner_t, t]).ravel()
-        all_q = np.concatenate([inner_q, q[:, None]], axis=1).reshape(-1, self.model.nq)
-        all_v = np.concatenate([inner_v, v[:, None]], axis=1).reshape(-1, self.model.nv)
-        all_x = np.repeat(x, count, axis=0)
-        g = np.column_stack([self.g, self._watched(all_t, all_q, all_v, all_x)])
-        signs = np.sign(g)
-        self.g = g[:, -1]
-        best: tuple[int, int, float, State] | None = None
-        for event, row in enumerate(signs):
-            passing = _passings(row, self.watch.events[event].direction)
-            for place in passing:
-                step = int(place // count)
-                if best is not None and step > best[0]:
-                    break
-                base = State(q=starts.q[step], v=starts.v[step], t=float(begins[step]), x=starts.x[step])
-                moment = self._locate(event, base, float(t[step]), int(place % count))
-                if moment is not None:
-                    if best is None or moment[0] < best[2]:
-                        best = (step, event, *moment)
-                    break
-        return best
+    def _note(self, crossings: list[Crossing]) -> None:
+        for c in crossings:
+            self.events.append(EventRecord(self.watch.events[c.event].name, c.moment, c.state.q, c.state.v, c.state.x))
 
-    def _locate(self, event: int, base: State, end: float, part: int) -> tuple[float, State] | None:
-        """Return the moment of a crossing within a part of a step, on the dense output; None if there is none."""
-        from scipy.optimize import brentq
-
-        h = end - base.t
-        helper = self.options.integrator(self.model)
-        self.settings.apply(helper)
-
-        def state(s: float) -> State:
-            q, v, x = _dense_states(helper, base, end, np.array([base.t + s * h]))
-            return State(q=q[0], v=v[0], t=base.t + s * h, x=x[0])
-
-        def value(s: float) -> float:
-            now = state(s)
-            return float(self._watched(np.array([now.t]), now.q[None], now.v[None], now.x[None])[event, 0])
-
-        ends = np.concatenate([[0.0], INNER, [1.0]])
-        low, high = float(ends[part]), float(ends[part + 1])
-        first, last = value(low), value(high)
-        if first == 0 or np.sign(first) == np.sign(last):
-            return None
-        s = high if last == 0 else float(brentq(value, low, high, xtol=1e-15, rtol=8.9e-16))
-        return base.t + s * h, state(s)
-
-    def _happen(self, number: int, moment: float, state: State) -> bool:
-        event = self.watch.events[number]
-        self._mind_chatter(event, moment)
-        now = Situation(self.settings, state)
-        if event.action is not None:
-            event.action(now)
-        self.records.add(moment, state.q, state.v, state.x)
-        if now.changed:
-            self.records.add(moment, now.q, now.v, now.x)
-        self.events.append(
-            EventRecord(event.name, moment, state.q, state.v, state.x, 0.0 - now.energy_loss, ", ".join(now.done))
+    def _happen(self, crossings: list[Crossing], also: list[int]) -> bool:
+        """Do what events at the same moment ask for, and go on from there; returns whether one of them ends the run."""
+        moment, state = crossings[0].moment, crossings[0].state
+        fresh = moment > self.records.last_time()
+        if fresh:
+            self.records.add(moment, state.q, state.v, state.x)
+        before, old = state, self.settings
+        ends = False
+        for crossing in crossings:
+            event = self.watch.events[crossing.event]
+            self._mind_chatter(event, moment)
+            now = Situation(self.settings, replace(before))
+            event.act(now)
+            after = State(q=now.q, v=now.v, t=moment, x=now.x)
+            energy = self._energy(now.settings, after) - self._energy(self.settings, before)
+            record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
+            self.events.append(record)
+            self.settings, before = now.settings, after
+            ends |= event.terminal or now.stopped
+        moved = any(
+            not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
         )
-        self.settings = now.settings
+        if moved or self.settings is not old or not fresh:
+            self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
         self.integrator = self.options.integrator(self.model)
-        self._begin_segment(State(q=now.q, v=now.v, t=moment, x=now.x))
+        self._begin_segment(before)
         t, q, v, x, _ = self.integrator.state()
         self.records.replace_last(t, q, v, x)
-        self.g[number] = 0.0
+        self.g[[*(c.event for c in crossings), *also]] = 0.0
         self.restarted = True
-        return event.terminal or now.stopped
+        return ends
+
+    def _energy(self, settings: Settings, state: State) -> float:
+        """Return kinetic and potential energy, of force elements too, J."""
+        stored = settings.force_energy(self.options, state.t, state.q, state.v, state.x).stored
+        return float(self.model.energy(state.q, state.v).total + stored)
 
     def _mind_chatter(self, event: Event, moment: float) -> None:
         """Refuse events that come faster and faster, or at the same moment: time would stand still."""
-        recent = self.recent.setdefault(event.name, [])
-        recent.append(moment)
+        recent = self.recent[event.name] = [*self.recent.get(event.name, [])[1 - CHATTER_COUNT :], moment]
         gaps = np.diff(recent[-CHATTER:])
-        last, run = gaps[-4:].sum(), self.t_end - self.segments[0].begin
-        if len(gaps) == CHATTER - 1 and last < CHATTER_TIME * run and (np.diff(gaps) <= 0).all():
+        last, soon = gaps[-4:].sum(), CHATTER_TIME * (self.t_end - self.segments[0].begin)
+        faster = len(gaps) == CHATTER - 1 and last < soon and (np.diff(gaps) <= 0).all()
+        if faster or (len(recent) == CHATTER_COUNT and recent[-1] - recent[0] < soon):
             raise IntegrationError(
-                f"event {event.name!r} chatters: it came {len(recent)} times, the last 4 within {last:.2g} s "
-                f"at t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
+                f"event {event.name!r} chatters: it came again and again, the last 4 times within {last:.2g} s at "
+                f"t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
             )
 
     # ---- when it cannot go on
@@ -305,10 +277,17 @@ class Run:
             "recent": {name: list(times) for name, times in self.recent.items()},
             "written": 0 if self.stream is None else self.stream.written,
             "t_end": self.t_end,
+            "events_watched": [event.name for event in self.watch.events],
         }
 
     def restore(self, point: dict[str, Any]) -> None:
         """Take up where a snapshot was made."""
+        names = [event.name for event in self.watch.events]
+        if point["events_watched"] != names:
+            raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
+        if point["segments"][0][1] != self.options.method:
+            method = point["segments"][0][1]
+            raise ModelError("simulate", "method", self.options.method, f"the run to go on with has {method!r}")
         if point["t_end"] != self.t_end:
             self.notes.append(
                 f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
@@ -319,7 +298,10 @@ class Run:
             self.segments.append(Segment(begin, self.options, self.settings))
         self.integrator = self.options.integrator(self.model)
         self.settings.apply(self.integrator)
-        self.integrator.restore(point["checkpoint"])
+        try:
+            self.integrator.restore(point["checkpoint"])
+        except ValueError as error:
+            raise ModelError("simulate", "resume", f"a run of {self.model.system.name!r}", str(error)) from None
         self.records.extend(*point["records"])
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
@@ -328,6 +310,7 @@ class Run:
     # ---- what it leaves
 
     def _collect_counts(self) -> None:
+        self.segments[-1].usual_slack = self.integrator.usual_slack
         self.counts += np.array(self.integrator.counts)
 
     def total_counts(self) -> NDArray[np.int64]:
@@ -347,30 +330,54 @@ class Run:
         begins = [segment.begin for segment in self.segments]
         return self.segments[max(0, int(np.searchsorted(begins, t, side="right")) - 1)]
 
+    def within_step(self, base: State, end: State, fractions: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x at fractions (k,) of the step from `base` to `end`, by the dense output of the method."""
+        helper = self._helper(self.segment_at(base.t))
+        return _dense_states(helper, base, end, fractions)
+
+    def _helper(self, segment: Segment) -> _core.Integrator:
+        """Return a stepper that takes steps of a segment once more."""
+        if segment.helper is None:
+            segment.helper = replace(segment.options, watch=False).integrator(self.model)
+            segment.settings.apply(segment.helper)
+        own = segment is self.segments[-1]
+        segment.helper.usual_slack = self.integrator.usual_slack if own else segment.usual_slack
+        return segment.helper
+
     def dense(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times (k,) within the run, by the steps that were taken."""
         t, q, v, x = self.records.arrays()
         q_out, v_out, x_out = (np.empty((len(times), part.shape[1])) for part in (q, v, x))
         place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+        states = _sampled_states if self.native else _dense_states
         for k in np.unique(place):
             mine = np.flatnonzero(place == k)
-            base = State(q=q[k], v=v[k], t=float(t[k]), x=x[k])
-            end = float(t[min(k + 1, len(t) - 1)])
-            if end == base.t:
+            base, end = (State(q=q[i], v=v[i], t=float(t[i]), x=x[i]) for i in (k, min(k + 1, len(t) - 1)))
+            if end.t == base.t:
                 q_out[mine], v_out[mine], x_out[mine] = base.q, base.v, base.x
                 continue
-            segment = self.segment_at(base.t)
-            helper = segment.options.integrator(self.model)
-            segment.settings.apply(helper)
-            states = _sampled_states if self.native else _dense_states
-            q_out[mine], v_out[mine], x_out[mine] = states(helper, base, end, times[mine])
+            fractions = np.ascontiguousarray((times[mine] - base.t) / (end.t - base.t))
+            helper = self._helper(self.segment_at(base.t))
+            q_out[mine], v_out[mine], x_out[mine] = states(helper, base, end, fractions)
         return q_out, v_out, x_out
+
+    def _segments_of(self, t: Array) -> NDArray[np.intp]:
+        """Return the numbers of the segments that rows in order of time lie in."""
+        begins = np.array([segment.begin for segment in self.segments])
+        before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to what was before it
+        place = np.where(before, np.searchsorted(begins, t, side="left"), np.searchsorted(begins, t, side="right")) - 1
+        numbers: NDArray[np.intp] = np.clip(place, 0, None)
+        return numbers
+
+    def parameter(self, name: str, t: Array) -> Array:
+        """Return a number of a force element, ``"k.stiffness"``, at rows in order of time, (n,)."""
+        column = np.array([segment.settings.parameters[self.model.parameter_names[name]] for segment in self.segments])
+        return column[self._segments_of(t)]
 
     def _by_segment(
         self, method: str, t: Array, q: Array, v: Array, x: Array, **how: bool
     ) -> list[tuple[NDArray[np.intp], tuple[Array, ...]]]:
-        begins = np.array([segment.begin for segment in self.segments])
-        place = np.clip(np.searchsorted(begins, t, side="right") - 1, 0, None)
+        place = self._segments_of(t)
         parts = []
         for k in np.unique(place):
             mine = np.flatnonzero(place == k)
@@ -391,11 +398,6 @@ class Run:
     def force_energy(self, t: Array, q: Array, v: Array, x: Array) -> ForceEnergy:
         """Return energies and powers of the force elements at rows of states."""
         return ForceEnergy(*_joined(self._by_segment("force_energy", t, q, v, x), len(t)))
-
-    def parameter(self, name: str, t: Array) -> Array:
-        """Return a number of a force element, ``"k.stiffness"``, at rows in order of time, (n,)."""
-        place = self.model.parameter_names[name]
-        return np.array([self.segment_at(float(time)).settings.parameters[place] for time in t])
 
 
 class Records:
@@ -447,23 +449,26 @@ def _joined(parts: list[tuple[NDArray[np.intp], tuple[Array, ...]]], n: int) -> 
     return columns
 
 
-def _dense_states(integrator: _core.Integrator, base: State, end: float, times: Array) -> tuple[Array, Array, Array]:
-    """Return states within the step from `base` to `end`, taken once more."""
+def _dense_states(integrator: _core.Integrator, base: State, end: State, s: Array) -> tuple[Array, Array, Array]:
+    """Return states at fractions of the step from `base` to `end`."""
     integrator.start(base.t, base.q, base.v, base.x)
-    h = end - base.t
-    _, _, q, v, x = integrator.dense(h, np.ascontiguousarray((times - base.t) / h))
-    if len(q) != len(times):
-        raise ModelError("dense output", "t", base.t, "the step that was taken here cannot be taken again")
+    _, _, q, v, x = integrator.dense(end.t - base.t, end.q, end.v, end.x, s)
+    if len(q) != len(s):
+        raise IntegrationError(f"the step taken at t = {base.t:.9g} s could not be taken again for its dense output")
     return q, v, x
 
 
-def _sampled_states(integrator: _core.Integrator, base: State, end: float, times: Array) -> tuple[Array, Array, Array]:
+def _sampled_states(integrator: _core.Integrator, base: State, end: State, s: Array) -> tuple[Array, Array, Array]:
     """Return states between two samples, by the method itself from the first of them."""
     integrator.start(base.t, base.q, base.v, base.x)
+    times = base.t + s * (end.t - base.t)
     order = np.argsort(times, kind="stable")
     later = times[order] > base.t
-    integrator.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(times[order][later]))
+    wanted = np.minimum(times[order][later], end.t)
+    integrator.advance(end.t, np.iinfo(np.int64).max, np.ascontiguousarray(wanted))
     _, *found, _ = integrator.take()
+    if len(found[0]) != len(wanted):
+        raise IntegrationError(f"the states from t = {base.t:.9g} s to {end.t:.9g} s could not be computed again")
     states = []
     for start, rows in zip((base.q, base.v, base.x), found, strict=True):
         full = np.empty((len(times), len(start)))
@@ -471,24 +476,3 @@ def _sampled_states(integrator: _core.Integrator, base: State, end: float, times
         full[order[later]] = rows
         states.append(full)
     return states[0], states[1], states[2]
-
-
-def _inner(model: Model, begins: Array, starts: State, t: Array, q: Array, v: Array) -> tuple[Array, Array, Array]:
-    """Return times (n, k), coordinates and speeds at inner fractions of steps, good enough to look for sign changes."""
-    h = (t - begins)[:, None, None]
-    s = INNER[None, :, None]
-    step = model.difference(starts.q, q)[:, None, :]
-    v0, v1 = starts.v[:, None, :], v[:, None, :]
-    xi = (3 * s**2 - 2 * s**3) * step + h * ((s - 2 * s**2 + s**3) * v0 + (s**3 - s**2) * v1)
-    slope = (6 * s - 6 * s**2) * step / h + (1 - 4 * s + 3 * s**2) * v0 + (3 * s**2 - 2 * s) * v1
-    rows = np.repeat(starts.q[:, None, :], len(INNER), axis=1)
-    q_inner = model.integrate(rows.reshape(-1, model.nq), xi.reshape(-1, model.nv)).reshape(len(t), -1, model.nq)
-    return begins[:, None] + INNER[None] * (t - begins)[:, None], q_inner, slope
-
-
-def _passings(signs: Array, direction: int) -> NDArray[np.intp]:
-    """Return the places after which a row of signs passes zero in the wanted direction; from zero itself is none."""
-    before, after = signs[:-1], signs[1:]
-    rising, falling = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
-    wanted = rising if direction > 0 else falling if direction < 0 else rising | falling
-    return np.flatnonzero(wanted)

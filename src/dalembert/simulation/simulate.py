@@ -88,7 +88,9 @@ def simulate(
     control : function of a State
         Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
     stabilization : str or (float, float)
-        ``"projection"``; or Baumgarte's two gains 1/s, (alpha, beta), for comparison: drift is then only damped.
+        ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
+        1/s, (alpha, beta), for comparison: the loops obey phi'' + 2 alpha phi' + beta^2 phi = 0 and the drift is only
+        damped; (0, 0) lets it grow.
     spectral_radius : float
         Of generalised alpha at infinite frequency, 0 to 1.
     progress : bool
@@ -184,7 +186,8 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
     finally:
         run.progress.close()
     if status == "interrupted":
-        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., resume=result)"
+        way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
+        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
     result = _result(run, status, message, time.perf_counter() - began)
     if caught is None or on_error == "return":
         return result
@@ -236,7 +239,7 @@ def _options(
         step=length,
         spectral_radius=float(spectral_radius),
         stabilization=gains,
-        project=gains == (0.0, 0.0),
+        project=stabilization == "projection",
         watch=method == "auto",
         control=control,
     )
@@ -313,7 +316,8 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
 def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
     if isinstance(resume, Result):
         if resume.resume_point is None:
-            raise ModelError("simulate", "resume", resume, "it was not interrupted, or was read from a file")
+            remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"
+            raise ModelError("simulate", "resume", resume, remedy)
         return resume.resume_point
     if run.stream is None:
         raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
@@ -321,7 +325,7 @@ def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
 
 
 def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
-    point = run.snapshot() if status == "interrupted" else None
+    point = run.snapshot() if status == "interrupted" and run.stream is None else None
     if run.stream is not None:
         run.stream.flush(run)
         run.stream.checkpoint(run)

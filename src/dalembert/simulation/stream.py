@@ -100,12 +100,12 @@ def _write(path: Path, blob: bytes) -> None:
 def _packed(point: dict[str, Any]) -> bytes:
     """Return a snapshot as an uncompressed .npz: arrays, and everything else as JSON; nothing that is executed."""
     t, q, v, x = point["records"]
-    events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist()) for e in point["events"]]
+    events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist(), e.energy, e.message) for e in point["events"]]
     segments = [
         (begin, method, list(map(float, numbers)), locked, off)
         for begin, method, numbers, locked, off in point["segments"]
     ]
-    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end")} | {
+    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched")} | {
         "events": events,
         "segments": segments,
     }
