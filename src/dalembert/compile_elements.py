@@ -98,8 +98,8 @@ def _add(
         hinge = connection.hinge.name
         if hinge not in model.hinge_names:
             raise TopologyError(
-                f"{element.kind} {name!r}: every hinge of its loop is driven, coupled or bears a force element, so that "
-                f"{hinge!r} has to be cut and has no coordinate; leave one hinge of each loop free"
+                f"{element.kind} {name!r}: every hinge of its loop is driven, coupled or bears a force element, so "
+                f"that {hinge!r} has to be cut and has no coordinate; leave one hinge of each loop free"
             )
         place = (
             model.v_slice(hinge).start + connection.coordinate,

@@ -1,7 +1,7 @@
 """Elements with laws of their own: users write what an element answers to what it measures.
 
-An element measures something between two markers, or at a hinge, and answers with a force for every measure, conjugate to
-its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
+An element measures something between two markers, or at a hinge, and answers with a force for every measure, conjugate
+to its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
 
     measure     names of what is measured            forces on the second marker, in axes of the first
     hinge       s, ds                                effort at the coordinate
