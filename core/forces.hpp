@@ -20,6 +20,10 @@ template <class T> struct Surroundings {
   const double *parameters; // of the force elements
   const double *hosted;     // see law_at
   std::ptrdiff_t apart = 0; // of packs: numbers between the parameters of one lane and the next; 0: all have the same
+  const T *x = nullptr;     // states of elements
+  T *dx = nullptr;          // their rates, where they are wanted
+  T *values = nullptr;      // room for programs
+  const Functions *functions = nullptr;
 };
 
 // parameter k; in a pack, that of each lane
@@ -170,6 +174,9 @@ inline bool has_body_forces(const ModelData &m) {
   for (int k = 0; k < m.force_count; ++k)
     if (acts_on_bodies(m.forces[k]))
       return true;
+  for (int k = 0; k < m.element_count; ++k)
+    if (m.elements[k].measure != Measure::hinge)
+      return true;
   return false;
 }
 
@@ -179,75 +186,6 @@ template <class T> inline void place_in_world(const ModelData &m, Workspace<T> &
     world_pose(m, ws, i);
     linear_velocity(m, ws, v, i);
   }
-}
-
-// Loads for forward_dynamics and inverse_dynamics: those of the elements, and those given as numbers (may be null).
-template <class T> struct ElementLoads {
-  const Surroundings<T> &at;
-  const T *v;
-  const T *given;
-
-  void operator()(const ModelData &m, Workspace<T> &ws) const {
-    if (given)
-      subtract_loads(m, ws, given);
-    if (!has_body_forces(m))
-      return;
-    place_in_world(m, ws, v);
-    for (int k = 0; k < m.force_count; ++k)
-      body_force(m, ws, at, m.forces[k], [&](int body, const Load<T> &load) {
-        ws.p_A[body].n -= load.n;
-        ws.p_A[body].f -= load.f;
-      });
-  }
-};
-
-// potential energy of the elements, power they dissipate, power that laws of time bring
-template <class T> struct ForceEnergy {
-  T stored, lost, brought;
-};
-template <class T>
-inline ForceEnergy<T> force_energy(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v) {
-  ForceEnergy<T> sum{T(0.0), T(0.0), T(0.0)};
-  ground(m, ws, false);
-  for (int i = 1; i <= m.nb; ++i) {
-    position(m, ws, q, i);
-    velocity(m, ws, v, i);
-  }
-  place_in_world(m, ws, v);
-  for (int k = 0; k < m.force_count; ++k) {
-    const ForceData &force = m.forces[k];
-    const auto number = [&](int i) { return parameter(at, force.parameter + i); };
-    if (force.kind == Force::spring) {
-      const Vec3<T> p_A = lift<T>(as_vec(force.p_FA)), p_B = lift<T>(as_vec(force.p_FB));
-      const Spring<T> s = spring(at, force.parameter, point_in_world(ws, force.body_b, p_B) - point_in_world(ws, force.body_a, p_A),
-                                 point_velocity(ws, force.body_b, p_B) - point_velocity(ws, force.body_a, p_A));
-      sum.stored = sum.stored + s.energy;
-      sum.lost = sum.lost + s.loss;
-    } else if (force.kind == Force::hinge) {
-      const T speed = v[force.freedom];
-      if (force.coordinate >= 0) {
-        const T stretch = q[force.coordinate] - number(2);
-        sum.stored = sum.stored + 0.5 * number(0) * (stretch * stretch);
-      }
-      sum.lost = sum.lost + number(1) * (speed * speed);
-    } else if (force.kind == Force::turn || force.kind == Force::slide) {
-      const AxisMotion<T> s = axis_motion(ws, force);
-      const T stretch = s.place - number(2);
-      sum.stored = sum.stored + 0.5 * number(0) * (stretch * stretch);
-      sum.lost = sum.lost + number(1) * (s.rate * s.rate);
-    } else if (force.kind == Force::limits) {
-      const Limit<T> l = limit(at, force.parameter, q[force.coordinate], v[force.freedom]);
-      sum.stored = sum.stored + l.energy;
-      sum.lost = sum.lost + l.loss;
-    } else if (force.kind == Force::effort) {
-      sum.brought = sum.brought + law_value(m, force.law, at) * v[force.freedom];
-    } else {
-      body_force(m, ws, at, force, [&](int body, const Load<T> &load) {
-        sum.brought = sum.brought + dot(load.n, ws.w[body]) + dot(load.f, ws.u[body]);
-      });
-    }
-  }
-  return sum;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -16,12 +16,16 @@ constexpr int W = DALEMBERT_LANES;
 
 // the memory of a run: what all methods need, and what its own does
 struct Room : SteppingRoom<W> {
+  Dual<W> *duals; // room for programs
   RadauRoom<W> radau;
   AlphaRoom<W> alpha;
 };
 
 std::size_t lay_out(const ModelData &m, Method method, std::byte *base, Room &room) {
   std::size_t used = lay_out(m, base, static_cast<SteppingRoom<W> &>(room));
+  Arena programs{base, used};
+  room.duals = programs.take<Dual<W>>(std::size_t(m.most_values));
+  used = programs.used;
   if (method == Method::radau)
     used += lay_out(m, base + used, room.radau);
   if (method == Method::alpha)
@@ -54,7 +58,7 @@ Outcome euler_step(const ModelData &m, Run &run, Room &room, double h) {
   const Outcome outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
   if (outcome != Outcome::reached)
     return outcome;
-  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1))
+  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1, room.dx1))
     return Outcome::host;
   return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
@@ -221,7 +225,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     return outcome;
   if (run.method == Method::radau)
     *room.radau.kept = {};
-  if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a))
+  if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
   if (run.method == Method::alpha)
     copy(room.a, m.nv, room.alpha.A);
@@ -356,10 +360,9 @@ Outcome evaluate(const ModelData &m, Run &run, std::byte *memory, double t, cons
                  const double *tau, const double *loads, double *a, double *tau_out, double *lambda, double *dx) {
   Room room;
   lay_out(m, run.method, memory, room);
-  if (!rates(m, run, room.rates, t, q, v, x, a, tau, loads, tau_out))
+  if (!rates(m, run, room.rates, t, q, v, x, a, dx, tau, loads, tau_out))
     return Outcome::host;
   copy(room.rates.lambda, m.nc, lambda);
-  (void)dx;
   return Outcome::reached;
 }
 
@@ -367,9 +370,9 @@ Outcome jacobian(const ModelData &m, Run &run, std::byte *memory, double t, cons
                  double *by_v) {
   Room room;
   lay_out(m, Method::radau, memory, room);
-  if (!rates(m, run, room.rates, t, q, v, x, room.a))
+  if (!rates(m, run, room.rates, t, q, v, x, room.a, room.dx))
     return Outcome::host;
-  rates_jacobian(m, run, room.rates, room.radau.jacobian, t, q, v, room.a, room.rates.lambda);
+  rates_jacobian(m, run, room.rates, room.radau.jacobian, t, q, v, x, room.a, room.rates.lambda);
   copy(room.radau.jacobian.A_q, m.nv * m.nv, by_q);
   copy(room.radau.jacobian.A_v, m.nv * m.nv, by_v);
   return Outcome::reached;
@@ -387,21 +390,31 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
     return Outcome::host;
   for (int k = 0; k < 6 * m.nb; ++k)
     loads[k] = pushed ? room.rates.loads[k] : 0.0;
-  const Surroundings<double> at{t, run.parameters, room.rates.hosted};
-  const ForceEnergy<double> sum = force_energy(m, ws, at, q, v);
+  const Surroundings<double> at = surroundings(run, room.rates, t, x, room.rates.unused);
+  const ForceEnergy sum = force_energy<W>(m, ws, at, room.duals, q, v);
   energies[0] = sum.stored, energies[1] = sum.lost, energies[2] = sum.brought;
-  add_coordinate_forces(m, at, q, v, room.rates.tau);
+  add_efforts(m, ws, at, q, v, room.rates.tau);
   copy(room.rates.tau, m.nv, tau);
   // from the origin of F to that of the user's frame, in world axes
+  const auto push = [&](int body, const Load<double> &load) {
+    if (!body)
+      return;
+    const Mat3<double> &R = ws.X_W[body].R;
+    const Vec3<double> f = mul(R, load.f), n = mul(R, load.n - cross(as_vec(m.bodies[body].p_FB), load.f));
+    double *out = loads + 6 * (body - 1);
+    out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
+  };
   for (int k = 0; k < m.force_count; ++k)
-    body_force(m, ws, at, m.forces[k], [&](int body, const Load<double> &load) {
-      if (!body)
-        return;
-      const Mat3<double> &R = ws.X_W[body].R;
-      const Vec3<double> f = mul(R, load.f), n = mul(R, load.n - cross(as_vec(m.bodies[body].p_FB), load.f));
-      double *out = loads + 6 * (body - 1);
-      out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
-    });
+    body_force(m, ws, at, m.forces[k], push);
+  for (int k = 0; k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    if (e.measure == Measure::hinge)
+      continue;
+    double outputs[most_outputs];
+    const Measured<double> measured = measure(ws, e, q, v);
+    answer(m, at, e, measured, outputs);
+    push_element(ws, e, measured, outputs, push);
+  }
   return Outcome::reached;
 }
 

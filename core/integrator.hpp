@@ -49,6 +49,7 @@ struct Run {
   bool project;                 // positions and speeds onto the loops after every step
   bool watch;                   // for stiffness
   const double *parameters;
+  Functions functions;
   Marks marks;
   const unsigned char *active;  // of each chord; null: all
   const Host *host;

@@ -144,4 +144,61 @@ template <int W> DALEMBERT_INLINE Dual<W> arctan2(const Dual<W> &y, const Dual<W
   return {std::atan2(y.value, x.value), (y.slope * x.value - x.slope * y.value) / square};
 }
 
+// ---- what laws are made of
+
+DALEMBERT_INLINE double exponential(double x) { return std::exp(x); }
+template <int W> inline Pack<W> exponential(Pack<W> x) {
+  return by_lane(x, [](double a) { return exponential(a); });
+}
+template <int W> inline Dual<W> exponential(const Dual<W> &a) {
+  const double x = a.value, y = exponential(x);
+  return {y, a.slope * (y)};
+}
+DALEMBERT_INLINE double logarithm(double x) { return std::log(x); }
+template <int W> inline Pack<W> logarithm(Pack<W> x) {
+  return by_lane(x, [](double a) { return logarithm(a); });
+}
+template <int W> inline Dual<W> logarithm(const Dual<W> &a) {
+  const double x = a.value;
+  return {logarithm(x), a.slope * (1.0 / x)};
+}
+DALEMBERT_INLINE double hyperbolic_tangent(double x) { return std::tanh(x); }
+template <int W> inline Pack<W> hyperbolic_tangent(Pack<W> x) {
+  return by_lane(x, [](double a) { return hyperbolic_tangent(a); });
+}
+template <int W> inline Dual<W> hyperbolic_tangent(const Dual<W> &a) {
+  const double x = a.value, y = hyperbolic_tangent(x);
+  return {y, a.slope * (1.0 - y * y)};
+}
+DALEMBERT_INLINE double arctangent(double x) { return std::atan(x); }
+template <int W> inline Pack<W> arctangent(Pack<W> x) {
+  return by_lane(x, [](double a) { return arctangent(a); });
+}
+template <int W> inline Dual<W> arctangent(const Dual<W> &a) {
+  const double x = a.value;
+  return {arctangent(x), a.slope * (1.0 / (1.0 + x * x))};
+}
+DALEMBERT_INLINE double absolute(double x) { return std::fabs(x); }
+template <int W> inline Pack<W> absolute(Pack<W> x) {
+  return by_lane(x, [](double a) { return absolute(a); });
+}
+template <int W> inline Dual<W> absolute(const Dual<W> &a) {
+  const double x = a.value;
+  return {absolute(x), a.slope * (x < 0.0 ? -1.0 : 1.0)};
+}
+DALEMBERT_INLINE double power(double x, double y) { return std::pow(x, y); }
+template <int W> inline Pack<W> power(Pack<W> x, Pack<W> y) {
+  for (int i = 0; i < W; ++i)
+    x.set(i, std::pow(x[i], y[i]));
+  return x;
+}
+// an exponent that varies needs a positive base
+template <int W> inline Dual<W> power(const Dual<W> &x, const Dual<W> &y) {
+  const double value = std::pow(x.value, y.value), by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
+  Pack<W> slope = x.slope * by_x;
+  if (x.value > 0.0)
+    slope = slope + y.slope * (value * std::log(x.value));
+  return {value, slope};
+}
+
 } // namespace dalembert::DALEMBERT_ISA

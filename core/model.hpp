@@ -141,6 +141,50 @@ struct ForceData {
   std::int32_t parameter, law;
 };
 
+// One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
+// `constant` and `input` a place.
+enum class Operation : std::int32_t {
+  constant, input,
+  add, subtract, multiply, divide, negate,
+  power, root, exponential, logarithm, sine, cosine, arctangent, arctangent2, hyperbolic_tangent, absolute,
+  smaller, larger,
+  less, // a < b ? c : d
+};
+struct Instruction {
+  Operation operation;
+  std::int32_t a, b, c, d;
+};
+
+// A law as a program: instructions from `first`, whose results `outputs` are what the law gives.
+struct ProgramData {
+  std::int32_t first, count;
+  std::int32_t output, outputs; // places in ModelData::program_outputs
+};
+
+// what an element measures: the coordinate of a hinge; the distance of two points; the place of B in A (3); place and
+// attitude, as a rotation vector (6). Rates go with them; those of an attitude are angular velocity.
+enum class Measure : std::int32_t { hinge, distance, place, pose };
+
+// An element whose law is a program or a function outside. The law's inputs: t, the measures, their rates, its states, its
+// parameters. It gives a force for every measure, on B, conjugate to the rate; the rates of its states; what it stores.
+struct ElementData {
+  Measure measure;
+  std::int32_t body_a, body_b;
+  double R_FA[9], p_FA[3], R_FB[9], p_FB[3];
+  std::int32_t freedom, coordinate; // of a hinge
+  std::int32_t program;             // or -1
+  std::int32_t function;            // place in the table of functions, or -1
+  std::int32_t parameter, parameters;
+  std::int32_t state, states;
+  std::int32_t active;              // what it does not store counts as brought from outside, not as lost
+};
+
+// laws that are functions outside: inputs as for ElementData, outputs likewise
+struct Functions {
+  void (*const *call)(void *self, const double *inputs, double *outputs);
+  void *const *self;
+};
+
 // a prescribed coordinate of a hinge, or constraint row
 struct DriveData {
   std::int32_t row;        // constraint row, or -1
@@ -167,7 +211,13 @@ struct ModelData {
   std::int64_t responses;           // numbers in all blocks of M^-1 P^T
   const unsigned char *holonomic;   // of each row: binds positions too
   std::int32_t force_count, drive_count, hosted_laws, parameter_count;
+  std::int32_t element_count, most_values; // most_values: instructions of the longest program
   const ForceData *forces;
+  const ElementData *elements;
+  const ProgramData *programs;
+  const Instruction *instructions;
+  const double *program_constants;
+  const std::int32_t *program_outputs;
   const DriveData *drives;
   const LawData *laws;
   const double *law_numbers;

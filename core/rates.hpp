@@ -2,7 +2,7 @@
 // locks, force elements, loops and whatever is evaluated outside.
 #pragma once
 
-#include "forces.hpp"
+#include "applied.hpp"
 #include "integrator.hpp"
 #include "loops.hpp"
 
@@ -13,7 +13,20 @@ template <int W> struct RatesRoom {
   double *tau, *loads, *hosted; // nv, nb x 6, 3 per hosted law
   double *targets;              // 3 x nc: residual, rate and second rate that drives demand of the rows
   double *lambda;               // nc
+  double *values;               // room for programs
+  double *unused;               // nx: rates of states that nobody asks for
 };
+
+// what an evaluation needs besides positions and speeds
+template <int W>
+inline Surroundings<double> surroundings(const Run &run, const RatesRoom<W> &room, double t, const double *x, double *dx) {
+  Surroundings<double> at{t, run.parameters, room.hosted};
+  at.x = x;
+  at.dx = dx;
+  at.values = room.values;
+  at.functions = &run.functions;
+  return at;
+}
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, RatesRoom<W> &room) {
   Arena arena{base};
@@ -23,6 +36,8 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.hosted = arena.take<double>(3 * std::size_t(m.hosted_laws));
   room.targets = arena.take<double>(3 * std::size_t(m.nc));
   room.lambda = arena.take<double>(std::size_t(m.nc));
+  room.values = arena.take<double>(std::size_t(m.most_values));
+  room.unused = arena.take<double>(std::size_t(m.nx));
   return arena.used;
 }
 
@@ -98,7 +113,7 @@ template <int W> inline void stabilize(const ModelData &m, const Run &run, Rates
 // drives included. Returns false if what is evaluated outside has failed.
 template <int W>
 inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, const double *q, const double *v, const double *x,
-                  double *a, const double *more_tau = nullptr, const double *more_loads = nullptr, double *tau_out = nullptr) {
+                  double *a, double *dx, const double *more_tau = nullptr, const double *more_loads = nullptr, double *tau_out = nullptr) {
   ++run.counts.evaluations;
   const bool pushed = run.host && run.host->pushes;
   if (!pushed)
@@ -112,8 +127,8 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
   if (more_loads)
     for (int k = 0; k < 6 * m.nb; ++k)
       room.loads[k] = (pushed ? room.loads[k] : 0.0) + more_loads[k];
-  const Surroundings<double> at{t, run.parameters, room.hosted};
-  add_coordinate_forces(m, at, q, v, room.tau);
+  const Surroundings<double> at = surroundings(run, room, t, x, dx);
+  add_efforts(m, room.loops.ws, at, q, v, room.tau);
   if (run.marks.given) {
     for (int f = 0; f < m.nv; ++f)
       if (run.marks.given[f])
@@ -122,7 +137,7 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
       if (m.drives[k].row < 0)
         a[m.drives[k].freedom] = demand(m, m.drives[k], t, room.hosted).second;
   }
-  const ElementLoads<double> loads{at, v, pushed || more_loads ? room.loads : nullptr};
+  const ElementLoads<double> loads{at, q, v, pushed || more_loads ? room.loads : nullptr};
   if (!m.nc) {
     forward_dynamics<double>(m, room.loops.ws, q, v, room.tau, loads, run.marks.given, a, tau_out);
     return true;

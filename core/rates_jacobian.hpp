@@ -1,4 +1,5 @@
-// Exact derivatives of accelerations: A_q = da/dq in directions of the tangent space and A_v = da/dv.
+// Exact derivatives of accelerations, A_q = da/dq in directions of the tangent space, A_v = da/dv, A_x = da/dx, and of the
+// rates of element states, X_q, X_v and X_x.
 //
 // With R = inverse dynamics - forces of the elements - P^T lambda, and C = P a + gamma the second rates of the rows,
 //
@@ -21,7 +22,9 @@ template <int W> struct RatesJacobianRoom {
   Dual<W> *seconds;  // nc: C
   double *column;    // nv
   double *lambda;    // nc
-  double *A_q, *A_v; // nv x nv
+  Dual<W> *states, *rates, *values; // nx, nx; room for programs
+  double *A_q, *A_v, *A_x; // nv x nv, nv x nv, nv x nx
+  double *X_q, *X_v, *X_x; // nx x nv, nx x nv, nx x nx
 };
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, RatesJacobianRoom<W> &room) {
@@ -34,8 +37,16 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.seconds = arena.take<Dual<W>>(std::size_t(m.nc));
   room.column = arena.take<double>(nv);
   room.lambda = arena.take<double>(std::size_t(m.nc));
+  const std::size_t nx = std::size_t(m.nx);
+  room.states = arena.take<Dual<W>>(nx);
+  room.rates = arena.take<Dual<W>>(nx);
+  room.values = arena.take<Dual<W>>(std::size_t(m.most_values));
   room.A_q = arena.take<double>(nv * nv);
   room.A_v = arena.take<double>(nv * nv);
+  room.A_x = arena.take<double>(nv * nx);
+  room.X_q = arena.take<double>(nx * nv);
+  room.X_v = arena.take<double>(nx * nv);
+  room.X_x = arena.take<double>(nx * nx);
   return arena.used;
 }
 
@@ -98,11 +109,13 @@ template <int W> struct ChordAndElementLoads {
   }
 };
 
-// Calls take(first, count, by_v) with -dR in room.x and dC in room.seconds for directions [first, first + count) of
-// positions, and of speeds, at given accelerations and multipliers.
+enum class Direction { position, speed, state };
+
+// Calls take(direction, first, count) with -dR in room.x, dC in room.seconds and rates of states in room.rates for
+// directions [first, first + count) of positions, of speeds and of element states, at given accelerations and multipliers.
 template <int W, class Take>
 inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
-                          const double *v, const double *a, const double *lambda, Take &&take) {
+                          const double *v, const double *x, const double *a, const double *lambda, Take &&take) {
   using D = Dual<W>;
   DualRoom<W> &d = room.duals;
   for (int k = 0; k < m.nq; ++k)
@@ -111,34 +124,48 @@ inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rate
     d.v[f] = v[f];
     d.a[f] = a[f];
   }
-  const Surroundings<D> at{D(t), run.parameters, rates.hosted};
-  const ChordAndElementLoads<W> loads{{at, d.v, nullptr}, run.active, lambda, room.seconds};
-  const auto columns = [&](int first, int count, bool by_v) {
+  for (int k = 0; k < m.nx; ++k)
+    room.states[k] = x[k];
+  Surroundings<D> at{D(t), run.parameters, rates.hosted};
+  at.x = room.states;
+  at.dx = room.rates;
+  at.values = room.values;
+  at.functions = &run.functions;
+  const ChordAndElementLoads<W> loads{{at, d.q, d.v, nullptr}, run.active, lambda, room.seconds};
+  const auto columns = [&](Direction direction, int first, int count) {
     inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, loads, d.tau);
     for (int f = 0; f < m.nv; ++f)
       room.forces[f] = D(0.0);
-    add_coordinate_forces<D>(m, at, d.q, d.v, room.forces);
+    add_efforts<D>(m, d.ws, at, d.q, d.v, room.forces);
     for (int f = 0; f < m.nv; ++f)
       room.x[f] = room.forces[f].slope - d.tau[f].slope;
-    take(first, count, by_v);
+    take(direction, first, count);
   };
   for (int first = 0; first < m.nv; first += W) {
     const int count = m.nv - first < W ? m.nv - first : W;
     seed_directions(m, q, d.q, first, count, true);
-    columns(first, count, false);
+    columns(Direction::position, first, count);
     seed_directions(m, q, d.q, first, count, false);
     for (int l = 0; l < count; ++l)
       d.v[first + l].slope.set(l, 1.0);
-    columns(first, count, true);
+    columns(Direction::speed, first, count);
     for (int l = 0; l < count; ++l)
       d.v[first + l].slope = Pack<W>(0.0);
   }
+  for (int first = 0; first < m.nx; first += W) {
+    const int count = m.nx - first < W ? m.nx - first : W;
+    for (int l = 0; l < count; ++l)
+      room.states[first + l].slope.set(l, 1.0);
+    columns(Direction::state, first, count);
+    for (int l = 0; l < count; ++l)
+      room.states[first + l].slope = Pack<W>(0.0);
+  }
 }
 
-// A_q and A_v at a state whose accelerations a and multipliers are known, by (1)
+// all derivatives at a state whose accelerations a and multipliers are known, by (1)
 template <int W>
 inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
-                           const double *v, const double *a, const double *lambda) {
+                           const double *v, const double *x, const double *a, const double *lambda) {
   const int nv = m.nv;
   LoopRoom<W> &loops = rates.loops;
   Factored factored{nullptr, 0};
@@ -166,14 +193,19 @@ inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rat
     }
     correct_by(m, loops, factored, room.column, rates.lambda);
   };
-  vary_residual(m, run, rates, room, t, q, v, a, room.lambda, [&](int first, int count, bool by_v) {
-    double *matrix = by_v ? room.A_v : room.A_q;
+  vary_residual(m, run, rates, room, t, q, v, x, a, room.lambda, [&](Direction direction, int first, int count) {
+    const int width = direction == Direction::state ? m.nx : nv;
+    double *matrix = direction == Direction::position ? room.A_q : direction == Direction::speed ? room.A_v : room.A_x;
+    double *of_states = direction == Direction::position ? room.X_q : direction == Direction::speed ? room.X_v : room.X_x;
+    for (int k = 0; k < m.nx; ++k)
+      for (int l = 0; l < count; ++l)
+        of_states[std::ptrdiff_t(k) * width + first + l] = room.rates[k].slope[l];
     solve(m, loops.ws, room.side, room.x, room.x, 1, m.nb, run.marks.given);
     for (int l = 0; l < count; ++l) {
       if (m.nc)
         close_loops(l);
       for (int f = 0; f < nv; ++f)
-        matrix[std::ptrdiff_t(f) * nv + first + l] = m.nc ? room.column[f] : room.x[f][l];
+        matrix[std::ptrdiff_t(f) * width + first + l] = m.nc ? room.column[f] : room.x[f][l];
     }
   });
 }

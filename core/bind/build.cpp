@@ -264,6 +264,60 @@ void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers 
   m.law_numbers = model.law_numbers.data();
 }
 
+// element rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3); integer rows: measure body_a body_b freedom coordinate program function
+// parameter parameters states active; program rows: first count output outputs; instruction rows: operation a b c d
+void set_elements(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &programs, const Integers &instructions,
+                  const Doubles &constants, const Integers &outputs) {
+  constexpr std::size_t width = 24, codes_width = 11;
+  ModelData &m = model.data;
+  const std::size_t count = integers.size() / codes_width;
+  if (numbers.size() != count * width || integers.size() != count * codes_width || programs.size() % 4 || instructions.size() % 5)
+    throw nb::value_error("the arrays of the elements disagree in shape");
+  model.program_constants.assign(constants.data(), constants.data() + constants.size());
+  model.program_outputs.assign(outputs.data(), outputs.data() + outputs.size());
+  model.instructions.clear();
+  for (std::size_t k = 0; k < instructions.size() / 5; ++k) {
+    const std::int32_t *row = instructions.data() + 5 * k;
+    if (row[0] < 0 || row[0] > std::int32_t(Operation::less))
+      throw nb::value_error("an operation is unknown");
+    model.instructions.push_back({static_cast<Operation>(row[0]), row[1], row[2], row[3], row[4]});
+  }
+  model.programs.clear();
+  m.most_values = 0;
+  for (std::size_t k = 0; k < programs.size() / 4; ++k) {
+    const std::int32_t *row = programs.data() + 4 * k;
+    model.programs.push_back({row[0], row[1], row[2], row[3]});
+    m.most_values = std::max(m.most_values, row[1]);
+  }
+  model.elements.clear();
+  m.nx = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double *row = numbers.data() + k * width;
+    const std::int32_t *codes = integers.data() + k * codes_width;
+    ElementData e{};
+    e.measure = static_cast<Measure>(codes[0]);
+    e.body_a = codes[1], e.body_b = codes[2], e.freedom = codes[3], e.coordinate = codes[4];
+    e.program = codes[5], e.function = codes[6];
+    e.parameter = codes[7], e.parameters = codes[8], e.states = codes[9], e.active = codes[10];
+    e.state = m.nx;
+    m.nx += e.states;
+    std::memcpy(e.R_FA, row, sizeof e.R_FA);
+    std::memcpy(e.p_FA, row + 9, sizeof e.p_FA);
+    std::memcpy(e.R_FB, row + 12, sizeof e.R_FB);
+    std::memcpy(e.p_FB, row + 21, sizeof e.p_FB);
+    if (codes[0] < 0 || codes[0] > std::int32_t(Measure::pose) || e.body_a < 0 || e.body_a > m.nb || e.body_b < 0 || e.body_b > m.nb ||
+        e.freedom >= m.nv || e.coordinate >= m.nq || e.program >= std::int32_t(model.programs.size()) || e.states < 0)
+      throw nb::value_error("an element refers to something out of range");
+    model.elements.push_back(e);
+  }
+  m.element_count = std::int32_t(model.elements.size());
+  m.elements = model.elements.data();
+  m.programs = model.programs.data();
+  m.instructions = model.instructions.data();
+  m.program_constants = model.program_constants.data();
+  m.program_outputs = model.program_outputs.data();
+}
+
 // body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
 void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
            Integers coupled, Doubles factors, Doubles pieces, Integers curves) {

@@ -147,6 +147,27 @@ public:
     attach();
   }
 
+  // laws that are functions: addresses of compiled ones, or Python functions; each with numbers of inputs and outputs
+  void set_functions(const nb::list &functions, const Integers &sizes) {
+    function_calls.clear();
+    function_selves.clear();
+    hosted.clear();
+    for (std::size_t k = 0; k < functions.size(); ++k) {
+      const nb::object function = functions[k];
+      if (PyLong_Check(function.ptr())) {
+        using Plain = void (*)(const double *, double *);
+        plain.push_back(reinterpret_cast<Plain>(static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(function))));
+        function_calls.push_back([](void *self, const double *in, double *out) { reinterpret_cast<Plain>(self)(in, out); });
+        function_selves.push_back(reinterpret_cast<void *>(plain.back()));
+        continue;
+      }
+      hosted.push_back(std::make_unique<HostedLaw>(HostedLaw{this, function, sizes.data()[2 * k], sizes.data()[2 * k + 1]}));
+      function_calls.push_back(&Integrator::call_hosted);
+      function_selves.push_back(hosted.back().get());
+    }
+    attach();
+  }
+
   int start(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
     check(q, v, x, 1);
     run.started = 0;
@@ -304,6 +325,15 @@ private:
   Host host{};
   nb::object host_function, host_laws, host_tau, host_loads;
   PyObject *raised = nullptr; // by the host
+  struct HostedLaw {
+    Integrator *owner;
+    nb::object function;
+    int inputs, outputs;
+  };
+  std::vector<void (*)(void *, const double *, double *)> function_calls;
+  std::vector<void *> function_selves;
+  std::vector<void (*)(const double *, double *)> plain;
+  std::vector<std::unique_ptr<HostedLaw>> hosted;
   Records records;
 
   void attach() {
@@ -311,6 +341,7 @@ private:
     run.marks = given.empty() ? Marks{nullptr, nullptr, nullptr} : Marks{given.data(), paced.data(), placed.data()};
     run.active = active.empty() ? nullptr : active.data();
     run.host = host_function.is_valid() ? &host : nullptr;
+    run.functions = {function_calls.data(), function_selves.data()};
   }
   static const double *at(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
   void check(const Doubles &q, const Doubles &v, const Doubles &x, std::size_t n) const {
@@ -410,6 +441,47 @@ private:
     if (PyArray_SIZE(from))
       std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
   }
+  // keeps the first error that Python raised, for when the core has returned
+  void keep_error() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace)
+      PyException_SetTraceback(value, trace);
+    if (raised)
+      Py_DECREF(value);
+    else
+      raised = value;
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+  }
+  // a law in Python: f(*inputs) -> a number, or several
+  static void call_hosted(void *self, const double *in, double *out) {
+    HostedLaw &law = *static_cast<HostedLaw *>(self);
+    nb::gil_scoped_acquire acquired;
+    for (int k = 0; k < law.outputs; ++k)
+      out[k] = k < law.outputs - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0; // energy may be left out
+    PyObject *arguments[64];
+    for (int k = 0; k < law.inputs; ++k)
+      arguments[k] = PyFloat_FromDouble(in[k]);
+    PyObject *result = PyObject_Vectorcall(law.function.ptr(), arguments, std::size_t(law.inputs), nullptr);
+    for (int k = 0; k < law.inputs; ++k)
+      Py_DECREF(arguments[k]);
+    if (result && PyFloat_CheckExact(result)) {
+      out[0] = PyFloat_AS_DOUBLE(result);
+    } else if (result) {
+      PyObject *numbers = PySequence_Fast(result, "a law gives a number or a sequence of numbers");
+      const Py_ssize_t count = numbers ? PySequence_Fast_GET_SIZE(numbers) : 0;
+      if (numbers && count != law.outputs && count != law.outputs - 1)
+        PyErr_Format(PyExc_ValueError, "a law gave %zd numbers where %d are needed", count, law.outputs - 1);
+      for (Py_ssize_t k = 0; numbers && !PyErr_Occurred() && k < count; ++k)
+        out[k] = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(numbers, k));
+      Py_XDECREF(numbers);
+    }
+    Py_XDECREF(result);
+    if (PyErr_Occurred())
+      law.owner->keep_error();
+  }
   static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
     Integrator &me = *static_cast<Integrator *>(self);
     const ModelData &m = me.model->data;
@@ -424,14 +496,7 @@ private:
       return true;
     } catch (nb::python_error &error) {
       error.restore();
-      PyObject *type, *value, *trace;
-      PyErr_Fetch(&type, &value, &trace);
-      PyErr_NormalizeException(&type, &value, &trace);
-      if (trace)
-        PyException_SetTraceback(value, trace);
-      me.raised = value;
-      Py_XDECREF(type);
-      Py_XDECREF(trace);
+      me.keep_error();
       return false;
     }
   }
@@ -465,6 +530,7 @@ void add_integrator(nb::module_ &module) {
       .def("set_active", &Integrator::set_active, nb::arg("active"))
       .def("set_parameters", &Integrator::set_parameters, nb::arg("values"))
       .def("set_host", &Integrator::set_host, nb::arg("function"), nb::arg("pushes"))
+      .def("set_functions", &Integrator::set_functions, nb::arg("functions"), nb::arg("sizes"))
       .def("start", &Integrator::start, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none())
       .def("take", &Integrator::take)

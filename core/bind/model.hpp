@@ -96,6 +96,11 @@ struct BoundModel {
     std::vector<std::int64_t> start;
   } all_rows, lean_rows;
   std::vector<ForceData> forces;
+  std::vector<ElementData> elements;
+  std::vector<ProgramData> programs;
+  std::vector<Instruction> instructions;
+  std::vector<double> program_constants;
+  std::vector<std::int32_t> program_outputs;
   std::vector<DriveData> drives;
   std::vector<LawData> laws;
   std::vector<double> law_numbers, parameters; // parameters: of the force elements, as described

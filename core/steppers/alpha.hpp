@@ -66,9 +66,9 @@ inline bool motion_residual(const ModelData &m, Run &run, SteppingRoom<W> &room,
     rates.tau[f] = 0.0;
   if (!consult(run, rates, t, q, v, x))
     return false;
-  const Surroundings<double> at{t, run.parameters, rates.hosted};
-  add_coordinate_forces(m, at, q, v, rates.tau);
-  inverse_dynamics<double>(m, loops.ws, q, v, a, ElementLoads<double>{at, v, pushed ? rates.loads : nullptr}, residual);
+  const Surroundings<double> at = surroundings(run, rates, t, x, room.dx1);
+  add_efforts(m, loops.ws, at, q, v, rates.tau);
+  inverse_dynamics<double>(m, loops.ws, q, v, a, ElementLoads<double>{at, q, v, pushed ? rates.loads : nullptr}, residual);
   for (int f = 0; f < m.nv; ++f)
     residual[f] -= rates.tau[f];
   if (!m.nc)
@@ -96,8 +96,10 @@ inline bool factor_alpha(const ModelData &m, Run &run, SteppingRoom<W> &room, Al
   for (std::ptrdiff_t i = 0; i < nv; ++i)
     for (std::ptrdiff_t j = 0; j < nv; ++j)
       E[i * size + j] = mine.mass[i * nv + j];
-  vary_residual(m, run, room.rates, mine.jacobian, t, room.q1, room.v1, room.a1, mine.lambda, [&](int first, int count, bool by_v) {
-    const double weight = (by_v ? rate : 1.0) / second;
+  vary_residual(m, run, room.rates, mine.jacobian, t, room.q1, room.v1, room.x1, room.a1, mine.lambda, [&](Direction direction, int first, int count) {
+    if (direction == Direction::state) // they follow by the trapezoidal rule
+      return;
+    const double weight = (direction == Direction::speed ? rate : 1.0) / second;
     for (std::ptrdiff_t f = 0; f < nv; ++f)
       for (int l = 0; l < count; ++l)
         E[f * size + first + l] -= weight * mine.jacobian.x[f][l];
@@ -144,11 +146,12 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
       z[nv + f] = h * ((1.0 - number.gamma) * mine.A[f] + number.gamma * mine.A1[f]);
       room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.A[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
     }
-    for (int k = 0; k < m.nx; ++k)
-      z[2 * nv + k] = h * room.dx[k];
+    for (int k = 0; k < m.nx; ++k) // trapezoidal rule
+      z[2 * nv + k] = 0.5 * h * (room.dx[k] + room.dx1[k]);
     return displaced(m, run, room, t1, z, room.q1, room.v1, room.x1);
   };
   copy(mine.A, nv, mine.A1);
+  copy(room.dx, m.nx, room.dx1);
   if (m.nc)
     set_targets(m, room.rates, t1);
   if (run.marks.given) {

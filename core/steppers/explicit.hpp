@@ -113,7 +113,7 @@ inline Outcome explicit_step(const ModelData &m, Run &run, SteppingRoom<W> &room
   }
   if (moved || tableau.estimated == s) {
     chart_rate<double>(m, room.z, room.v1, end);
-    if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, end + m.nv))
+    if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, end + m.nv, end + 2 * m.nv))
       return Outcome::host;
   }
   copy(end + m.nv, m.nv, room.a1);

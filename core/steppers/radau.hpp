@@ -3,9 +3,10 @@
 //     Z_i = h sum_j a_ij f(t + c_j h, z_j)          z_3 is the end of the step                                     (1)
 //
 // Newton's method on (1) is decoupled by the eigenvectors of the matrix a^-1 into one real and one complex system with
-// (mu 1 - J), mu = eigenvalue / h. As the first half of J is [0 1], each reduces to one of nv equations:
+// (mu 1 - J), mu = eigenvalue / h. As the first rows of J are [0 1 0], each reduces to one of nv + nx equations:
 //
-//     (mu^2 - mu A_v - A_q) dxi = r2 + (mu - A_v) r1          dv = mu dxi - r1                                     (2)
+//     [ mu^2 - mu A_v - A_q   -A_x     ] [ dxi ]   [ r2 + (mu - A_v) r1 ]
+//     [ -mu X_v - X_q         mu - X_x ] [ dx  ] = [ r3 - X_v r1        ]          dv = mu dxi - r1               (2)
 //
 // J is kept from step to step for as long as Newton's method converges well; both factorisations as long as the step
 // does not change.
@@ -38,11 +39,11 @@ template <int W> struct RadauRoom {
   RatesJacobianRoom<W> jacobian;
   double *Z, *Zw, *F;        // 3 x n: increments, transformed, rates
   double *Z_old;             // of the last step
-  double *real;              // nv x nv: factors of (2)
+  double *real;              // (nv + nx)^2: factors of (2)
   Complex *complex;
   std::int32_t *real_exchange, *complex_exchange;
-  Complex *b, *c;            // nv
-  double *e;                 // n
+  Complex *r, *work;         // n, nv + nx
+  double *e, *real_work;     // n, nv + nx
   // what is kept between steps; in the block, so that a copy of it is a checkpoint
   struct Kept {
     double factored_for;     // step length of the factors; 0: none
@@ -59,44 +60,63 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   const std::size_t nv = std::size_t(m.nv), n = std::size_t(increments(m));
   for (double **each : {&room.Z, &room.Zw, &room.F, &room.Z_old})
     *each = arena.take<double>(3 * n);
-  room.real = arena.take<double>(nv * nv);
-  room.complex = arena.take<Complex>(nv * nv);
-  room.real_exchange = arena.take<std::int32_t>(nv);
-  room.complex_exchange = arena.take<std::int32_t>(nv);
-  room.b = arena.take<Complex>(nv);
-  room.c = arena.take<Complex>(nv);
+  const std::size_t size = nv + std::size_t(m.nx);
+  room.real = arena.take<double>(size * size);
+  room.complex = arena.take<Complex>(size * size);
+  room.real_exchange = arena.take<std::int32_t>(size);
+  room.complex_exchange = arena.take<std::int32_t>(size);
+  room.r = arena.take<Complex>(n);
+  room.work = arena.take<Complex>(size);
   room.e = arena.take<double>(n);
+  room.real_work = arena.take<double>(size);
   room.kept = arena.take<typename RadauRoom<W>::Kept>(1);
   return arena.used;
 }
 
 // the matrix of (2), factored
 template <int W, class T> inline bool factor_step(const ModelData &m, const RadauRoom<W> &room, T mu, T *matrix, std::int32_t *exchange) {
-  const std::ptrdiff_t nv = m.nv;
-  for (std::ptrdiff_t k = 0; k < nv * nv; ++k)
-    matrix[k] = -(mu * room.jacobian.A_v[k]) - room.jacobian.A_q[k];
-  for (std::ptrdiff_t k = 0; k < nv; ++k)
-    matrix[k * (nv + 1)] += mu * mu;
-  return factor_lu(matrix, exchange, m.nv);
+  const RatesJacobianRoom<W> &J = room.jacobian;
+  const std::ptrdiff_t nv = m.nv, nx = m.nx, size = nv + nx;
+  for (std::ptrdiff_t i = 0; i < nv; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[i * size + j] = -(mu * J.A_v[i * nv + j]) - J.A_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[i * size + nv + j] = T(-J.A_x[i * nx + j]);
+    matrix[i * (size + 1)] += mu * mu;
+  }
+  for (std::ptrdiff_t i = 0; i < nx; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[(nv + i) * size + j] = -(mu * J.X_v[i * nv + j]) - J.X_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[(nv + i) * size + nv + j] = T(-J.X_x[i * nx + j]);
+    matrix[(nv + i) * (size + 1)] += mu;
+  }
+  return factor_lu(matrix, exchange, int(size));
 }
 
-// (2): r = [r1; r2] becomes [dxi; dv]; work: nv
+// (2): r = [r1; r2; r3] becomes [dxi; dv; dx]; w: nv + nx
 template <int W, class T>
-inline void solve_step(const ModelData &m, const RadauRoom<W> &room, T mu, const T *matrix, const std::int32_t *exchange, T *r1, T *r2) {
-  const int nv = m.nv;
+inline void solve_step(const ModelData &m, const RadauRoom<W> &room, T mu, const T *matrix, const std::int32_t *exchange, T *r, T *w) {
+  const RatesJacobianRoom<W> &J = room.jacobian;
+  const int nv = m.nv, nx = m.nx;
+  T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv;
   for (int i = 0; i < nv; ++i) {
-    T sum = r2[i] + mu * r1[i];
-    const double *row = room.jacobian.A_v + std::ptrdiff_t(i) * nv;
+    w[i] = r2[i] + mu * r1[i];
     for (int j = 0; j < nv; ++j)
-      sum -= row[j] * r1[j];
-    r2[i] = sum;
+      w[i] -= J.A_v[std::ptrdiff_t(i) * nv + j] * r1[j];
   }
-  solve_lu(matrix, exchange, nv, r2);
+  for (int i = 0; i < nx; ++i) {
+    w[nv + i] = r3[i];
+    for (int j = 0; j < nv; ++j)
+      w[nv + i] -= J.X_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+  }
+  solve_lu(matrix, exchange, nv + nx, w);
   for (int i = 0; i < nv; ++i) {
-    const T turned = mu * r2[i] - r1[i];
-    r1[i] = r2[i];
-    r2[i] = turned;
+    r2[i] = mu * w[i] - r1[i];
+    r1[i] = w[i];
   }
+  for (int i = 0; i < nx; ++i)
+    r3[i] = w[nv + i];
 }
 
 // increments at the stages from the polynomial of the last step, beyond its end
@@ -144,7 +164,7 @@ inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room,
       if (!displaced(m, run, room, t, Z + i * n, room.qs, room.vs, room.xs))
         return Outcome::host;
       chart_rate<double>(m, Z + i * n, room.vs, rate);
-      if (!rates(m, run, room.rates, t, room.qs, room.vs, room.xs, rate + nv))
+      if (!rates(m, run, room.rates, t, room.qs, room.vs, room.xs, rate + nv, rate + 2 * nv))
         return Outcome::host;
     }
     if (!all_finite(F, 3 * n))
@@ -153,30 +173,23 @@ inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room,
     double *r = room.z;
     for (int k = 0; k < n; ++k)
       r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
-    for (int k = 0; k < nv; ++k) {
-      Complex parts[2];
-      for (int half = 0; half < 2; ++half) {
-        const int at = half * nv + k;
-        const Complex f(radau::TI[1][0] * F[at] + radau::TI[1][1] * F[n + at] + radau::TI[1][2] * F[2 * n + at],
-                        radau::TI[2][0] * F[at] + radau::TI[2][1] * F[n + at] + radau::TI[2][2] * F[2 * n + at]);
-        parts[half] = f - complex * Complex(Zw[n + at], Zw[2 * n + at]);
-      }
-      radau_room.b[k] = parts[0];
-      radau_room.c[k] = parts[1];
+    for (int k = 0; k < n; ++k) {
+      const Complex f(radau::TI[1][0] * F[k] + radau::TI[1][1] * F[n + k] + radau::TI[1][2] * F[2 * n + k],
+                      radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
+      radau_room.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
     }
-    solve_step(m, radau_room, real, radau_room.real, radau_room.real_exchange, r, r + nv);
-    solve_step(m, radau_room, complex, radau_room.complex, radau_room.complex_exchange, radau_room.b, radau_room.c);
+    solve_step(m, radau_room, real, radau_room.real, radau_room.real_exchange, r, radau_room.real_work);
+    solve_step(m, radau_room, complex, radau_room.complex, radau_room.complex_exchange, radau_room.r, radau_room.work);
     double square = 0.0;
-    for (int half = 0; half < 2; ++half)
-      for (int k = 0; k < nv; ++k) {
-        const int at = half * nv + k;
-        const Complex &d = half ? radau_room.c[k] : radau_room.b[k];
-        const double size = half ? std::fabs(room.v[k]) : position_size(m, room.q, k), scale = run.atol + run.rtol * size;
-        Zw[at] += r[at];
-        Zw[n + at] += d.real();
-        Zw[2 * n + at] += d.imag();
-        square += (r[at] * r[at] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
-      }
+    for (int k = 0; k < n; ++k) {
+      const Complex &d = radau_room.r[k];
+      const double extent = k < nv ? position_size(m, room.q, k) : std::fabs(k < 2 * nv ? room.v[k - nv] : room.x[k - 2 * nv]);
+      const double scale = run.atol + run.rtol * extent;
+      Zw[k] += r[k];
+      Zw[n + k] += d.real();
+      Zw[2 * n + k] += d.imag();
+      square += (r[k] * r[k] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
+    }
     const double size = n ? std::sqrt(square / (3 * n)) : 0.0;
     const double rate = round ? size / before : 0.0;
     if (!std::isfinite(size))
@@ -206,9 +219,9 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
       ++run.counts.jacobians;
-      if (m.nc && !rates(m, run, room.rates, run.t, room.q, room.v, room.x, room.a)) // its multipliers
+      if (m.nc && !rates(m, run, room.rates, run.t, room.q, room.v, room.x, room.a, room.dx)) // its multipliers
         return Outcome::host;
-      rates_jacobian(m, run, room.rates, mine.jacobian, run.t, room.q, room.v, room.a, room.rates.lambda);
+      rates_jacobian(m, run, room.rates, mine.jacobian, run.t, room.q, room.v, room.x, room.a, room.rates.lambda);
       kept.jacobian_known = 1;
       kept.jacobian_old = 0;
       kept.factored_for = 0.0;
@@ -235,11 +248,12 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
   const auto estimate = [&](const double *rate) {
     for (int k = 0; k < n; ++k)
       e[k] = rate[k] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
-    solve_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange, e, e + nv);
+    solve_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange, e, mine.real_work);
     return measure(m, run, room, e, room.q1, room.v1, room.x1, &run.worst_freedom);
   };
   copy(room.v, nv, room.K);
   copy(room.a, nv, room.K + nv);
+  copy(room.dx, m.nx, room.K + 2 * nv);
   error = estimate(room.K);
   if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
     // a stiff error estimate on the safe side
@@ -248,7 +262,7 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
     if (!displaced(m, run, room, run.t, room.z, room.qs, room.vs, room.xs))
       return Outcome::host;
     chart_rate<double>(m, room.z, room.vs, K1);
-    if (!rates(m, run, room.rates, run.t, room.qs, room.vs, room.xs, K1 + nv))
+    if (!rates(m, run, room.rates, run.t, room.qs, room.vs, room.xs, K1 + nv, K1 + 2 * nv))
       return Outcome::host;
     error = estimate(K1);
   }
@@ -257,7 +271,7 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
   outcome = onto_loops(m, run, room, t1, room.q1, room.v1);
   if (outcome != Outcome::reached)
     return outcome;
-  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1))
+  if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1, room.dx1))
     return Outcome::host;
   return all_finite(room.a1, nv) ? Outcome::reached : Outcome::not_finite;
 }

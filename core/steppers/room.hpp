@@ -125,7 +125,7 @@ inline Outcome rates_in_chart(const ModelData &m, Run &run, SteppingRoom<W> &roo
     difference<double>(m, room.q, q, z);
   }
   chart_rate<double>(m, z, v, K);
-  return rates(m, run, room.rates, t, q, v, x, K + m.nv) ? Outcome::reached : Outcome::host;
+  return rates(m, run, room.rates, t, q, v, x, K + m.nv, K + 2 * m.nv) ? Outcome::reached : Outcome::host;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .compile_elements import flatten_elements
 from .compile_forces import flatten_forces
 from .connections.connection import Connection
 from .connections.constraints import Constraint
@@ -136,7 +137,9 @@ def compile_system(system: System) -> Model:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _check_inertia(model, forest)
-    model._take_forces(flatten_forces(model))
+    forces = flatten_forces(model)
+    model._take_elements(flatten_elements(model, forces))
+    model._take_forces(forces)
     return model
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .connections.constraints import AxisAngle, Constraint
+from .connections.elements import Element
 from .connections.energetic import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
 from .connections.hinges import Hinge, Prismatic, Revolute
 from .connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .connections.connection import Connection
     from .model import Model
 
-__all__ = ["ForceTables", "flatten_forces"]
+__all__ = ["ForceTables", "ends_in_kernel_frames", "flatten_forces"]
 
 Array = NDArray[np.float64]
 
@@ -118,7 +119,8 @@ def flatten_forces(model: Model) -> ForceTables:
     """Return the tables of a model's force elements, hinge dampers and drives."""
     tables = ForceTables()
     for force in model.system.forces.values():
-        _add_element(tables, model, force)
+        if not isinstance(force.element, Element):
+            _add_element(tables, model, force)
     for hinge in model.forest.hinges:
         if hinge.element.damping is not None:
             for k, coefficient in enumerate(np.atleast_1d(hinge.element.damping)):
@@ -137,11 +139,11 @@ def _add_element(tables: ForceTables, model: Model, force: ForceConnection) -> N
     values = [getattr(element, label) for label in element.fields]
     if isinstance(element, SpringDamper):
         assert force.first is not None and force.second is not None
-        frames, bodies = _ends(model, force.first, force.second)
+        frames, bodies = ends_in_kernel_frames(model, force.first, force.second)
         tables.add_force(_SPRING, frames, bodies, (-1, -1), tables.add_parameters(name, element.fields, values), -1)
     elif isinstance(element, Load):
         assert force.second is not None
-        frames, bodies = _ends(model, force.second, force.second)
+        frames, bodies = ends_in_kernel_frames(model, force.second, force.second)
         laws = [tables.add_law(law) for law in element.laws]
         kind = _LOAD_WORLD if element.axes == "world" else _LOAD_BODY
         tables.add_force(kind, frames, bodies, (-1, -1), 0, laws[0])
@@ -183,7 +185,7 @@ def _add_axis_element(
             f"{element.kind} {chord.name!r} had to be cut to close a loop and bears a spring or damper: that works for "
             "Revolute and Prismatic; give another hinge of the loop the cut, by driving or coupling this one"
         )
-    frames, bodies = _ends(model, chord.first, chord.second, element.frame())
+    frames, bodies = ends_in_kernel_frames(model, chord.first, chord.second, element.frame())
     kind = _TURN if isinstance(element, Revolute) else _SLIDE
     tables.add_force(kind, frames, bodies, (-1, -1), tables.add_parameters(name, fields, values), -1)
 
@@ -207,7 +209,7 @@ def _place(model: Model, hinge: str, part: int) -> tuple[int, int]:
     return model.v_slice(hinge).start + part, model.q_slice(hinge).start + part
 
 
-def _ends(
+def ends_in_kernel_frames(
     model: Model, first: Marker, second: Marker, axes: Array | None = None
 ) -> tuple[tuple[Array, Array], tuple[int, int]]:
     """Return [R_F, p_F] of both markers in kernel frames, turned by `axes`, and their bodies."""

@@ -23,6 +23,7 @@ from .state import State
 if TYPE_CHECKING:
     from .analysis.self_stress import SelfStress
     from .compile import FrameMap
+    from .compile_elements import ElementTables
     from .compile_forces import ForceTables
     from .system import System
     from .topology import Forest
@@ -129,6 +130,7 @@ class Model(_core.Model):
         In tree order.
     coordinate_names : tuple of str, (nq,)
     speed_names : tuple of str, (nv,)
+    state_names : tuple of str, (nx,)
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
     holonomic : (nc,) bool
@@ -212,7 +214,7 @@ class Model(_core.Model):
                 q[self._q_slices[name]] = initial.position
             if initial.speed is not None:
                 v[self._v_slices[name]] = initial.speed
-        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self._state_starts.copy())
 
     def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
@@ -533,6 +535,8 @@ class Model(_core.Model):
         )
         if self.hinge_drives:
             made.set_marks(*self.marks())
+        if self._functions:
+            made.set_functions(self._functions, self._function_sizes)
         if self._hosted or control is not None:
             made.set_host(self._host(control), control is not None)
         return made
@@ -546,6 +550,13 @@ class Model(_core.Model):
         for freedom in locked:
             given[freedom] = paced[freedom] = placed[freedom] = 1
         return given, paced, placed
+
+    def _take_elements(self, tables: ElementTables) -> None:
+        self._set_elements(*tables.arrays())
+        self.state_names = tuple(tables.state_names)
+        self._state_starts = np.array(tables.starts, dtype=float)
+        self._functions = list(tables.functions)
+        self._function_sizes = np.array(tables.function_sizes, dtype=np.int32).reshape(-1, 2)
 
     def _take_forces(self, tables: ForceTables) -> None:
         free = self.holonomic.copy()
@@ -599,7 +610,7 @@ class Model(_core.Model):
         """Return t (n,), q (n, nq), v (n, nv), x (n, nx), checked, and whether one state was given."""
         single = np.ndim(q) == 1
         n = 1 if single else len(np.atleast_1d(np.asarray(q)))
-        x = np.zeros(self.nx) if x is None else x
+        x = self._state_starts if x is None else x
         sizes = (("t", t, ()), ("q", q, (self.nq,)), ("v", v, (self.nv,)), ("x", x, (self.nx,)))
         return [self._spread(kernel, name, value, n, shape) for name, value, shape in sizes], single
 

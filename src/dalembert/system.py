@@ -15,6 +15,7 @@ from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection, Coupling
 from .connections.drives import Drive
+from .connections.elements import Element
 from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
 from .connections.laws import as_law, integrated
@@ -373,15 +374,16 @@ class System:
 
     def _force(self, name: str, element: ForceElement, first: Any, second: Any) -> ForceConnection:
         item = f"connection {name!r}"
-        if element.ends < 2 and second is not None:
-            what = "one marker" if element.ends else "one coordinate of a hinge"
+        ends_wanted = 2 if isinstance(element, Element) and not element.at_hinge else element.ends
+        if ends_wanted < 2 and second is not None:
+            what = "one marker" if ends_wanted else "one coordinate of a hinge"
             raise ModelError(item, "second", second, f"a {element.kind} acts on {what}: leave the second end out")
-        if element.ends == 2:
+        if ends_wanted == 2:
             ends = self._endpoint(item, "first", first), self._endpoint(item, "second", second)
             if ends[0].body is ends[1].body:
                 raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
             return ForceConnection(name, element, *ends)
-        if element.ends == 1:
+        if ends_wanted == 1:
             end = self._endpoint(item, "first", first)
             if end.body is self.ground:
                 raise ModelError(item, "first", end.name, "a load on ground moves nothing; give a marker of a body")

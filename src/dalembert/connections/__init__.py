@@ -18,6 +18,7 @@ from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .drives import Drive
+from .elements import Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .hinges import (
     Cylindrical,
@@ -47,6 +48,7 @@ __all__ = [
     "Distance",
     "Drive",
     "Effort",
+    "Element",
     "Fixed",
     "ForceConnection",
     "ForceElement",

@@ -164,7 +164,7 @@ def simulate_many(
         numbers = np.array([each.parameters for each in settings])
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     integrator = options.integrator(model)
-    x = np.zeros((count, model.nx))
+    x = _rows("state.x", given.x if np.size(given.x) else model.initial_state().x, count, model.nx)
     outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
     status = ["finished" if outcome == 0 else "failed" for outcome in outcomes]
     messages = [_REASONS[int(outcome)] for outcome in outcomes]

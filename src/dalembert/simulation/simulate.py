@@ -292,7 +292,9 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
     notes: list[str] = []
     given = model.initial_state() if state is None else state
     q, v = np.array(given.q, dtype=float), np.array(given.v, dtype=float)
-    x = np.zeros(model.nx) if state is None else np.array(given.x, dtype=float)
+    x = np.array(given.x if len(given.x) else model.initial_state().x, dtype=float)
+    if x.shape != (model.nx,) or not np.isfinite(x).all():
+        raise ModelError("simulate", "state.x", x, f"give ({model.nx},) finite numbers, or none for the start values")
     if q.shape != (model.nq,) or v.shape != (model.nv,) or not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise ModelError("simulate", "state", state, f"give finite q ({model.nq},) and v ({model.nv},)")
     if state is not None and model.nc:
