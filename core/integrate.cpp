@@ -345,7 +345,7 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
   copy(q1, m.nq, room.q1);
   copy(v1, m.nv, room.v1);
   copy(x1, m.nx, room.x1);
-  if (!rates(m, run, room.rates, run.t + h, room.q1, room.v1, room.x1, room.a1))
+  if (!rates(m, run, room.rates, run.t + h, room.q1, room.v1, room.x1, room.a1, room.dx1))
     return Outcome::host;
   outcome = prepare_dense(m, run, room, h);
   for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {

@@ -71,7 +71,7 @@ class ElementTables:
 
     def add_function(self, element: Element) -> int:
         """Return the number of an element's function."""
-        function = element.function
+        function: Any = element.function
         self.functions.append(int(function.address) if hasattr(function, "address") else function)
         self.function_sizes.append((len(element.inputs), element.outputs))
         return len(self.functions) - 1

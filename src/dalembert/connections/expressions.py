@@ -57,7 +57,8 @@ class Program:
 
     def emit(self, name: str, *places: int) -> int:
         """Add an operation, unless its result is known; return the place of the result."""
-        row = (_CODES[name], *places, *(0 for _ in range(4 - len(places))))
+        a, b, c, d = (*places, 0, 0, 0, 0)[:4]
+        row = (_CODES[name], a, b, c, d)
         if row not in self._known:
             self._known[row] = len(self.instructions)
             self.instructions.append(row)
@@ -132,7 +133,8 @@ def _place(program: Program, expression: Any, names: dict[str, int], item: str) 
             tree = ast.parse(expression.strip(), mode="eval")
         except SyntaxError as error:
             raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
-        return _Text(program, names, item, expression).visit(tree.body)
+        place: int = _Text(program, names, item, expression).visit(tree.body)
+        return place
     if type(expression).__module__.partition(".")[0] == "sympy":
         return _symbolic(program, names, item, expression)
     try:

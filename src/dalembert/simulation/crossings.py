@@ -217,7 +217,7 @@ def _add_dips(s: list[float], g: list[float], value: Callable[[float], float]) -
         sign = np.sign(g[k])
         same = sign != 0 and np.sign(g[k - 1]) == sign == np.sign(g[k + 1])
         place, depth = _vertex(np.array(s[k - 1 : k + 2]), np.array(g[k - 1 : k + 2])) if same else (np.nan, 0.0)
-        fresh = min(abs(place - other) for other in s[k - 1 : k + 2]) > 1e-9
+        fresh = min(abs(float(place) - other) for other in s[k - 1 : k + 2]) > 1e-9
         if same and fresh and added < DIPS and depth * sign < 0.25 * abs(g[k]):
             at = k if place < s[k] else k + 1
             s.insert(at, float(place))
