@@ -23,6 +23,7 @@ template <int W> struct RatesJacobianRoom {
   double *column;    // nv
   double *lambda;    // nc
   Dual<W> *states, *rates, *values; // nx, nx; room for programs
+  double *shifted, *above, *below;  // nq + nv, nv, nv: what is evaluated outside, beside the state
   double *A_q, *A_v, *A_x; // nv x nv, nv x nv, nv x nx
   double *X_q, *X_v, *X_x; // nx x nv, nx x nv, nx x nx
 };
@@ -39,6 +40,9 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.lambda = arena.take<double>(std::size_t(m.nc));
   const std::size_t nx = std::size_t(m.nx);
   room.states = arena.take<Dual<W>>(nx);
+  room.shifted = arena.take<double>(std::size_t(m.nq) + nv);
+  room.above = arena.take<double>(nv);
+  room.below = arena.take<double>(nv);
   room.rates = arena.take<Dual<W>>(nx);
   room.values = arena.take<Dual<W>>(std::size_t(m.most_values));
   room.A_q = arena.take<double>(nv * nv);
@@ -111,6 +115,28 @@ template <int W> struct ChordAndElementLoads {
 
 enum class Direction { position, speed, state };
 
+// The part of -dR that forces from outside have, in one direction: a difference, as nothing else is known of them.
+template <int W>
+inline void vary_host(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
+                      const double *v, const double *x, Direction direction, int freedom, int lane) {
+  double *q_near = room.shifted, *v_near = room.shifted + m.nq;
+  const double step = 1e-6 * (1.0 + std::fabs(direction == Direction::speed ? v[freedom] : 0.0));
+  for (int side = 0; side < 2; ++side) {
+    for (int f = 0; f < m.nv; ++f)
+      v_near[f] = 0.0;
+    v_near[freedom] = side ? -step : step;
+    if (direction == Direction::position)
+      integrate<double>(m, q, v_near, q_near);
+    else
+      copy(q, m.nq, q_near);
+    for (int f = 0; f < m.nv; ++f)
+      v_near[f] = v[f] + (direction == Direction::speed ? v_near[f] : 0.0);
+    run.host->evaluate(run.host->self, t, q_near, v_near, x, rates.hosted, side ? room.below : room.above, rates.loads);
+  }
+  for (int f = 0; f < m.nv; ++f)
+    room.x[f].set(lane, room.x[f][lane] + (room.above[f] - room.below[f]) / (2.0 * step));
+}
+
 // Calls take(direction, first, count) with -dR in room.x, dC in room.seconds and rates of states in room.rates for
 // directions [first, first + count) of positions, of speeds and of element states, at given accelerations and multipliers.
 template <int W, class Take>
@@ -139,6 +165,8 @@ inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rate
     add_efforts<D>(m, d.ws, at, d.q, d.v, room.forces);
     for (int f = 0; f < m.nv; ++f)
       room.x[f] = room.forces[f].slope - d.tau[f].slope;
+    for (int l = 0; run.host && run.host->pushes && direction != Direction::state && l < count; ++l)
+      vary_host(m, run, rates, room, t, q, v, x, direction, first + l, l);
     take(direction, first, count);
   };
   for (int first = 0; first < m.nv; first += W) {

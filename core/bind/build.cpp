@@ -286,6 +286,16 @@ void set_elements(BoundModel &model, const Doubles &numbers, const Integers &int
   m.most_values = 0;
   for (std::size_t k = 0; k < programs.size() / 4; ++k) {
     const std::int32_t *row = programs.data() + 4 * k;
+    if (row[0] < 0 || row[1] < 0 || std::size_t(row[0]) + std::size_t(row[1]) > model.instructions.size() || row[2] < 0 || row[3] < 0 ||
+        std::size_t(row[2]) + std::size_t(row[3]) > model.program_outputs.size())
+      throw nb::value_error("a program is out of range");
+    for (std::int32_t i = 0; i < row[1]; ++i) { // every operation works on results before it
+      const Instruction &step = model.instructions[std::size_t(row[0] + i)];
+      const std::int32_t limit = step.operation == Operation::constant ? std::int32_t(constants.size()) : step.operation == Operation::input ? 64 : i;
+      for (const std::int32_t place : {step.a, step.b, step.c, step.d})
+        if (place < 0 || (place && place >= limit))
+          throw nb::value_error("an operation refers to something out of range");
+    }
     model.programs.push_back({row[0], row[1], row[2], row[3]});
     m.most_values = std::max(m.most_values, row[1]);
   }
