@@ -115,7 +115,7 @@ def compile_expressions(
     --------
     >>> program = compile_expressions(["k * (s - 1)**2", "k * (s - 1)"], ("s", "k"), item="spring")
     >>> len(program.instructions), program.constants
-    (6, [1.0])
+    (8, [1.0, 2.0])
     """
     program = Program(tuple(inputs))
     names = {name: program.emit("input", k) for k, name in enumerate(inputs)}

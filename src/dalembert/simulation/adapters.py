@@ -176,7 +176,8 @@ class Residual:
         q, v, x = self.equations.split(y)
         a, lam = np.array(slope[nq : nq + nv]), y[nq + nv + nx :]
         states = (np.array([t]), q[None], v[None], x[None])
-        tau, loads = self.equations.kernels.applied_loads(*states)
+        _, _, tau, _, dx = self.equations.integrator.evaluate(*states, None, None)  # of elements and control
+        _, loads = self.equations.kernels.applied_loads(*states)
         motion = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads[0]) - tau[0]
         closure = np.zeros(0)
         if len(self.rows):
@@ -184,9 +185,8 @@ class Residual:
             motion = motion - P[self.rows].T @ lam
             closure = (P @ a + model.constraint_bias(q, v) - model.row_motion(t)[2])[self.rows]
         motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
-        dx = self.equations.integrator.evaluate(*states, None, None)[4][0] if nx else np.zeros(0)
         return np.concatenate(
-            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
+            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx[0], closure]
         )
 
 
