@@ -383,13 +383,12 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
   Room room;
   lay_out(m, run.method, memory, room);
   Workspace<double> &ws = room.rates.loops.ws;
-  const bool pushed = run.host && run.host->pushes;
-  for (int f = 0; f < m.nv; ++f)
-    room.rates.tau[f] = 0.0;
   if (!consult(run, room.rates, t, q, v, x))
     return Outcome::host;
+  for (int f = 0; f < m.nv; ++f) // what a control gives is no element's
+    room.rates.tau[f] = 0.0;
   for (int k = 0; k < 6 * m.nb; ++k)
-    loads[k] = pushed ? room.rates.loads[k] : 0.0;
+    loads[k] = 0.0;
   const Surroundings<double> at = surroundings(run, room.rates, t, x, room.rates.unused);
   const ForceEnergy sum = force_energy<W>(m, ws, at, room.duals, q, v);
   energies[0] = sum.stored, energies[1] = sum.lost, energies[2] = sum.brought;
