@@ -188,6 +188,7 @@ class Run:
         active = [c for c in crossings if self.watch.events[c.event].active]
         self._note(passed)
         kept = active[0].step if active else len(t)
+        self.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
         self.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
         return self._happen(active, [c.event for c in passed if c.moment >= active[0].moment]) if active else False
 
@@ -278,10 +279,13 @@ class Run:
             "written": 0 if self.stream is None else self.stream.written,
             "t_end": self.t_end,
             "events_watched": [event.name for event in self.watch.events],
+            "coordinates": list(self.model.coordinate_names),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
         """Take up where a snapshot was made."""
+        if point["coordinates"] != list(self.model.coordinate_names):
+            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
         names = [event.name for event in self.watch.events]
         if point["events_watched"] != names:
             raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")

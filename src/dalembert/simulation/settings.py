@@ -160,11 +160,13 @@ class Settings:
         share = np.linalg.lstsq(D, (rates - C @ free) / scale, rcond=1e-12)[0] / scale
         v_new: Array = free + response @ share
         missed = np.abs((C @ v_new - rates) / scale)
-        size = max(1e-9, float(np.abs((C @ free) / scale).max()), float(np.abs(rates / scale).max()))
+        size = max(1e-9, float(((np.abs(C) @ np.abs(free) + np.abs(rates)) / scale).max()))
         if missed.max() > 1e-6 * size:
             raise SingularityError(
                 f"at t = {t:.6g} s no speeds obey all locks, drives and constraints: they contradict each other"
             )
+        held = self.model.marks(self.locked)[1].astype(bool)
+        v_new[held] = rates[: held.sum()]
         return v_new
 
     # ---- kernels of the changed model, for outputs

@@ -15,7 +15,7 @@ from ..analysis.scales import as_model
 from ..errors import AssemblyError, DalembertError, ModelError
 from ..model import Model
 from ..result import Result, Stats
-from ..rotation import finite_number
+from ..rotation import finite_array, finite_number
 from ..state import State
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
@@ -207,7 +207,7 @@ def _options(
     span: float,
 ) -> Options:
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if not (isinstance(value, (int, float)) and 1e-15 <= value < 1):
+        if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
             raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
     longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
     if longest <= 0:
@@ -223,11 +223,13 @@ def _options(
         raise ModelError("simulate", "step", step, f"method {method!r} chooses its steps: use rtol, atol and max_step")
     gains = (0.0, 0.0)
     if isinstance(stabilization, tuple):
-        alpha, beta = (finite_number(g, item="simulate", field="stabilization") for g in stabilization)
-        gains = (2 * alpha, beta * beta)
+        pair = finite_array(stabilization, (2,), item="simulate", field="stabilization")
+        if (pair < 0).any():
+            raise ModelError("simulate", "stabilization", stabilization, "gains must not be negative")
+        gains = (2 * float(pair[0]), float(pair[1]) ** 2)
     elif stabilization != "projection":
         raise ModelError("simulate", "stabilization", stabilization, "use 'projection' or Baumgarte's (alpha, beta)")
-    if not 0 <= spectral_radius <= 1:
+    if not 0 <= finite_number(spectral_radius, item="simulate", field="spectral_radius") <= 1:
         raise ModelError("simulate", "spectral_radius", spectral_radius, "use a number from 0 to 1")
     if control is not None and not callable(control):
         raise ModelError("simulate", "control", control, "give a function of a State")
@@ -291,12 +293,13 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
     """Return a state to start from that obeys loops and drives, and what was done to it."""
     notes: list[str] = []
     given = model.initial_state() if state is None else state
-    q, v = np.array(given.q, dtype=float), np.array(given.v, dtype=float)
-    x = np.array(given.x if len(given.x) else model.initial_state().x, dtype=float)
-    if x.shape != (model.nx,) or not np.isfinite(x).all():
-        raise ModelError("simulate", "state.x", x, f"give ({model.nx},) finite numbers, or none for the start values")
-    if q.shape != (model.nq,) or v.shape != (model.nv,) or not (np.isfinite(q).all() and np.isfinite(v).all()):
-        raise ModelError("simulate", "state", state, f"give finite q ({model.nq},) and v ({model.nv},)")
+    if not isinstance(given, State):
+        raise ModelError("simulate", "state", state, "give a da.State(q, v)")
+    x = given.x if len(given.x) else model.initial_state().x
+    q, v, x = (
+        finite_array(part, (size,), item="simulate", field=f"state.{name}")
+        for name, part, size in (("q", given.q, model.nq), ("v", given.v, model.nv), ("x", x, model.nx))
+    )
     if state is not None and model.nc:
         residual = np.abs(model.constraint_residual(q) - model.row_motion(t_start)[0])[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0

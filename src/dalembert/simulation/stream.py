@@ -46,6 +46,10 @@ class Stream:
     def __init__(self, path: str | os.PathLike[str], model: Model, resume: bool) -> None:
         self.path = Path(path)
         self.row_bytes = 8 * (1 + model.nq + model.nv + model.nx)
+        if resume:
+            if not (self.path / "checkpoint.bin").is_file():
+                raise ModelError("simulate", "stream", str(path), "it holds no checkpoint to go on from")
+            _check_model(self.path, model)
         if self.path.exists() and not resume and any(self.path.iterdir()):
             remedy = "it holds files already; give a new directory, or resume=True to go on"
             raise ModelError("simulate", "stream", str(path), remedy)
@@ -60,11 +64,7 @@ class Stream:
 
     def last_point(self) -> dict[str, Any]:
         """Return the last snapshot, with the rows that were written after it cut off."""
-        try:
-            blob = (self.path / "checkpoint.bin").read_bytes()
-        except OSError:
-            raise ModelError("simulate", "stream", str(self.path), "it holds no checkpoint to go on from") from None
-        point = _unpacked(blob)
+        point = _unpacked((self.path / "checkpoint.bin").read_bytes())
         self.written = int(point["written"])
         self.file.truncate(self.written * self.row_bytes)
         return point
@@ -105,7 +105,7 @@ def _packed(point: dict[str, Any]) -> bytes:
         (begin, method, list(map(float, numbers)), locked, off)
         for begin, method, numbers, locked, off in point["segments"]
     ]
-    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched")} | {
+    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates")} | {
         "events": events,
         "segments": segments,
     }
@@ -133,7 +133,7 @@ def _unpacked(blob: bytes) -> dict[str, Any]:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             parts = {name: file[name] for name in file.files}
         point: dict[str, Any] = json.loads(parts["rest"].tobytes())
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
         raise ModelError("simulate", "checkpoint", f"{len(blob)} bytes", "it is damaged") from None
     point["events"] = [
         EventRecord(
@@ -147,18 +147,24 @@ def _unpacked(blob: bytes) -> dict[str, Any]:
     return point
 
 
-def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
-    """Return t, q, v and x of a streamed run, mapped from disk; a last row that is not whole is left out."""
-    folder = Path(path)
+def _check_model(folder: Path, model: Model) -> None:
+    """Refuse a directory that is not one of a streamed run of the model."""
     try:
         sizes: dict[str, Any] = json.loads((folder / "run.json").read_text())
     except (OSError, ValueError):
-        raise ModelError("stream", "path", str(path), "it is not the directory of a streamed run") from None
+        raise ModelError("stream", "path", str(folder), "it is not the directory of a streamed run") from None
     expected = (model.nq, model.nv, model.nx)
     if (sizes["nq"], sizes["nv"], sizes["nx"]) != expected or tuple(sizes["coordinates"]) != model.coordinate_names:
         raise ModelError(
             "stream", "model", model.system.name, f"the run is of {sizes['system']!r}, with other coordinates"
         )
+
+
+def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
+    """Return t, q, v and x of a streamed run, mapped from disk; a last row that is not whole is left out."""
+    folder = Path(path)
+    _check_model(folder, model)
+    expected = (model.nq, model.nv, model.nx)
     width = 1 + sum(expected)
     count = (folder / "rows.bin").stat().st_size // (8 * width)
     rows = (
