@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 from machine import describe
@@ -36,7 +36,7 @@ EASY_ENERGY, TARGET_ENERGY = 0.1, 1e-9  # J
 
 @dataclass
 class Point:
-    """One setting of one contestant: its time, s, and the errors it leaves."""
+    """One setting of one contestant: its processor time, s, and the errors it leaves."""
 
     problem: str
     contestant: str
@@ -128,18 +128,18 @@ def measure(problem: Problem, contestants: Sequence[Simulator], *, longest: floa
 
 
 def _try(problem: Problem, contestant: str, motion: Motion) -> tuple[float, Point | None]:
-    began = perf_counter()
+    began = process_time()
     with _silence():
         try:
             motion.run()
         except Exception:  # an engine that gives up, in whatever way, has no result
-            return perf_counter() - began, None
-        seconds = perf_counter() - began
+            return process_time() - began, None
+        seconds = process_time() - began
         q, v = motion.state()
         for _ in range(3 if seconds < SHORT else 0):  # the first run of anything is a slow one
-            began = perf_counter()
+            began = process_time()
             motion.run()
-            seconds = min(seconds, perf_counter() - began)
+            seconds = min(seconds, process_time() - began)
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         return seconds, None
     errors = problem.error(q, v), problem.energy_error(q, v)
@@ -163,9 +163,9 @@ def _take_turns(useful: list[tuple[Point, Motion]], deadline: float) -> None:
                 point, motion = useful[(k + turn) % len(useful)]
                 if turn % max(1, round(point.seconds / SHORT)) or perf_counter() > deadline:
                     continue
-                began = perf_counter()
+                began = process_time()
                 motion.run()
-                point.seconds = min(point.seconds, perf_counter() - began)
+                point.seconds = min(point.seconds, process_time() - began)
                 point.rounds += 1
         turn += 1
 

@@ -12,7 +12,7 @@ from dalembert.library.mechanisms import andrews, bricard, four_bar
 __all__ = ["print_stepper"]
 
 
-def print_stepper(rounds: int = 15) -> list[dict[str, float | str]]:
+def print_stepper(rounds: int = 40) -> list[dict[str, float | str]]:
     """Print, for chains and loops, the time of a run per evaluation beside that of one evaluation.
 
     An evaluation in the core is measured by steps of semi-implicit Euler without projection, which do little else. A
