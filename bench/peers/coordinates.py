@@ -83,6 +83,14 @@ class Coordinates:
             out[..., start : start + joint.q.stop - joint.q.start] = np.concatenate(parts, axis=-1)
         return out
 
+    def configuration_back(self, q: Array) -> Array:
+        """Return dalembert's coordinates (..., nq) from the engine's, for hinges of scalar joints only."""
+        if self._turning:
+            raise ValueError("spherical and free hinges are not converted back")
+        out = np.empty_like(q)
+        out[..., self._q[1]] = q[..., self._q[0]]
+        return out
+
     def speeds(self, q: Array, v: Array) -> Array:
         """Return the engine's speeds (..., nv), equation (1)."""
         out = np.empty_like(v)

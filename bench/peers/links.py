@@ -103,16 +103,16 @@ class Link:
     joints: tuple[Joint, ...]
 
 
-def links_of(system: System) -> tuple[Link, ...]:
-    """Return the links of a system, in the order of its forest.
+def links_of(system: System, *, loops: bool = False) -> tuple[Link, ...]:
+    """Return the links of a system, in the order of its forest; with `loops`, those of the tree under its loops.
 
     Raises
     ------
     ValueError
-        If the system has closed loops.
+        If the system has closed loops that were not expected.
     """
     forest = system.forest()
-    if forest.chords:
+    if forest.chords and not loops:
         raise ValueError(f"system {system.name!r} has closed loops: {[c.name for c in forest.chords]}")
     frames = [system.ground.origin]
     links = []

@@ -23,7 +23,7 @@ from .coordinates import Convention, Coordinates
 from .links import Array, Link
 from .peer import Kernels, Peer
 
-__all__ = ["Mujoco"]
+__all__ = ["Mujoco", "add_link"]
 
 _JOINTS = {
     "revolute": mujoco.mjtJoint.mjJNT_HINGE,
@@ -53,7 +53,7 @@ class Mujoco(Peer):
             spec.option.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
         bodies = [spec.worldbody]
         for k, link in enumerate(self.links, start=1):
-            bodies.append(_add_body(bodies[link.parent], k, link))
+            bodies.append(add_link(bodies[link.parent], k, link))
         self.model = model = spec.compile()
         self.data = mujoco.MjData(model)
         joints = [joint for link in self.links for joint in link.joints]
@@ -174,9 +174,11 @@ class Mujoco(Peer):
         data.qfrc_applied[:], data.qacc[:] = at.efforts(q, tau), at.accelerations(q, v, a)
 
 
-def _add_body(parent: mujoco.MjsBody, number: int, link: Link) -> mujoco.MjsBody:
-    # principal axes from LAPACK: MuJoCo's own diagonalisation stops earlier
+def add_link(parent: mujoco.MjsBody, number: int, link: Link) -> mujoco.MjsBody:
+    """Add a link and its joints to the specification of its parent."""
+    # principal axes from LAPACK: MuJoCo's own diagonalisation stops earlier; it refuses rods without thickness
     moments, axes = np.linalg.eigh(link.inertia)
+    moments = np.maximum(moments, 1e-12)
     axes[:, 2] *= np.sign(np.linalg.det(axes))
     body = parent.add_body(
         name=f"{number}",

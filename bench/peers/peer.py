@@ -36,8 +36,8 @@ class Peer(ABC):
     version: str
     coordinates: Coordinates
 
-    def __init__(self, system: System) -> None:
-        self.links: tuple[Link, ...] = links_of(system)
+    def __init__(self, system: System, *, loops: bool = False) -> None:
+        self.links: tuple[Link, ...] = links_of(system, loops=loops)
 
     @abstractmethod
     def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:

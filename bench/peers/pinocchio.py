@@ -26,14 +26,15 @@ class Pinocchio(Peer):
 
     Joints are added in the forest's order, which is depth-first: in any other Pinocchio's mass
     matrix is silently wrong. Axes along x, y or z get the specialised joints, several joints in a
-    row become a composite one, bodies without a joint are merged into their parents.
+    row become a composite one, bodies without a joint are merged into their parents. With `loops`,
+    the model is that of the tree under the closed loops.
     """
 
     name = "Pinocchio"
     version = str(pin.__version__)
 
-    def __init__(self, system: System) -> None:
-        super().__init__(system)
+    def __init__(self, system: System, *, loops: bool = False) -> None:
+        super().__init__(system, loops=loops)
         self.model = model = pin.Model()
         model.gravity = pin.Motion(system.gravity, np.zeros(3))
         carriers = [(0, pin.SE3.Identity())]  # for each link: the joint that moves it, and the link's frame there

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import Model
+from .once import once_per_model
 from .outputs.units import coordinate_unit, row_units, speed_unit
 
 __all__ = ["EventRecord", "Labels", "Stats"]
@@ -99,13 +100,18 @@ class Labels:
     @classmethod
     def of(cls, model: Model) -> Labels:
         """Read the labels off a model."""
-        hinges = [hinge.element for hinge in model.forest.hinges]
-        return cls(
-            model.system.name,
-            model.coordinate_names,
-            model.speed_names,
-            model.constraint_names,
-            tuple(coordinate_unit(c) for hinge in hinges for c in hinge.coordinates),
-            tuple(speed_unit(s) for hinge in hinges for s in hinge.speeds),
-            tuple(row_units(model)) if model.nc else (),
-        )
+        return _labels(model)
+
+
+@once_per_model
+def _labels(model: Model) -> Labels:
+    hinges = [hinge.element for hinge in model.forest.hinges]
+    return Labels(
+        model.system.name,
+        model.coordinate_names,
+        model.speed_names,
+        model.constraint_names,
+        tuple(coordinate_unit(c) for hinge in hinges for c in hinge.coordinates),
+        tuple(speed_unit(s) for hinge in hinges for s in hinge.speeds),
+        tuple(row_units(model)) if model.nc else (),
+    )

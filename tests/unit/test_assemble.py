@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -348,6 +349,20 @@ def test_random_loops_of_any_hinges_close_near_where_they_were(seed: int) -> Non
     state = found.state(v)
     assert np.abs(model.constraint_jacobian(found.q) @ state.v).max() < 1e-9 * (1 + np.abs(v).max())
     assert model.energy(found.q, state.v).kinetic <= model.energy(found.q, v).kinetic * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_speeds_and_accelerations_that_close_the_loops_are_left_alone(make: Callable[[], da.System]) -> None:
+    model = make().compile()
+    q = assemble(model).q
+    rng = np.random.default_rng(1)
+    v = consistent_speeds(model, q, rng.normal(size=model.nv))
+    a = da.consistent_accelerations(model, q, v, rng.normal(size=model.nv))
+    assert np.abs(consistent_speeds(model, q, v) - v).max() < 1e-12 * np.abs(v).max()
+    assert np.abs(da.consistent_accelerations(model, q, v, a) - a).max() < 1e-11 * np.abs(a).max()
+    rest = np.zeros(model.nv)
+    assert (consistent_speeds(model, q, rest) == 0.0).all()
+    assert (da.consistent_accelerations(model, q, rest, rest) == 0.0).all()
 
 
 def test_consistent_speeds_are_nearest_in_kinetic_energy() -> None:

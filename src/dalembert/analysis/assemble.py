@@ -205,6 +205,9 @@ def consistent_speeds(
         free[speed_columns(model, name, item="consistent_speeds: fixed")] = False
     x = v / scales.columns
     J = scales.jacobian(model, q)
+    if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
+        return v.copy()
+    size = float(np.linalg.norm(J, 2))
     # M = L L^T in scaled speeds; freedoms without inertia get a little, so that they simply follow
     M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
     M = M[np.ix_(free, free)]
@@ -212,16 +215,14 @@ def consistent_speeds(
         low = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
         low = np.linalg.cholesky(M + 1e-12 * max(float(np.diagonal(M).max()), np.finfo(float).tiny) * np.eye(len(M)))
-    A = np.linalg.solve(low, J[:, free].T).T
     # rank is judged on the geometry, not on the masses
-    rank = rank_of(singular_values(J[:, free]), float(np.linalg.norm(J, 2)))
+    rank = rank_of(singular_values(J[:, free]), size)
+    U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
     for _ in range(2):  # the second pass removes the rounding of the first
-        U, s, Vt = np.linalg.svd(A, full_matrices=False)
         step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
         x[free] += np.linalg.solve(low.T, step)
     gap = J @ x - rates
-    size = float(np.linalg.norm(J, 2)) * float(np.linalg.norm(v / scales.columns)) + float(np.linalg.norm(rates))
-    if np.abs(gap).max(initial=0.0) > 1e-9 * size:
+    if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
         from .singular import why_speeds_clash
 
         worst = int(np.abs(gap).argmax())

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
+from ..once import once_per_model
 from .held import HeldChord
 from .scales import Scales, speed_columns
 
@@ -294,11 +295,26 @@ def rank_of(s: Array, size: float | None = None) -> int:
 
 def _flipped(model: Model, q: Array) -> tuple[str, ...]:
     """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
-    names = []
+    names, bodies, axes = _chord_axes(model)
+    if not names:
+        return ()
+    attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
+    first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
+    return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+
+
+@once_per_model
+def _chord_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]:
+    """Return names (k), and for both ends of such chords the bodies (2, k) and the axes in body axes (2, k, 3)."""
+    names, bodies, axes = [], [], []
     for chord in model.forest.chords:
         if isinstance(chord.element, Hinge) and chord.element.kind in _FLIPPABLE:
-            axis = chord.element.frame()[:, 2]
-            first, second = model.pose(chord.first, q).rotation @ axis, model.pose(chord.second, q).rotation @ axis
-            if float(first @ second) < 0.0:
-                names.append(chord.name)
-    return tuple(names)
+            axis, ends = chord.element.frame()[:, 2], (chord.first, chord.second)
+            names.append(chord.name)
+            bodies.append([model.forest.number[end.body.name] for end in ends])
+            axes.append([end.rotation @ axis for end in ends])
+    return (
+        tuple(names),
+        np.array(bodies, dtype=np.intp).reshape(-1, 2).T,
+        np.array(axes).reshape(-1, 2, 3).swapaxes(0, 1),
+    )

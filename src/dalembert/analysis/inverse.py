@@ -185,14 +185,15 @@ def consistent_accelerations(
     scales = Scales.of(model, t=t)
     free = np.ones(model.nv, dtype=bool)
     free[_actuated(model, fixed)] = False
-    J = scales.jacobian(model, q)[:, free]
-    gap = scales.rows * (model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - scales.targets[2])
+    P, bias = model.constraint_jacobian(q), model.constraint_bias(q, v)
+    gap = scales.rows * (P @ a + bias - scales.targets[2])
+    terms = np.abs(scales.rows) * (np.abs(P) @ np.abs(a) + np.abs(bias))
+    if (np.abs(gap) <= np.finfo(float).eps * terms).all():
+        return a
+    J = (scales.rows[:, None] * P * scales.columns)[:, free]
     step = _shortest(J, -gap)
     rest = np.abs(J @ step + gap)
     left = float(rest.max())
-    terms = np.abs(scales.rows) * (
-        np.abs(model.constraint_jacobian(q)) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
-    )
     if left > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
         from .singular import why_speeds_clash
 

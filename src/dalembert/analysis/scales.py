@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +20,7 @@ from ..connections.constraints import Constraint
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
+from ..once import once_per_model
 from ..system import System
 
 __all__ = ["Scales", "as_model", "closure_rank", "singular_values", "speed_columns"]
@@ -30,7 +29,6 @@ Array = NDArray[np.float64]
 
 _LENGTH_ROWS = frozenset({"x", "y", "z", "advance", "distance", "side", "slip_x", "slip_y", "height", "contact"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
-_KNOWN: WeakKeyDictionary[Model, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,21 +124,19 @@ def speed_columns(model: Model, name: str, *, item: str) -> list[int]:
     raise ModelError(item, "name", name, remedy)
 
 
+@once_per_model
 def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
-    """Return length, rows, columns, units and floor of a model, which are found once."""
-    known: tuple[float, Array, Array, tuple[str, ...], float] | None = _KNOWN.get(model)
-    if known is None:
-        length, reach = _lengths(model)
-        is_length = _length_rows(model)
-        speeds = [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
-        known = _KNOWN[model] = (
-            length,
-            np.where(is_length, 1.0 / length, 1.0),
-            np.array([length if speed in _LENGTH_SPEEDS else 1.0 for speed in speeds], dtype=float),
-            tuple("m" if flag else "rad" for flag in is_length),
-            16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
-        )
-    return known
+    """Return length, rows, columns, units and floor of a model."""
+    length, reach = _lengths(model)
+    is_length = _length_rows(model)
+    speeds = [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
+    return (
+        length,
+        np.where(is_length, 1.0 / length, 1.0),
+        np.array([length if speed in _LENGTH_SPEEDS else 1.0 for speed in speeds], dtype=float),
+        tuple("m" if flag else "rad" for flag in is_length),
+        16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
+    )
 
 
 def _length_rows(model: Model) -> NDArray[np.bool_]:
