@@ -33,10 +33,14 @@ from .hinges import (
     Universal,
 )
 from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
+from .springs import BumpStop, Bushing, Cable, GasSpring, Ligament, NonlinearSpring
 
 __all__ = [
     "Arc",
     "AxisAngle",
+    "BumpStop",
+    "Bushing",
+    "Cable",
     "CamFollower",
     "Connection",
     "Constant",
@@ -54,14 +58,17 @@ __all__ = [
     "ForceElement",
     "Free",
     "Function",
+    "GasSpring",
     "Harmonic",
     "Hinge",
     "HingeSpring",
     "Integral",
     "Law",
+    "Ligament",
     "Limits",
     "Line",
     "Load",
+    "NonlinearSpring",
     "Parallel",
     "Perpendicular",
     "Planar",
