@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ModelError
 from ..rotation import finite_number
 
-__all__ = ["finite", "not_negative", "one_of", "positive"]
+__all__ = ["at_least_one", "finite", "not_negative", "one_of", "positive"]
 
 
 def finite(item: str, **numbers: Any) -> dict[str, float]:
@@ -30,6 +30,15 @@ def positive(item: str, **numbers: Any) -> dict[str, float]:
     for name, value in found.items():
         if value <= 0:
             raise ModelError(item, name, value, "it must be above zero")
+    return found
+
+
+def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, none below one."""
+    found = finite(item, **numbers)
+    for name, value in found.items():
+        if value < 1:
+            raise ModelError(item, name, value, "it must be 1 or more")
     return found
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
 from ..rotation import finite_array, finite_number, shape_of
-from .checked import finite, not_negative, one_of, positive
+from .checked import at_least_one, finite, not_negative, one_of, positive
 from .elements import Element
 
 __all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "Ligament", "NonlinearSpring"]
@@ -316,15 +316,6 @@ class Bushing(Element):
 _PLACES = ("x", "y", "z", "rx", "ry", "rz")
 _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 _TURNS = _PLACES[3:]
-
-
-def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
-    """Return numbers by name, none below one."""
-    found = finite(item, **numbers)
-    for name, value in found.items():
-        if value < 1:
-            raise ModelError(item, name, value, "it must be 1 or more")
-    return found
 
 
 def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64]:
