@@ -76,8 +76,9 @@ def test_forces_are_those_of_the_formulas_and_energies_their_integrals(
 
 
 @pytest.mark.parametrize("element, place, force", SPRINGS, ids=lambda x: getattr(x, "kind", ""))
-def test_energy_is_kept(element: da.Element, place: float, force: Callable[[float], float]) -> None:
-    result = da.simulate(slider(element, position=place, speed=0.05), 0.5)
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_energy_is_kept(element: da.Element, place: float, force: Callable[[float], float], method: str) -> None:
+    result = da.simulate(slider(element, position=place, speed=0.05), 0.5, method=method)
     assert abs(result["energy.total"] - result["energy.total"][0]).max() < 1e-6
     assert abs(result["energy.balance"]).max() < 1e-6
 
@@ -145,6 +146,14 @@ def test_bushing_keeps_energy_in_large_rotations(seed: int) -> None:
     assert abs(result["energy.total"] - result["energy.total"][0]).max() < 1e-7
 
 
+@pytest.mark.xfail(
+    strict=True, reason="the core takes the angular velocity for the rate of the rotation vector when it books energy"
+)
+def test_account_of_a_bushing_closes_in_large_rotations() -> None:
+    system = bushed(da.Bushing(semidefinite(0)), da.axis_angle((1, -1, 0.5), 1.6), (0.3, 0.1, -0.2))
+    assert abs(da.simulate(system, 0.5)["energy.balance"]).max() < 1e-6
+
+
 @pytest.mark.parametrize("angle", [1e-9, 1e-3, 0.0999, 0.1001, 1.5, 3.0])
 def test_moment_of_a_bushing_is_the_slope_of_its_energy(angle: float) -> None:
     matrix = semidefinite(7)
@@ -180,6 +189,7 @@ def test_damping_of_a_bushing_is_accounted() -> None:
     "make, field",
     [
         (lambda: da.NonlinearSpring("k*u", parameters={"k": 1.0}), "energy"),
+        (lambda: da.NonlinearSpring("rest*u", energy="rest*u**2/2", parameters={"rest": 1.0}), "parameters"),
         (lambda: da.NonlinearSpring(()), "law"),
         (lambda: da.NonlinearSpring((1.0, np.nan)), "k2"),
         (lambda: da.NonlinearSpring((1.0,), damping=-1), "damping"),

@@ -78,7 +78,10 @@ class NonlinearSpring(Element):
             energy = " + ".join(f"k{i}*u**{i + 1}/{i + 1}" for i in powers)
         elif energy is None:
             raise ModelError(item, "energy", None, "a formula needs its integral over u, J")
-        numbers |= finite(item, rest=rest, preload=preload) | not_negative(item, damping=damping)
+        own = finite(item, rest=rest, preload=preload) | not_negative(item, damping=damping)
+        if own.keys() & numbers.keys():
+            raise ModelError(item, "parameters", sorted(numbers), f"{', '.join(own)} are taken: use other names")
+        numbers |= own
         super().__init__(
             measure,
             "-(preload + law + damping*ds)",
