@@ -14,12 +14,15 @@ from .constraints import (
     RollingSphere,
     Skate,
 )
+from .contact import PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .drives import Drive
 from .elements import Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
+from .fields import Drag, InverseSquare
+from .friction import CoulombFriction, LuGreFriction, StribeckFriction
 from .hinges import (
     Cylindrical,
     Fixed,
@@ -33,19 +36,26 @@ from .hinges import (
     Universal,
 )
 from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
+from .springs import BumpStop, Bushing, Cable, GasSpring, Ligament, NonlinearSpring
+from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
     "Arc",
     "AxisAngle",
+    "BumpStop",
+    "Bushing",
+    "Cable",
     "CamFollower",
     "Connection",
     "Constant",
     "Constraint",
     "CoordinateConnection",
+    "CoulombFriction",
     "Coupling",
     "Curve",
     "Cylindrical",
     "Distance",
+    "Drag",
     "Drive",
     "Effort",
     "Element",
@@ -54,14 +64,22 @@ __all__ = [
     "ForceElement",
     "Free",
     "Function",
+    "GasSpring",
+    "GeneralisedMaxwell",
     "Harmonic",
     "Hinge",
     "HingeSpring",
     "Integral",
+    "InverseSquare",
+    "KelvinVoigt",
     "Law",
+    "Ligament",
     "Limits",
     "Line",
     "Load",
+    "LuGreFriction",
+    "Maxwell",
+    "NonlinearSpring",
     "Parallel",
     "Perpendicular",
     "Planar",
@@ -69,6 +87,7 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "PointOnPoint",
+    "PointPlaneContact",
     "Polynomial",
     "Prismatic",
     "Ramp",
@@ -77,11 +96,15 @@ __all__ = [
     "RollingSphere",
     "Screw",
     "Skate",
+    "SpherePlaneContact",
+    "SphereSphereContact",
     "Spherical",
     "Spline",
     "SpringDamper",
+    "StribeckFriction",
     "TorsionSpring",
     "Universal",
+    "Zener",
     "belt",
     "gear",
     "rack_and_pinion",

@@ -50,7 +50,9 @@ def _integral(result: Result, rate: Callable[[Motion], Array]) -> Array:
     def at(times: Array) -> Array:
         return rate(result._motion_at(times))
 
-    return np.concatenate([[0.0], np.cumsum(over_intervals(at, result.t[:-1], result.t[1:]))])
+    # below this the power of elements that keep energy is rounding
+    rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
+    return np.concatenate([[0.0], np.cumsum(over_intervals(at, result.t[:-1], result.t[1:], absolute=rounding))])
 
 
 def _rise(result: Result, output: Output, k: int) -> Array:

@@ -1,0 +1,127 @@
+"""Compliant contacts: Hertz, Hunt and Crossley's restitution, rolling by friction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import gamma
+
+import dalembert as da
+
+RADIUS, STIFFNESS, MASS = 0.1, 1e6, 0.5
+
+
+def ball(
+    element: da.Element, *, height: float = RADIUS, velocity: tuple[float, float, float], gravity: float = 0.0
+) -> da.System:
+    s = da.System("ball", gravity=(0, 0, -gravity))
+    body = s.body("ball", da.sphere(RADIUS, mass=MASS))
+    s.connect("free", da.Free(), s.ground, body)
+    s.connect("contact", element, s.ground, body)
+    s.initial("free", position=(1, 0, 0, 0, 0, 0, height), speed=(0, 0, 0, *velocity))
+    return s
+
+
+def pair(element: da.Element, velocity: tuple[float, float, float], offset: float = 0.0) -> da.System:
+    """Return two free balls; the second comes along -x, shifted along y."""
+    s = da.System("pair", gravity=(0, 0, 0))
+    for name in ("one", "two"):
+        s.connect(f"free_{name}", da.Free(), s.ground, s.body(name, da.sphere(RADIUS, mass=MASS)))
+    s.connect("contact", element, s["one"], s["two"])
+    gap = np.sqrt((2 * RADIUS) ** 2 - offset**2)
+    s.initial("free_two", position=(1, 0, 0, 0, gap, offset, 0), speed=(0, 0, 0, *velocity))
+    return s
+
+
+def test_hertz_depth_and_time_of_contact() -> None:
+    speed = 0.8
+    result = da.simulate(
+        ball(da.SpherePlaneContact(RADIUS, STIFFNESS), velocity=(0, 0, -speed)), 0.02, rtol=1e-10, atol=1e-12
+    )
+    depth = RADIUS - result["ball.position.z"]
+    most = (1.25 * MASS * speed**2 / STIFFNESS) ** 0.4
+    assert depth.max() == pytest.approx(most, rel=1e-2)
+    duration = 2 * most / speed * np.sqrt(np.pi) * gamma(1.4) / gamma(0.9)
+    left = np.interp(0.0, -depth[len(depth) // 2 :], result.t[len(depth) // 2 :])
+    assert left == pytest.approx(duration, rel=1e-2)
+    assert result["ball.velocity.z"][-1] == pytest.approx(speed, rel=1e-6)
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+@pytest.mark.parametrize("contact", ["point", "sphere"])
+@pytest.mark.parametrize("speed", [0.05, 0.2])
+def test_restitution_is_about_one_minus_dissipation_times_speed(contact: str, speed: float) -> None:
+    alpha = 0.3
+    element = (
+        da.PointPlaneContact(1e4, dissipation=alpha)
+        if contact == "point"
+        else da.SpherePlaneContact(RADIUS, STIFFNESS, dissipation=alpha)
+    )
+    height = 0.0 if contact == "point" else RADIUS
+    result = da.simulate(ball(element, height=height, velocity=(0, 0, -speed)), 0.1)
+    restitution = result["ball.velocity.z"][-1] / speed
+    assert restitution == pytest.approx(1 - alpha * speed, abs=2 * (alpha * speed) ** 2)
+    lost = MASS * speed**2 * (1 - restitution**2) / 2
+    assert result["energy.dissipated"][-1] == pytest.approx(lost, rel=1e-3)
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_two_spheres_exchange_their_speeds_and_lose_what_restitution_says() -> None:
+    result = da.simulate(pair(da.SphereSphereContact(RADIUS, RADIUS, STIFFNESS), (-0.5, 0, 0)), 0.02)
+    assert result["one.velocity.x"][-1] == pytest.approx(-0.5, rel=1e-6)
+    assert abs(result["two.velocity"][-1]).max() < 1e-6
+    element = da.SphereSphereContact(RADIUS, RADIUS, STIFFNESS, dissipation=0.2)
+    result = da.simulate(pair(element, (-0.5, 0, 0)), 0.02)
+    apart = result["two.velocity.x"][-1] - result["one.velocity.x"][-1]
+    assert apart / 0.5 == pytest.approx(0.9, abs=0.02)
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_oblique_impact_of_spheres_with_friction_keeps_momentum() -> None:
+    element = da.SphereSphereContact(RADIUS, RADIUS, STIFFNESS, dissipation=0.1, friction=0.3)
+    result = da.simulate(pair(element, (-0.5, 0, 0.2), offset=0.1), 0.02)
+    for name in ("momentum.linear", "momentum.angular"):
+        assert abs(result[name] - result[name][0]).max() < 1e-9
+    assert np.linalg.norm(result["one.angular_velocity"][-1]) > 0.1
+    assert (np.diff(result["energy.dissipated"]) > -1e-12).all()
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_sliding_point_slows_down_by_coulomb_friction() -> None:
+    element = da.PointPlaneContact(1e5, friction=0.3, slip_speed=1e-5)
+    depth = MASS * 9.81 / 1e5
+    result = da.simulate(ball(element, height=-depth, velocity=(2.0, 0, 0), gravity=9.81), 0.5)
+    # the pull is at the origin of the marker, the centre of mass: nothing turns
+    assert result["ball.velocity.x"][-1] == pytest.approx(2 - 0.3 * 9.81 * 0.5, rel=1e-6)
+    assert abs(result["energy.balance"]).max() < 1e-6
+
+
+def test_sliding_ball_begins_to_roll_at_five_sevenths_of_its_speed() -> None:
+    element = da.SpherePlaneContact(RADIUS, STIFFNESS, friction=0.3, slip_speed=1e-4)
+    depth = (MASS * 9.81 / STIFFNESS) ** (2 / 3)
+    result = da.simulate(ball(element, height=RADIUS - depth, velocity=(2.0, 0, 0), gravity=9.81), 0.4)
+    lever = RADIUS - depth
+    share = 1 / (1 + lever**2 / (0.4 * RADIUS**2))
+    assert result["ball.velocity.x"][-1] == pytest.approx(2 * (1 - share), rel=1e-5)
+    assert result["ball.angular_velocity.y"][-1] * lever == pytest.approx(2 * (1 - share), rel=1e-5)
+    assert 1 - share == pytest.approx(5 / 7, rel=1e-2)
+    assert abs(result["energy.balance"]).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "make, field",
+    [
+        (lambda: da.PointPlaneContact(0), "stiffness"),
+        (lambda: da.PointPlaneContact(1, exponent=0.9), "exponent"),
+        (lambda: da.PointPlaneContact(1, dissipation=-1), "dissipation"),
+        (lambda: da.SpherePlaneContact(0, 1), "radius"),
+        (lambda: da.SpherePlaneContact(1, 1, friction=-0.1), "friction"),
+        (lambda: da.SphereSphereContact(1, -1, 1), "radius_2"),
+        (lambda: da.SphereSphereContact(1, 1, 1, slip_speed=0), "slip_speed"),
+    ],
+)
+def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> None:
+    with pytest.raises(da.ModelError, match=field):
+        make()
