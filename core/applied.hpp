@@ -1,6 +1,7 @@
 // All that acts on bodies and hinges: force elements, elements with laws of their own, and what they do to energy.
 #pragma once
 
+#include "chart.hpp"
 #include "elements.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -38,6 +39,18 @@ struct ForceEnergy {
   double stored, lost, brought;
 };
 
+// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in chart.hpp
+inline void copy_rates(Measure kind, const Measured<double> &now, double *slopes) {
+  const int measures = measures_of(kind);
+  for (int i = 0; i < measures; ++i)
+    slopes[i] = now.rate[i];
+  if (kind != Measure::pose)
+    return;
+  const Vec3<double> phi{now.s[3], now.s[4], now.s[5]}, w{now.rate[3], now.rate[4], now.rate[5]}, once = cross(phi, w);
+  const Vec3<double> rate = w - scale(0.5, once) + scale(turn_series(dot(phi, phi)).c, cross(phi, once));
+  slopes[3] = rate.x, slopes[4] = rate.y, slopes[5] = rate.z;
+}
+
 // What elements with laws of their own store, and -(force . rate) - E' as power lost or, if they are active, brought. E' is
 // taken along the motion, by dual numbers; dx must hold the rates of the states.
 template <int W>
@@ -58,8 +71,10 @@ inline void add_element_energies(const ModelData &m, const Workspace<double> &ws
     keep_rates(at, e, outputs);
     Measured<D> moving;
     D state[most_inputs], answers[most_outputs];
+    double slopes[6];
+    copy_rates(e.measure, now, slopes);
     for (int i = 0; i < measures; ++i) { // energy is a function of measures and states, not of rates
-      moving.s[i] = along(now.s[i], now.rate[i]);
+      moving.s[i] = along(now.s[i], slopes[i]);
       moving.rate[i] = D(now.rate[i]);
     }
     for (int i = 0; i < e.states; ++i)

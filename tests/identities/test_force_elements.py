@@ -154,7 +154,9 @@ def test_the_energy_of_a_loaded_tree_closes(seed: int) -> None:
     load_randomly(system, rng)
     hinges = [h.name for h in system.connections.values() if isinstance(h.element, (da.Revolute, da.Prismatic))]
     bearing = {f.hinge.name for f in system.forces.values() if f.hinge is not None}
-    for name, level in zip([h for h in hinges if h not in bearing], ("position", "speed", "acceleration"), strict=False):
+    for name, level in zip(
+        [h for h in hinges if h not in bearing], ("position", "speed", "acceleration"), strict=False
+    ):
         system.drive(name, **{level: da.Harmonic(0.5, 2.0, phase=0.3)})
     q, v = random_state(system, rng)
     result = da.simulate(system, 0.5, state=da.State(q, 0.3 * v), rtol=1e-10, atol=1e-12)

@@ -32,9 +32,7 @@ def oscillator(stiffness: float = 4.0, *, damping: float = 0.0) -> da.System:
 
 
 def bounce(restitution: float = 1.0, name: str = "floor") -> da.Event:
-    return da.Event(
-        name, "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), restitution)
-    )
+    return da.Event(name, "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), restitution))
 
 
 def times(result: da.Result, name: str | None = None) -> np.ndarray:
@@ -511,7 +509,7 @@ def test_an_action_that_fails_is_named_and_chained() -> None:
     def fail(now: da.Situation) -> None:
         raise KeyError("gone")
 
-    with pytest.raises(da.UserFunctionError, match="'e' failed at t = 0.785398") as caught:
+    with pytest.raises(da.UserFunctionError, match=r"'e' failed at t = 0\.785398") as caught:
         da.simulate(oscillator(), 2.0, events=da.Event("e", "P.position", action=fail))
     assert isinstance(caught.value.__cause__, KeyError)
     assert caught.value.result.t[-1] == pytest.approx(math.pi / 4, abs=1e-6)

@@ -104,7 +104,7 @@ def test_a_force_in_world_and_in_body_axes(axes: str) -> None:
     else:  # I angle'' = f d cos(angle), from rest
         assert np.abs(0.5 * 0.5 * r["A.speed"] ** 2 - 0.5 * np.sin(r["A.position"])).max() < 1e-11
         swing = math.pi / 2 - r["A.position"]
-        sn, cn, dn, _ = ellipj(r.t, 0.5)  # from pi/2 at rest: sin(swing/2) = cd(t) / sqrt(2)
+        _, cn, dn, _ = ellipj(r.t, 0.5)  # from pi/2 at rest: sin(swing/2) = cd(t) / sqrt(2)
         assert np.abs(np.sin(swing / 2) - math.sqrt(0.5) * cn / dn).max() < 1e-10
     assert np.abs(r["energy.balance"]).max() < 1e-11
 

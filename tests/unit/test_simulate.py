@@ -54,7 +54,9 @@ def test_a_four_bar_stays_closed_for_a_thousand_seconds(method: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
 def test_a_four_bar_keeps_its_energy_for_a_thousand_seconds(method: str) -> None:
-    result = da.simulate(turning_four_bar(), 1000.0, method=method, rtol=1e-10, atol=1e-12, times=np.arange(0.0, 1001.0))
+    result = da.simulate(
+        turning_four_bar(), 1000.0, method=method, rtol=1e-10, atol=1e-12, times=np.arange(0.0, 1001.0)
+    )
     assert result["constraints.residual"].max() < 1e-13
     assert np.ptp(result["energy.total"]) < 1e-4
     assert result["constraints.velocity_residual"].max() < 1e-11
@@ -214,7 +216,7 @@ def test_a_state_off_the_loops_by_little_is_moved_and_said() -> None:
     assert moved["constraints.residual"].max() < 1e-13
     faster = da.simulate(model, 0.5, state=da.State(state.q, state.v + 0.1))
     assert any("speeds did not obey" in note for note in faster.stats.notes)
-    with pytest.raises(da.AssemblyError, match="da.assemble"):
+    with pytest.raises(da.AssemblyError, match=r"da\.assemble"):
         da.simulate(model, 0.5, state=da.State(state.q + 0.1, state.v))
 
 
@@ -293,7 +295,9 @@ def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], message: s
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    result = da.simulate(pendulum(), np.float64(1.0), rtol=np.float64(1e-6), atol=np.float32(1e-8), max_step=np.int64(1))
+    result = da.simulate(
+        pendulum(), np.float64(1.0), rtol=np.float64(1e-6), atol=np.float32(1e-8), max_step=np.int64(1)
+    )
     assert result.status == "finished"
 
 

@@ -146,9 +146,6 @@ def test_bushing_keeps_energy_in_large_rotations(seed: int) -> None:
     assert abs(result["energy.total"] - result["energy.total"][0]).max() < 1e-7
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the core takes the angular velocity for the rate of the rotation vector when it books energy"
-)
 def test_account_of_a_bushing_closes_in_large_rotations() -> None:
     system = bushed(da.Bushing(semidefinite(0)), da.axis_angle((1, -1, 0.5), 1.6), (0.3, 0.1, -0.2))
     assert abs(da.simulate(system, 0.5)["energy.balance"]).max() < 1e-6

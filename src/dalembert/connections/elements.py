@@ -84,7 +84,8 @@ class Element(ForceElement):
     active: bool = False
     program: Program | None = field(init=False, default=None, repr=False)
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
-    most_inputs: ClassVar[int] = 64
+    most_inputs: ClassVar[int] = 64  # core/elements.hpp
+    most_outputs: ClassVar[int] = 32
 
     def __post_init__(self) -> None:
         item = self.kind
@@ -99,6 +100,9 @@ class Element(ForceElement):
             raise ModelError(item, "names", inputs, "parameters, states and measures need different names")
         if len(inputs) > self.most_inputs:
             raise ModelError(item, "names", len(inputs), f"a law takes up to {self.most_inputs} numbers")
+        if self.outputs > self.most_outputs:
+            most = self.most_outputs - self.measures - 1
+            raise ModelError(item, "states", len(self.states), f"an element has up to {most} of them")
         if callable(self.force) or hasattr(self.force, "address"):
             return
         forces = self.force if isinstance(self.force, (tuple, list)) else (self.force,)

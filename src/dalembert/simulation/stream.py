@@ -105,7 +105,9 @@ def _packed(point: dict[str, Any]) -> bytes:
         (begin, method, list(map(float, numbers)), locked, off)
         for begin, method, numbers, locked, off in point["segments"]
     ]
-    rest = {key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates")} | {
+    rest = {
+        key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates")
+    } | {
         "events": events,
         "segments": segments,
     }
