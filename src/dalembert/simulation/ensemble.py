@@ -116,6 +116,8 @@ def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) 
     """Return how many runs are asked for; None for one."""
     numbers = parameters or {}
     sizes = {f"parameter {name!r}": len(np.asarray(value)) for name, value in numbers.items() if np.ndim(value)}
+    if state is not None and not isinstance(state, State):
+        raise ModelError("simulate", "state", state, "give a da.State(q=..., v=...)")
     if state is not None and np.ndim(state.q) == 2:
         sizes["state.q"] = len(state.q)
     if state is not None and np.ndim(state.v) == 2:
