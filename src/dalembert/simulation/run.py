@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import IntegrationError, ModelError
+from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Dynamics, ForceEnergy, Model
 from ..result import EventRecord
 from ..state import State
@@ -128,7 +128,11 @@ class Run:
                 return "interrupted"
             began = time.perf_counter()
             wanted = self._times_left() if self.native else None
-            outcome = self.integrator.advance(self.t_end, steps, wanted)
+            trouble: DalembertError | None = None
+            try:
+                outcome = self.integrator.advance(self.t_end, steps, wanted)
+            except DalembertError as error:  # of a user's function: the steps before it count
+                outcome, trouble = PAUSED, error
             rows = self.integrator.take()
             if self.watch.events:
                 if self._handle_events(rows):
@@ -140,6 +144,8 @@ class Run:
                 self.records.extend(*rows[:4])
             if self.stream is not None:
                 self.stream.flush(self)
+            if trouble is not None:
+                raise trouble
             self.progress.show(self.integrator.t)
             if outcome == REACHED:
                 return "finished"
