@@ -100,7 +100,9 @@ def guarded_law(name: str, function: Callable[..., Any], outputs: int) -> Callab
         try:
             given = function(*inputs)
         except Exception as error:
-            raise UserFunctionError(f"the law of element {name!r} failed at t = {inputs[0]:.6g} s: {error!r}") from error
+            raise UserFunctionError(
+                f"the law of element {name!r} failed at t = {inputs[0]:.6g} s: {error!r}"
+            ) from error
         if alone and given.__class__ is float and given - given == 0.0:
             return given
         return checked(inputs[0], given)
@@ -140,7 +142,9 @@ def _add(
         assert connection.first is not None and connection.second is not None
         frames, bodies = ends_in_kernel_frames(model, connection.first, connection.second)
         numbers = np.concatenate(frames)
-    program, function = (tables.add_program(element), -1) if element.program else (-1, tables.add_function(name, element))
+    program, function = (
+        (tables.add_program(element), -1) if element.program else (-1, tables.add_function(name, element))
+    )
     first = forces.add_parameters(name, tuple(element.parameters), element.parameters.values())
     measure = list(MEASURES).index(element.measure)
     sizes = (first, len(element.parameters), len(element.states), int(element.active))

@@ -1,5 +1,6 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
+from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
 from .connection import Connection
 from .constraints import (
     AxisAngle,
@@ -45,6 +46,7 @@ __all__ = [
     "Coupling",
     "Curve",
     "Cylindrical",
+    "DCMotor",
     "Distance",
     "Drive",
     "Effort",
@@ -55,12 +57,15 @@ __all__ = [
     "Free",
     "Function",
     "Harmonic",
+    "HillMuscle",
     "Hinge",
     "HingeSpring",
+    "HydraulicCylinder",
     "Integral",
     "Law",
     "Limits",
     "Line",
+    "LinearActuator",
     "Load",
     "Parallel",
     "Perpendicular",
@@ -70,6 +75,7 @@ __all__ = [
     "PointOnPlane",
     "PointOnPoint",
     "Polynomial",
+    "PositionServo",
     "Prismatic",
     "Ramp",
     "Revolute",
@@ -82,6 +88,7 @@ __all__ = [
     "SpringDamper",
     "TorsionSpring",
     "Universal",
+    "VelocityServo",
     "belt",
     "gear",
     "rack_and_pinion",

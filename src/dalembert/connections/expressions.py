@@ -82,7 +82,8 @@ class Program:
 
     def emit(self, name: str, *places: int) -> int:
         """Add an operation, unless its result is known; return the place of the result."""
-        row = (_CODES[name], *places, *(0 for _ in range(4 - len(places))))
+        a, b, c, d = (*places, 0, 0, 0, 0)[:4]
+        row = (_CODES[name], a, b, c, d)
         if row not in self._known:
             self._known[row] = len(self.instructions)
             self.instructions.append(row)
@@ -152,7 +153,7 @@ def compile_expressions(
     --------
     >>> program = compile_expressions(["k * (s - 1)**2", "k * (s - 1)"], ("s", "k"), item="spring")
     >>> len(program.instructions), program.constants
-    (6, [1.0])
+    (8, [1.0, 2.0])
     """
     program = Program(tuple(inputs))
     names = {name: program.emit("input", k) for k, name in enumerate(inputs)}
@@ -175,7 +176,8 @@ def _place(program: Program, expression: Any, names: dict[str, int], item: str) 
             tree = ast.parse(expression.strip(), mode="eval")
         except SyntaxError as error:
             raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
-        return _Text(program, names, item, expression).visit(tree.body)
+        place: int = _Text(program, names, item, expression).visit(tree.body)
+        return place
     if is_symbolic(expression):
         return _symbolic(program, names, item, expression)
     try:
@@ -304,7 +306,7 @@ class _Text(ast.NodeVisitor):
 
 def _symbolic(program: Program, names: dict[str, int], item: str, expression: Any) -> int:
     """Return the place of a SymPy expression."""
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
     def refuse(part: Any) -> ModelError:
         return ModelError(item, "expression", str(part), "this part of a SymPy expression has no counterpart")
