@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .connections.elements import MEASURES, Element
-from .errors import TopologyError
+from .errors import TopologyError, UserFunctionError
 
 if TYPE_CHECKING:
     from .compile_forces import ForceTables
     from .connections.energetic import ForceConnection
     from .model import Model
 
-__all__ = ["ElementTables", "flatten_elements"]
+__all__ = ["ElementTables", "flatten_elements", "guarded_law"]
 
 
 @dataclass
@@ -69,12 +71,43 @@ class ElementTables:
         self.outputs += program.outputs
         return len(self.programs) - 1
 
-    def add_function(self, element: Element) -> int:
+    def add_function(self, name: str, element: Element) -> int:
         """Return the number of an element's function."""
         function: Any = element.function
-        self.functions.append(int(function.address) if hasattr(function, "address") else function)
+        compiled = hasattr(function, "address")
+        self.functions.append(int(function.address) if compiled else guarded_law(name, function, element.outputs))
         self.function_sizes.append((len(element.inputs), element.outputs))
         return len(self.functions) - 1
+
+
+def guarded_law(name: str, function: Callable[..., Any], outputs: int) -> Callable[..., Any]:
+    """Return a law in Python that names its element and the time if it fails or gives what is no answer."""
+    alone = outputs == 2
+
+    def checked(t: float, given: Any) -> tuple[float, ...]:
+        try:
+            numbers = given if given.__class__ is tuple else tuple(np.ravel(given).tolist())
+            if len(numbers) in (outputs - 1, outputs) and isfinite(sum(numbers)):
+                return numbers
+        except (TypeError, ValueError):
+            pass
+        raise UserFunctionError(
+            f"the law of element {name!r} returned {given!r} at t = {t:.6g} s; it gives forces and rates of states, "
+            f"{outputs - 1} finite number{'s' * (not alone)}, and the energy if it stores any"
+        )
+
+    def law(*inputs: float) -> Any:
+        try:
+            given = function(*inputs)
+        except Exception as error:
+            raise UserFunctionError(
+                f"the law of element {name!r} failed at t = {inputs[0]:.6g} s: {error!r}"
+            ) from error
+        if alone and given.__class__ is float and given - given == 0.0:
+            return given
+        return checked(inputs[0], given)
+
+    return law
 
 
 def flatten_elements(model: Model, forces: ForceTables) -> ElementTables:
@@ -109,7 +142,9 @@ def _add(
         assert connection.first is not None and connection.second is not None
         frames, bodies = ends_in_kernel_frames(model, connection.first, connection.second)
         numbers = np.concatenate(frames)
-    program, function = (tables.add_program(element), -1) if element.program else (-1, tables.add_function(element))
+    program, function = (
+        (tables.add_program(element), -1) if element.program else (-1, tables.add_function(name, element))
+    )
     first = forces.add_parameters(name, tuple(element.parameters), element.parameters.values())
     measure = list(MEASURES).index(element.measure)
     sizes = (first, len(element.parameters), len(element.states), int(element.active))

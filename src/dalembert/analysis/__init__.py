@@ -1,6 +1,7 @@
 """Questions to a system: does it close, how can it move, what does a motion take, what does a blow do."""
 
 from .assemble import Assembly, assemble, consistent_speeds
+from .check_element import ElementReport, check_element
 from .contact import Contact, Touch
 from .driven import DrivenMotion, driven_motion
 from .impulse import Impact, impulse
@@ -12,10 +13,12 @@ __all__ = [
     "Contact",
     "DrivenMotion",
     "Efforts",
+    "ElementReport",
     "Impact",
     "Mobility",
     "Touch",
     "assemble",
+    "check_element",
     "consistent_accelerations",
     "consistent_speeds",
     "driven_motion",

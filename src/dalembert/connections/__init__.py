@@ -1,5 +1,6 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
+from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
 from .connection import Connection
 from .constraints import (
     AxisAngle,
@@ -54,6 +55,7 @@ __all__ = [
     "Coupling",
     "Curve",
     "Cylindrical",
+    "DCMotor",
     "Distance",
     "Drag",
     "Drive",
@@ -67,8 +69,10 @@ __all__ = [
     "GasSpring",
     "GeneralisedMaxwell",
     "Harmonic",
+    "HillMuscle",
     "Hinge",
     "HingeSpring",
+    "HydraulicCylinder",
     "Integral",
     "InverseSquare",
     "KelvinVoigt",
@@ -76,6 +80,7 @@ __all__ = [
     "Ligament",
     "Limits",
     "Line",
+    "LinearActuator",
     "Load",
     "LuGreFriction",
     "Maxwell",
@@ -89,6 +94,7 @@ __all__ = [
     "PointOnPoint",
     "PointPlaneContact",
     "Polynomial",
+    "PositionServo",
     "Prismatic",
     "Ramp",
     "Revolute",
@@ -104,6 +110,7 @@ __all__ = [
     "StribeckFriction",
     "TorsionSpring",
     "Universal",
+    "VelocityServo",
     "Zener",
     "belt",
     "gear",

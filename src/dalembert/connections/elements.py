@@ -16,16 +16,23 @@ brings from outside; so the power balance closes without another word.
 
 from __future__ import annotations
 
+import ctypes
+import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import ModelError
 from ..rotation import finite_number
 from .energetic import ForceElement
-from .expressions import Program, compile_expressions
+from .expressions import Program, compile_expressions, is_symbolic
 
 __all__ = ["MEASURES", "Element"]
+
+Array = NDArray[np.float64]
 
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
 # in the order of core/model.hpp: Measure
@@ -89,27 +96,31 @@ class Element(ForceElement):
 
     def __post_init__(self) -> None:
         item = self.kind
-        if self.measure not in MEASURES:
+        if not isinstance(self.measure, str) or self.measure not in MEASURES:
             known = ", ".join(map(repr, MEASURES))
             raise ModelError(item, "measure", self.measure, f"use one of {known}")
         object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
+        if not isinstance(self.states, Mapping):
+            raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
         starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
         object.__setattr__(self, "starts", _numbers(item, "state", starts))
         inputs = self.inputs
-        if len(set(inputs)) < len(inputs) or not all(name.isidentifier() for name in inputs):
+        if len(set(inputs)) < len(inputs) or not all(map(_is_name, inputs)):
             raise ModelError(item, "names", inputs, "parameters, states and measures need different names")
         if len(inputs) > self.most_inputs:
             raise ModelError(item, "names", len(inputs), f"a law takes up to {self.most_inputs} numbers")
         if self.outputs > self.most_outputs:
-            most = self.most_outputs - self.measures - 1
-            raise ModelError(item, "states", len(self.states), f"an element has up to {most} of them")
-        if callable(self.force) or hasattr(self.force, "address"):
+            raise ModelError(item, "states", len(self.states), f"a law gives up to {self.most_outputs} numbers")
+        if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
             return
         forces = self.force if isinstance(self.force, (tuple, list)) else (self.force,)
         if len(forces) != self.measures:
             raise ModelError(
                 item, "force", self.force, f"a {self.measure} takes {self.measures}: one for each of {self.measured[0]}"
             )
+        for name, state in self.states.items():
+            if not isinstance(state, tuple) or len(state) != 2:
+                raise ModelError(item, f"state {name!r}", state, "give its start value and the expression of its rate")
         rates = [rate for _, rate in self.states.values()]
         program = compile_expressions(
             [*forces, *rates, self.energy], inputs, definitions=dict(self.definitions), item=item
@@ -141,10 +152,35 @@ class Element(ForceElement):
         """The function that is the law, if it is one."""
         return None if self.program is not None else self.force
 
+    def answers(self, inputs: Array) -> Array:
+        """Return what the law gives, (n, outputs), for inputs (n, len(element.inputs)); in Python, one by one."""
+        inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
+        if self.program is not None:
+            columns = self.program.evaluate(list(inputs.T))
+            return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)
+        result = np.zeros((len(inputs), self.outputs))
+        for row, given in zip(result, inputs, strict=True):
+            numbers = _call_compiled(self.force, given, self.outputs) if hasattr(self.force, "address") else None
+            numbers = np.atleast_1d(self.force(*given.tolist())) if numbers is None else numbers
+            row[: len(numbers)] = numbers
+        return result
+
     @property
     def at_hinge(self) -> bool:
         """Whether it acts at the coordinate of a hinge."""
         return self.measure == "hinge"
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _call_compiled(function: Any, given: Array, outputs: int) -> Array:
+    numbers = ctypes.POINTER(ctypes.c_double)
+    given, result = np.ascontiguousarray(given), np.zeros(outputs)
+    call = ctypes.CFUNCTYPE(None, numbers, numbers)(int(function.address))
+    call(given.ctypes.data_as(numbers), result.ctypes.data_as(numbers))
+    return result
 
 
 def _numbers(item: str, field: str, given: Mapping[str, Any]) -> dict[str, float]:

@@ -19,9 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import ModelError
 
-__all__ = ["Program", "compile_expressions"]
+__all__ = ["Program", "compile_expressions", "is_symbolic"]
 
 # core/model.hpp: Operation
 _CODES = {
@@ -33,6 +36,28 @@ _CODES = {
             *("larger", "less"),
         )
     )
+}
+
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b, *_: a + b,
+    "subtract": lambda a, b, *_: a - b,
+    "multiply": lambda a, b, *_: a * b,
+    "divide": lambda a, b, *_: a / b,
+    "negate": lambda a, *_: -a,
+    "power": lambda a, b, *_: np.power(a, b),
+    "root": lambda a, *_: np.sqrt(a),
+    "exponential": lambda a, *_: np.exp(a),
+    "logarithm": lambda a, *_: np.log(a),
+    "sine": lambda a, *_: np.sin(a),
+    "cosine": lambda a, *_: np.cos(a),
+    "arctangent": lambda a, *_: np.arctan(a),
+    "arctangent2": lambda a, b, *_: np.arctan2(a, b),
+    "hyperbolic_tangent": lambda a, *_: np.tanh(a),
+    "absolute": lambda a, *_: np.abs(a),
+    "smaller": lambda a, b, *_: np.where(a < b, a, b),
+    "larger": lambda a, b, *_: np.where(a < b, b, a),
+    "less": lambda a, b, c, d: np.where(a < b, c, d),
 }
 
 
@@ -95,6 +120,19 @@ class Program:
                     factor = self.emit("multiply", factor, factor)
         return self.emit("divide", self.constant(1.0), result) if number < 0 else result
 
+    def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
+        """Return the outputs in NumPy; each input is a number or an array, as the core computes them one by one."""
+        values: list[Any] = []
+        names = list(_CODES)
+        with np.errstate(all="ignore"):
+            for code, a, *places in self.instructions:
+                name = names[code]
+                if name in ("constant", "input"):
+                    values.append(np.asarray((self.constants if name == "constant" else inputs)[a], dtype=float))
+                else:
+                    values.append(_NUMPY[name](*(values[k] for k in (a, *places))))
+        return [np.asarray(values[place], dtype=np.float64) for place in self.outputs]
+
 
 def compile_expressions(
     expressions: Sequence[Any], inputs: Sequence[str], *, definitions: dict[str, Any] | None = None, item: str
@@ -127,6 +165,11 @@ def compile_expressions(
     return program
 
 
+def is_symbolic(expression: Any) -> bool:
+    """Return whether something comes from SymPy."""
+    return any(part.__module__.partition(".")[0] == "sympy" for part in type(expression).__mro__ if part.__module__)
+
+
 def _place(program: Program, expression: Any, names: dict[str, int], item: str) -> int:
     if isinstance(expression, str):
         try:
@@ -135,7 +178,7 @@ def _place(program: Program, expression: Any, names: dict[str, int], item: str) 
             raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
         place: int = _Text(program, names, item, expression).visit(tree.body)
         return place
-    if type(expression).__module__.partition(".")[0] == "sympy":
+    if is_symbolic(expression):
         return _symbolic(program, names, item, expression)
     try:
         number = float(expression)
@@ -263,7 +306,7 @@ class _Text(ast.NodeVisitor):
 
 def _symbolic(program: Program, names: dict[str, int], item: str, expression: Any) -> int:
     """Return the place of a SymPy expression."""
-    import sympy
+    import sympy  # type: ignore[import-untyped]
 
     def refuse(part: Any) -> ModelError:
         return ModelError(item, "expression", str(part), "this part of a SymPy expression has no counterpart")
@@ -291,6 +334,8 @@ def _symbolic(program: Program, names: dict[str, int], item: str, expression: An
                 raise ModelError(item, f"symbol {part.name!r} in", str(expression), f"known are {', '.join(names)}")
             return names[part.name]
         if part.is_number:
+            if not (part.is_real and part.is_finite):
+                raise ModelError(item, "number in a SymPy expression", str(part), "use real, finite numbers")
             return program.constant(float(part))
         if part.is_Add:
             return _chain("add")(program, *(visit(a) for a in part.args))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import DalembertError, IntegrationError, SingularityError
+from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 
 if TYPE_CHECKING:
     from .run import Run
@@ -35,6 +35,9 @@ def failure(run: Run, outcome: int) -> DalembertError:
     freedom, error = run.integrator.worst
     name = model.speed_names[freedom] if freedom < model.nv else f"element state {freedom - model.nv}"
     if outcome == NOT_FINITE:
+        guilty = laws_that_fail(run)
+        if guilty:
+            return UserFunctionError(f"{where} the law of {guilty}")
         bad = [model.speed_names[k] for k in np.flatnonzero(~np.isfinite(a))] or [name]
         return IntegrationError(
             f"{where} the acceleration of {bad[0]!r} is not finite: look at the forces there, and at freedoms without "
@@ -46,6 +49,31 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"step of {run.integrator.step:.3g} s. A force may jump there: use an event; or loosen rtol and atol"
         )
     return IntegrationError(f"{where} the run ended with outcome {outcome}")
+
+
+def laws_that_fail(run: Run) -> str:
+    """Return which element's law is not finite where the run stopped or just ahead, and for what; empty if none is."""
+    from ..connections.elements import Element
+    from ..outputs.elements import element_inputs
+    from ..outputs.motion import Motion
+
+    t, q, v, x, a = run.integrator.state()
+    last = run.integrator.step if np.isfinite(run.integrator.step) else 0.0
+    ahead = np.concatenate([[0.0], np.geomspace(1e-12, 1.0, 13), [last]]) * (1.0 if run.t_end > t else 0.0)
+    a = np.where(np.isfinite(a), a, 0.0)
+    places = np.array([run.model.integrate(q, h * v) for h in ahead])
+    speeds = np.array([v + h * a for h in ahead])
+    motion = Motion(run.model, t + ahead, places, speeds, np.tile(x, (len(ahead), 1)))
+    for name, force in run.model.system.forces.items():
+        element = force.element
+        if not isinstance(element, Element) or (element.program is None and not hasattr(element.force, "address")):
+            continue  # laws in Python speak for themselves
+        inputs = element_inputs(motion, force)
+        bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
+        if len(bad):
+            given = zip(element.inputs, inputs[bad[0]], strict=True)
+            return f"element {name!r} is not finite: " + ", ".join(f"{key} = {value:.6g}" for key, value in given)
+    return ""
 
 
 def _singular(run: Run, q: np.ndarray) -> str:

@@ -1,0 +1,386 @@
+"""Active elements: servos, motors, muscles and cylinders, built on `Element`.
+
+Each is an `Element` with a law that is made of a few numbers. Inputs (setpoints, voltages, excitations,
+flows) are numbers, or expressions of the time ``t`` such as ``"0.5*sin(2*t)"``. What an active element does not store
+counts as work from outside, heat of its own included, so that the energy balance of a run closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from ..rotation import finite_number
+from .elements import Element
+from .expressions import compile_expressions
+
+__all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "LinearActuator", "PositionServo", "VelocityServo"]
+
+
+class PositionServo(Element):
+    """A PID servo at a hinge: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
+
+    Parameters
+    ----------
+    setpoint : number or expression of t, rad or m
+    stiffness : float, N m/rad or N/m
+        Gain of the error.
+    damping : float, N m s/rad or N s/m
+        Gain of the speed; the rate of the setpoint is not fed forward.
+    integral : float, N m/(rad s) or N/(m s)
+        Gain of the integral of the error, which is the state ``I``.
+    limit : float, N m or N
+        Largest effort. The integral stands still while the effort is at the limit and the error would drive it further
+        (anti-windup).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("arm")
+    >>> arm = s.body("arm", da.rod(length=1.0, mass=2.0))
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, arm)
+    >>> _ = s.connect("servo", da.PositionServo(0.5, 200.0, 40.0, 300.0), "A")
+    >>> round(float(da.simulate(s, 10.0)["A.position"][-1]), 4)
+    0.5
+    """
+
+    def __init__(
+        self, setpoint: Any, stiffness: float, damping: float = 0.0, integral: float = 0.0, limit: float | None = None
+    ) -> None:
+        item = "PositionServo"
+        numbers = _not_negative(item, stiffness=stiffness, damping=damping, integral=integral)
+        _input(item, "setpoint", setpoint)
+        definitions: dict[str, Any] = {
+            "setpoint": setpoint,
+            "error": "setpoint - s",
+            "wanted": "stiffness*error + integral*I - damping*ds",
+        }
+        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit))
+
+
+class VelocityServo(Element):
+    """A PI servo of the speed at a hinge: effort = gain (setpoint - ds) + integral * I, within its limit.
+
+    Parameters
+    ----------
+    setpoint : number or expression of t, rad/s or m/s
+    gain : float, N m s/rad or N s/m
+    integral : float, N m/rad or N/m
+        Gain of the integral of the error, which is the state ``I``.
+    limit : float, N m or N
+        Largest effort, with anti-windup as in `PositionServo`.
+    """
+
+    def __init__(self, setpoint: Any, gain: float, integral: float = 0.0, limit: float | None = None) -> None:
+        item = "VelocityServo"
+        numbers = _not_negative(item, gain=gain, integral=integral)
+        _input(item, "setpoint", setpoint)
+        definitions: dict[str, Any] = {
+            "setpoint": setpoint,
+            "error": "setpoint - ds",
+            "wanted": "gain*error + integral*I",
+        }
+        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit))
+
+
+def _limited(
+    item: str, numbers: dict[str, float], definitions: dict[str, Any], state: str, error: str, limit: float | None
+) -> dict[str, Any]:
+    """Return the parts of a servo whose integral stands still while the error pushes its effort beyond the limit."""
+    if limit is None:
+        return _servo("wanted", numbers, {state: (0.0, error)}, definitions)
+    numbers = numbers | _positive(item, limit=limit)
+    definitions = definitions | {
+        "above": f"where(wanted > limit, where({error} > 0, 0, {error}), {error})",
+        "kept": f"where(wanted < -limit, where({error} < 0, 0, {error}), above)",
+    }
+    effort = "max(-limit, min(limit, wanted))"
+    return _servo(effort, numbers, {state: (0.0, "kept")}, definitions)
+
+
+def _servo(
+    effort: str, numbers: dict[str, float], states: dict[str, Any], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "measure": "hinge",
+        "force": effort,
+        "parameters": numbers,
+        "states": states,
+        "definitions": definitions,
+        "active": True,
+    }
+
+
+class DCMotor(Element):
+    """A DC motor at a hinge: effort = gear k i, with L di/dt = u - R i - gear k ds.
+
+    Parameters
+    ----------
+    voltage : number or expression of t, V
+        May use the angle ``s``, the speed ``ds`` and the current ``i`` too: a controller.
+    resistance : float, ohm
+    constant : float, N m/A = V s/rad
+        Of torque and of back-emf, which in SI units are one number.
+    inductance : float, H
+    gear : float
+        Turns of the rotor for one of the hinge. The inertia of the rotor is not part of the element: add gear^2 times
+        it to the body it turns.
+    current : float, A
+        At the start; the state is ``i``.
+
+    The energy stored is L i^2/2; u i comes from outside, of which R i^2 leaves as heat.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("spindle", gravity=(0, 0, 0))
+    >>> disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
+    >>> _ = s.connect("axle", da.Revolute("z"), s.ground, disc)
+    >>> _ = s.connect("motor", da.DCMotor(12.0, resistance=1.0, constant=0.1, inductance=1e-3), "axle")
+    >>> round(float(da.simulate(s, 20.0)["axle.speed"][-1]), 3)  # u/k
+    120.0
+    """
+
+    def __init__(
+        self,
+        voltage: Any,
+        resistance: float,
+        constant: float,
+        inductance: float,
+        gear: float = 1.0,
+        current: float = 0.0,
+    ) -> None:
+        item = "DCMotor"
+        numbers = _positive(item, R=resistance, k=constant, L=inductance) | {
+            "gear": finite_number(gear, item=item, field="gear")
+        }
+        if not numbers["gear"]:
+            raise ModelError(item, "gear", gear, "give turns of the rotor for one of the hinge")
+        _input(item, "voltage", voltage, "t", "s", "ds", "i")
+        states = {"i": (finite_number(current, item=item, field="current"), "(u - R*i - gear*k*ds)/L")}
+        super().__init__("hinge", "gear*k*i", numbers, states, "L*i**2/2", {"u": voltage}, active=True)
+
+
+class HillMuscle(Element):
+    """A muscle of Hill's type along the line between two markers; its tendon is rigid.
+
+    Parameters
+    ----------
+    excitation : number or expression of t, 0 to 1
+    strength : float, N
+        Largest isometric force F0.
+    optimal_length : float, m
+        Fibre length l0 at which it has that force.
+    slack_length : float, m
+        Length of the tendon; the fibre is the distance less this.
+    fastest : float, 1/s
+        Speed of shortening without load, in optimal lengths.
+    rise, fall : float, s
+        Time constants of activation and of its end.
+    start : float
+        Activation at the start, 0.01 to 1; the state is ``a``.
+
+    The tension is F0 (a fl(l) fv(l') + fp(l)), with l = fibre length / l0:
+
+    - activation a' = (u - a)/tau, tau = rise (1/2 + 3/2 a) if u > a, else fall/(1/2 + 3/2 a);
+    - force-length fl = exp(-(l - 1)^2/0.45);
+    - force-velocity, with w = l'/fastest: Hill's hyperbola (1 + w)/(1 - 4 w) in shortening, and in lengthening
+      1 + 5 w/(1 + 12.5 w), which continues its slope and ends at 1.4;
+    - passive parallel spring fp = (exp(5 (l - 1)/0.6) - 1)/(exp(5) - 1) beyond the optimal length.
+
+    The hyperbola is that of A. V. Hill, "The heat of shortening and the dynamic constants of muscle", Proc. R. Soc. B
+    126 (1938) 136-195, with a/F0 = 1/4. Activation, force-length and passive curves have the form of D. G. Thelen,
+    "Adjustment of muscle mechanics model parameters to simulate dynamic contractions in older adults", J. Biomech. Eng.
+    125 (2003) 70-77; the branch in lengthening is ours. The energy stored is that of the passive spring.
+    """
+
+    def __init__(
+        self,
+        excitation: Any,
+        strength: float,
+        optimal_length: float,
+        *,
+        slack_length: float = 0.0,
+        fastest: float = 10.0,
+        rise: float = 0.01,
+        fall: float = 0.04,
+        start: float = 0.01,
+    ) -> None:
+        item = "HillMuscle"
+        numbers = _positive(item, F0=strength, l0=optimal_length, vmax=fastest, rise=rise, fall=fall) | _not_negative(
+            item, slack=slack_length
+        )
+        if not 0.01 <= finite_number(start, item=item, field="start") <= 1:
+            raise ModelError(item, "start", start, "give an activation from 0.01 to 1")
+        _input(item, "excitation", excitation)
+        definitions = {
+            "excitation": excitation,
+            "u": "min(1, max(0.01, excitation))",
+            "l": "(s - slack)/l0",
+            "w": "max(-1, ds/(l0*vmax))",
+            "stretch": "max(0, l - 1)",
+            "fl": "exp(-(l - 1)**2/0.45)",
+            "fv": "where(w < 0, (1 + w)/(1 - 4*min(w, 0)), 1 + 0.4*12.5*max(w, 0)/(1 + 12.5*max(w, 0)))",
+            "fp": "(exp(5*stretch/0.6) - 1)/(exp(5) - 1)",
+            "tau": "where(u > a, rise*(0.5 + 1.5*a), fall/(0.5 + 1.5*a))",
+        }
+        stored = "F0*l0*(0.12*(exp(5*stretch/0.6) - 1) - stretch)/(exp(5) - 1)"
+        super().__init__(
+            "distance",
+            "-F0*(a*fl*fv + fp)",
+            numbers,
+            {"a": (float(start), "(u - a)/tau")},
+            stored,
+            definitions,
+            active=True,
+        )
+
+
+class HydraulicCylinder(Element):
+    """A hydraulic cylinder between two markers, with the pressures of both chambers as states.
+
+    Parameters
+    ----------
+    inflow : number or expression, m^3/s
+        Into the chamber of the bore; may use t, s, ds and the pressures ``p1`` and ``p2``: a valve.
+    outflow : number or expression, m^3/s
+        Out of the chamber of the rod.
+    area, rod_area : float, m^2
+        Of the piston, and of the rod, by which the second chamber is smaller.
+    stroke : (float, float) m
+        Distance of the markers at both ends of the stroke.
+    bulk_modulus : float, Pa
+        Of the oil.
+    dead_volume : float, m^3
+        That each chamber keeps at its end of the stroke.
+    pressure, rod_pressure : float, Pa
+        At the start.
+    friction : float, N s/m
+
+    With volumes V1 = area (s - shortest) + dead, V2 = (area - rod) (longest - s) + dead:
+    p1' = B (inflow - area ds)/V1, p2' = B ((area - rod) ds - outflow)/V2; the force is area p1 - (area - rod) p2 -
+    friction ds. The energy stored is that of the oil under pressure, V (B (exp(p/B) - 1) - p) of
+    each chamber, about V p^2/(2 B).
+    """
+
+    def __init__(
+        self,
+        inflow: Any,
+        outflow: Any,
+        area: float,
+        rod_area: float,
+        stroke: tuple[float, float],
+        *,
+        bulk_modulus: float = 1.4e9,
+        dead_volume: float = 1e-5,
+        pressure: float = 0.0,
+        rod_pressure: float = 0.0,
+        friction: float = 0.0,
+    ) -> None:
+        item = "HydraulicCylinder"
+        if np.shape(stroke) != (2,):
+            raise ModelError(item, "stroke", stroke, "give the shortest and the longest distance, m")
+        shortest, longest = (finite_number(end, item=item, field="stroke") for end in stroke)
+        if not 0 <= shortest < longest:
+            raise ModelError(item, "stroke", stroke, "give the shortest and the longest distance, m")
+        numbers = _positive(item, A1=area, B=bulk_modulus, V0=dead_volume) | _not_negative(
+            item, rod=rod_area, c=friction
+        )
+        numbers |= {"short": shortest, "long": longest}
+        if numbers["rod"] >= numbers["A1"]:
+            raise ModelError(item, "rod_area", rod_area, f"it must be below the area of the piston, {area:.6g} m^2")
+        for name, flow in (("inflow", inflow), ("outflow", outflow)):
+            _input(item, name, flow, "t", "s", "ds", "p1", "p2")
+        definitions = {
+            "inflow": inflow,
+            "outflow": outflow,
+            "A2": "A1 - rod",
+            "V1": "A1*(s - short) + V0",
+            "V2": "A2*(long - s) + V0",
+        }
+        start, start_rod = (finite_number(p, item=item, field="pressure") for p in (pressure, rod_pressure))
+        states = {
+            "p1": (start, "B*(inflow - A1*ds)/V1"),
+            "p2": (start_rod, "B*(A2*ds - outflow)/V2"),
+        }
+        stored = "V1*(B*(exp(p1/B) - 1) - p1) + V2*(B*(exp(p2/B) - 1) - p2)"
+        super().__init__("distance", "A1*p1 - A2*p2 - c*ds", numbers, states, stored, definitions, active=True)
+
+
+class LinearActuator(Element):
+    """A linear system x' = A x + B u, effort = C x + D u, from expressions to an effort.
+
+    Parameters
+    ----------
+    A : (n, n), B : (n, m), C : (n,) or (1, n), D : (m,) or (1, m)
+        State matrices, as from ``scipy.signal.tf2ss``; n may be 0.
+    inputs : sequence of m expressions
+        u, of the time t, the coordinate s and its rate ds: ``["0.5 - s", "-ds"]``.
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    The states are ``x0``, ``x1`` ...; they start at zero.
+    """
+
+    def __init__(
+        self, A: ArrayLike, B: ArrayLike, C: ArrayLike, D: ArrayLike, inputs: Sequence[Any], *, measure: str = "hinge"
+    ) -> None:
+        item = "LinearActuator"
+        if measure not in ("hinge", "distance"):
+            raise ModelError(item, "measure", measure, "use 'hinge' or 'distance'")
+        a = _matrix(item, "A", A)
+        n, m = len(a), len(inputs)
+        shapes = {"A": (n, n), "B": (n, m), "C": (1, n), "D": (1, m)}
+        matrices = {}
+        for name, given in (("A", A), ("B", B), ("C", C), ("D", D)):
+            matrix = _matrix(item, name, given)
+            if matrix.size != np.prod(shapes[name]):
+                raise ModelError(item, f"the shape of {name}", np.shape(given), f"give {shapes[name]}")
+            matrices[name] = matrix.reshape(shapes[name])
+        for each in inputs:
+            _input(item, "inputs", each, "t", "s", "ds")
+        definitions = {f"u{k}": each for k, each in enumerate(inputs)}
+
+        def row(left: Any, right: Any) -> str:
+            terms = [f"({c!r})*x{k}" for k, c in enumerate(left.tolist()) if c]
+            terms += [f"({c!r})*u{k}" for k, c in enumerate(right.tolist()) if c]
+            return " + ".join(terms) or "0"
+
+        states = {f"x{k}": (0.0, row(matrices["A"][k], matrices["B"][k])) for k in range(n)}
+        effort = row(matrices["C"][0], matrices["D"][0])
+        super().__init__(measure, effort, {}, states, definitions=definitions, active=True)
+
+
+def _matrix(item: str, name: str, given: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    try:
+        matrix = np.atleast_2d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError):
+        matrix = np.full((1, 1), np.nan)
+    if matrix.ndim != 2 or not np.isfinite(matrix).all():
+        raise ModelError(item, name, given, "give a matrix of finite numbers")
+    return matrix if matrix.size else matrix.reshape(0, 0)
+
+
+def _input(item: str, field: str, expression: Any, *names: str) -> None:
+    """Refuse an input that is no expression of the given names, default the time."""
+    compile_expressions([expression], names or ("t",), item=f"{item}: {field}")
+
+
+def _positive(item: str, **given: float) -> dict[str, float]:
+    numbers = {name: finite_number(value, item=item, field=name) for name, value in given.items()}
+    for name, value in numbers.items():
+        if value <= 0:
+            raise ModelError(item, name, value, "it must be positive")
+    return numbers
+
+
+def _not_negative(item: str, **given: float) -> dict[str, float]:
+    numbers = {name: finite_number(value, item=item, field=name) for name, value in given.items()}
+    for name, value in numbers.items():
+        if value < 0:
+            raise ModelError(item, name, value, "it must not be negative")
+    return numbers
