@@ -307,10 +307,15 @@ public:
   int visit(visitproc visit, void *arg) {
     Py_VISIT(owner.ptr());
     Py_VISIT(host_function.ptr());
+    for (const auto &law : hosted)
+      Py_VISIT(law->function.ptr());
     return 0;
   }
   void let_go() {
     host_function.reset();
+    function_calls.clear();
+    function_selves.clear();
+    hosted.clear();
     attach();
   }
 

@@ -306,7 +306,7 @@ class _Text(ast.NodeVisitor):
 
 def _symbolic(program: Program, names: dict[str, int], item: str, expression: Any) -> int:
     """Return the place of a SymPy expression."""
-    import sympy  # type: ignore[import-untyped]
+    import sympy
 
     def refuse(part: Any) -> ModelError:
         return ModelError(item, "expression", str(part), "this part of a SymPy expression has no counterpart")

@@ -37,6 +37,8 @@ REACHED, PAUSED, UNDERFLOW, NOT_FINITE, HOST, APART, STIFF, STOPPED = range(8)
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
+CRAWL = 200_000  # steps ...
+CRAWL_TIME = 1e-7  # ... for less than this part of the run are too many
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
@@ -93,6 +95,7 @@ class Run:
         self.recent: dict[str, list[float]] = {}
         self.g = np.zeros(len(watch.events))
         self.restarted = False
+        self.pace = (0, -np.inf)  # steps and time at the last look
         self.native = times is not None and not watch.events  # the core samples; else Python does, from the steps
 
     # ---- starting and restarting
@@ -129,6 +132,7 @@ class Run:
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
+            self._mind_pace()
             began = time.perf_counter()
             wanted = self._times_left() if self.native else None
             failed: Exception | None = None
@@ -161,6 +165,18 @@ class Run:
                 self._fail(outcome)
             used = time.perf_counter() - began
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _mind_pace(self) -> None:
+        """Refuse to crawl: thousands of steps for next to nothing mean a force that jumps to and fro."""
+        taken, t = int(self.total_counts()[0]), self.integrator.t
+        if taken - self.pace[0] < CRAWL:
+            return
+        if t - self.pace[1] < CRAWL_TIME * (self.t_end - self.segments[0].begin):
+            raise IntegrationError(
+                f"at t = {t:.9g} s the run crawls: {taken - self.pace[0]} steps for {t - self.pace[1]:.2g} s. A force that "
+                "jumps to and fro does this: smooth it, or stop or switch it by an event"
+            )
+        self.pace = (taken, t)
 
     def _times_left(self) -> Array:
         assert self.times is not None
