@@ -173,8 +173,8 @@ class Run:
             return
         if t - self.pace[1] < CRAWL_TIME * (self.t_end - self.segments[0].begin):
             raise IntegrationError(
-                f"at t = {t:.9g} s the run crawls: {taken - self.pace[0]} steps for {t - self.pace[1]:.2g} s. A force that "
-                "jumps to and fro does this: smooth it, or stop or switch it by an event"
+                f"at t = {t:.9g} s the run crawls: {taken - self.pace[0]} steps for {t - self.pace[1]:.2g} s. A force "
+                "that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
         self.pace = (taken, t)
 
