@@ -18,7 +18,7 @@ from scipy.special import ellipj, ellipk
 
 import dalembert as da
 from dalembert.library import chain
-from dalembert.library.mechanisms import andrews, bricard
+from dalembert.library.mechanisms import andrews, bricard, governor
 from dalembert.library.windows import windows
 
 __all__ = ["Problem", "problems"]
@@ -219,12 +219,12 @@ def _governor() -> Problem:
     reference = np.array([0.619622917061, 0.390073701845, 5.548203622655])
 
     def numbers(model: da.Model, q: Array, v: Array) -> Array:
-        slide, tilt = q[model.q_slice("slide")][0], q[model.q_slice("right")][0]
-        return np.array([slide, tilt, v[model.v_slice("turn")][0]])
+        height, tilt = q[model.q_slice("S")][0], q[model.q_slice("B1")][0]
+        return np.array([height, tilt, v[model.v_slice("A")][0]])
 
     system = governor()
     model = system.compile()
-    slide, *rods = (model.v_slice(name).start for name in ("slide", "right", "left"))
+    slide, *rods = (model.v_slice(name).start for name in ("S", "B1", "B2"))
 
     def efforts(q: Array, v: Array, tau: Array) -> None:
         tau[slide] = 0.0
@@ -249,32 +249,6 @@ def _governor() -> Problem:
         stiff=True,
         efforts=efforts,
     )
-
-
-def governor() -> da.System:
-    """Return the flyball governor: shaft along z, two rods hinged at its top, a slider on it, two spring-dampers.
-
-    Hinges ``"turn"`` (the shaft about z), ``"right"`` and ``"left"`` (angles of the rods below the horizontal) and
-    ``"slide"`` (height of the slider).
-    """
-    system = da.System("governor", gravity=(0.0, 0.0, -9.81))
-    thin, long = (0.01**2 + 0.01**2) / 12, (1.0 + 0.01**2) / 12
-    shaft = system.body("shaft", mass=0.3, com=(0, 0, 0.5), inertia=0.3 * np.array([long, long, thin]))
-    slider = system.body("slider", mass=3.0, com=(0, 0, 0), inertia=3.0 * np.full(3, 0.1**2 / 6))
-    system.connect("turn", da.Revolute("z"), system.ground, shaft)
-    system.connect("slide", da.Prismatic("z"), shaft, slider)
-    system.initial("turn", speed=2 * math.pi)
-    system.initial("slide", position=0.5)
-    for name, side, axis in (("right", 1.0, "y"), ("left", -1.0, "-y")):
-        # rod 0.3 kg and point mass 5 kg at its end
-        mass, com = 5.3, (0.3 * 0.5 + 5.0) / 5.3
-        across = 0.3 * (long + (com - 0.5) ** 2) + 5.0 * (1.0 - com) ** 2
-        rod = system.body(f"rod {name}", mass=mass, com=(side * com, 0, 0), inertia=(0.3 * thin, across, across))
-        system.connect(name, da.Revolute(axis), shaft.at(side * 0.05, 0, 1.0), rod)
-        system.initial(name, position=math.pi / 6)
-        element = da.SpringDamper(8e5, 4e4, length=0.5)
-        system.connect(f"spring {name}", element, rod.at(side * 0.5, 0, 0), slider.at(side * 0.05, 0, 0))
-    return system
 
 
 # tips at 10 s; Pinocchio's forward dynamics in SciPy's DOP853 at 1e-13 and ours at 1e-14 agree to the digits given
