@@ -139,15 +139,18 @@ DALEMBERT_INLINE void back_substitute(const BodyData &b, const Pivot<T> *pivot, 
 
 // forward dynamics. loads: takes from p_A what acts on the bodies. given: null, or one mark per freedom whose acceleration stands in a on entry;
 // tau_out: null, or the hinge forces that go with a.
-template <class T, class Loads>
+// Placed: frames and velocities stand in the workspace already.
+template <class T, bool Placed = false, class Loads>
 inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau, const Loads &loads,
                              const unsigned char *given, T *a, T *tau_out) {
   ground(m, ws, true);
   // outward: frames, velocities, inertias and gyroscopic loads
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
-    position(m, ws, q, i);
-    velocity(m, ws, v, i);
+    if constexpr (!Placed) {
+      position(m, ws, q, i);
+      velocity(m, ws, v, i);
+    }
     start_inertia(b, ws.I_A[i]);
     const Vec3<T> &w = ws.w[i];
     ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};

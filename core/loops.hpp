@@ -97,7 +97,7 @@ inline void constrained_dynamics(const ModelData &m, LoopRoom<W> &room, const do
                   {.bias = room.gamma, .values = room.values, .leverage = room.leverage, .opening = &room.opening, .active = active});
   for (int i = 0; prescribed && i < m.nc; ++i)
     room.gamma[i] -= prescribed[i]; // rheonomic rows: P a + gamma is what the law says, not zero
-  forward_dynamics<double>(m, room.ws, q, v, tau, loads, given, a, nullptr);
+  forward_dynamics<double, true>(m, room.ws, q, v, tau, loads, given, a, nullptr); // the chords have placed everything
   for (int k = 0; k < m.chord_count; ++k)
     respond(m, room, m.chords[k], given);
   Factored factored = factor_rows(m, room, given);
