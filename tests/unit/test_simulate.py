@@ -73,7 +73,7 @@ def test_stiffness_is_found_and_said() -> None:
 
 def test_quaternions_stay_of_unit_length() -> None:
     m = MOTIONS["top"]()
-    for method, options in (("dop853", {}), ("rk4", {"step": 0.01}), ("euler", {"step": 1e-3}), ("radau", {})):
+    for method, options in (("dop853", {}), ("rk4", {"step": 0.01}), ("euler", {"step": 1e-3}), ("alpha", {"step": 0.01}), ("radau", {})):
         result = da.simulate(m.model, 8.0, state=m.state, method=method, **options)
         assert np.abs(np.linalg.norm(result.q[:, :4], axis=1) - 1).max() < 1e-14
 
