@@ -10,6 +10,10 @@
 //     [ (beta' M + gamma' C + K) / beta'   -P^T ] [ dxi            ]
 //     [ P                                  -eps ] [ dlambda / beta' ] = -[ R / beta'; phi ]                            (4)
 //
+// where rows that bind speeds only have, for phi,
+//
+//     P dxi = (target - P v1) / gamma'                                                                                (5)
+//
 // scaled so that its parts do not differ by powers of h (Bottasso, Bauchau, Cardona 2007). The small eps makes rows that
 // repeat others harmless; it does not change the solution, on which dlambda = 0. Speeds are put onto the loops after the
 // step, which stands for the stabilising multipliers of the index-2 form.
@@ -146,6 +150,14 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
       z[nv + f] = h * ((1.0 - number.gamma) * mine.A[f] + number.gamma * mine.A1[f]);
       room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.A[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
     }
+    for (int i = 1; i <= m.nb; ++i) { // places of free bodies: xi'' = u' + omega x u at the beginning of the step
+      const BodyData &b = m.bodies[i];
+      if (!has_quaternion(b) || b.nv != 6)
+        continue;
+      const double *w = room.v + b.v, *u = w + 3;
+      const Vec3<double> turning = cross(Vec3<double>{w[0], w[1], w[2]}, Vec3<double>{u[0], u[1], u[2]});
+      z[b.v + 3] += 0.5 * h * h * turning.x, z[b.v + 4] += 0.5 * h * h * turning.y, z[b.v + 5] += 0.5 * h * h * turning.z;
+    }
     for (int k = 0; k < m.nx; ++k) // trapezoidal rule
       z[2 * nv + k] = 0.5 * h * (room.dx[k] + room.dx1[k]);
     return displaced(m, run, room, t1, z, room.q1, room.v1, room.x1);
@@ -180,8 +192,20 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
       return Outcome::host;
     for (int f = 0; f < nv; ++f)
       mine.b[f] = run.marks.given && run.marks.given[f] ? 0.0 : -mine.residual[f] / second;
-    for (int i = 0; i < m.nc; ++i)
-      mine.b[nv + i] = m.holonomic[i] ? room.rates.targets[i] - room.rates.loops.rhs[i] : 0.0;
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      for (int j = 0; j < chord.rows; ++j) {
+        const int i = chord.row + j;
+        if (m.holonomic[i]) {
+          mine.b[nv + i] = room.rates.targets[i] - room.rates.loops.rhs[i];
+          continue;
+        }
+        double slip = room.rates.targets[m.nc + i]; // (5)
+        for (int s = 0; s < chord.supports; ++s)
+          slip -= room.rates.loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s] * room.v1[m.support[chord.support + s]];
+        mine.b[nv + i] = slip / rate;
+      }
+    }
     if (!all_finite(mine.b, size))
       return Outcome::not_finite;
     solve_lu(mine.matrix, mine.exchange, size, mine.b);

@@ -12,7 +12,7 @@ __all__ = ["over_intervals"]
 Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-_HALVINGS = 30
+_HALVINGS = 12
 
 
 def over_intervals(

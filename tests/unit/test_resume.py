@@ -67,11 +67,13 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
 
 
-@pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "radau", "rk4", "euler"])
+@pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "radau", "rk4", "euler", "alpha"])
 @pytest.mark.parametrize("name", ["reversed_chain", "planar_loop", "driven_rows", "springs_and_loads"])
 def test_interrupted_runs_go_on_to_the_same_bits(name: str, method: str) -> None:
     m = MOTIONS[name]()
-    options: dict[str, Any] = {"step": m.step / 16} if method in ("rk4", "euler") else {"max_step": m.span / 100}
+    options: dict[str, Any] = (
+        {"step": m.step / 16} if method in ("rk4", "euler", "alpha") else {"max_step": m.span / 100}
+    )
 
     def run(**more: Any) -> da.Result:
         return da.simulate(m.model, m.span, state=m.state, method=method, **options, **more)

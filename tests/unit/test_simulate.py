@@ -73,7 +73,13 @@ def test_stiffness_is_found_and_said() -> None:
 
 def test_quaternions_stay_of_unit_length() -> None:
     m = MOTIONS["top"]()
-    for method, options in (("dop853", {}), ("rk4", {"step": 0.01}), ("euler", {"step": 1e-3}), ("radau", {})):
+    for method, options in (
+        ("dop853", {}),
+        ("rk4", {"step": 0.01}),
+        ("euler", {"step": 1e-3}),
+        ("alpha", {"step": 0.01}),
+        ("radau", {}),
+    ):
         result = da.simulate(m.model, 8.0, state=m.state, method=method, **options)
         assert np.abs(np.linalg.norm(result.q[:, :4], axis=1) - 1).max() < 1e-14
 
@@ -417,6 +423,14 @@ def test_on_error_return_gives_the_part_and_the_reason() -> None:
     assert "failing returned" in result.message
     assert 0.45 < result.t[-1] <= 0.5
     assert result["A.position"].shape == result.t.shape
+
+
+@pytest.mark.parametrize("method", ["alpha", "euler"])
+def test_a_fixed_step_that_is_too_long_is_said_to_be(method: str) -> None:
+    m = MOTIONS["rolling_disc"]()
+    with pytest.raises(da.IntegrationError, match=r"shorter step|smaller step") as caught:
+        da.simulate(m.model, 20.0, state=m.state, method=method, step=0.5)
+    assert caught.value.result.status == "failed"
 
 
 def test_accelerations_that_are_not_finite_are_named() -> None:

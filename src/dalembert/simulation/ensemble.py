@@ -114,6 +114,8 @@ class Ensemble:
 
 def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) -> int | None:
     """Return how many runs are asked for; None for one."""
+    if state is not None and not isinstance(state, State):
+        raise ModelError("simulate", "state", state, "give a da.State(q, v)")
     numbers = parameters or {}
     sizes = {f"parameter {name!r}": len(np.asarray(value)) for name, value in numbers.items() if np.ndim(value)}
     if state is not None and not isinstance(state, State):

@@ -39,6 +39,11 @@ def failure(run: Run, outcome: int) -> DalembertError:
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
         bad = [model.speed_names[k] for k in np.flatnonzero(~np.isfinite(a))] or [name]
+        if np.isfinite(a).all() and run.options.step:
+            return IntegrationError(
+                f"{where} a step of {run.options.step:.3g} s leads nowhere: its equations have no solution nearby, or "
+                "accelerations at its end are not finite. Give a shorter step"
+            )
         return IntegrationError(
             f"{where} the acceleration of {bad[0]!r} is not finite: look at the forces there, and at freedoms without "
             "inertia"

@@ -293,8 +293,6 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
     """Return a state to start from that obeys loops and drives, and what was done to it."""
     notes: list[str] = []
     given = model.initial_state() if state is None else state
-    if not isinstance(given, State):
-        raise ModelError("simulate", "state", state, "give a da.State(q, v)")
     x = given.x if len(given.x) else model.initial_state().x
     q, v, x = (
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
