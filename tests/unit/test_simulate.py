@@ -57,7 +57,8 @@ def test_a_four_bar_keeps_its_energy_for_a_thousand_seconds(method: str) -> None
     result = da.simulate(
         turning_four_bar(), 1000.0, method=method, rtol=1e-10, atol=1e-12, times=np.arange(0.0, 1001.0)
     )
-    assert result["constraints.residual"].max() < 1e-13
+    turned = np.abs(result.q).max()  # rad: thousands, whose last digits are worth about 1e-12
+    assert result["constraints.residual"].max() < 10 * np.finfo(float).eps * turned
     assert np.ptp(result["energy.total"]) < 1e-4
     assert result["constraints.velocity_residual"].max() < 1e-11
 
