@@ -289,7 +289,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       continue;
     }
     ++taken;
-    run.counts.noisy += run.near_tries > most_near_tries;
+    const bool was_noisy = run.near_tries > most_near_tries;
+    run.counts.noisy += was_noisy;
     run.near_tries = 0;
     const double t1 = last ? until : run.t + h;
     if (run.method == Method::radau) {
@@ -299,6 +300,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       run.step = next_length(run.step, h, error, run.old_error, run.rejected_last, order);
       run.rejected_last = 0;
       run.old_error = std::max(error, 1e-4);
+      if (was_noisy) // shorter steps would not be better ones
+        run.step = std::max(run.step, run.near_step);
     }
     const bool stiff = run.watch && run.method != Method::radau && looks_stiff(m, run, room, tableau, h);
     if (samples.times) {

@@ -37,8 +37,8 @@ REACHED, PAUSED, UNDERFLOW, NOT_FINITE, HOST, APART, STIFF, STOPPED = range(8)
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
-CRAWL = 200_000  # steps ...
-CRAWL_TIME = 1e-7  # ... for less than this part of the run are too many
+CRAWL = 10_000  # steps ...
+CRAWL_TIME = 1e-6  # ... for less than this part of the run are too many
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
