@@ -40,6 +40,19 @@ template <class T> DALEMBERT_INLINE Vec3<T> turned(const Vec3<T> &xi, const Vec3
   return u + scale(1.0 - square * s.b, once) + scale(s.a, cross(xi, once));
 }
 
+// largest square of the angles by which attitudes turn
+template <class T> inline T turn_square(const ModelData &m, const T *xi) {
+  T most(0.0);
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    if (!has_quaternion(b))
+      continue;
+    const T square = xi[b.v] * xi[b.v] + xi[b.v + 1] * xi[b.v + 1] + xi[b.v + 2] * xi[b.v + 2];
+    most = select(less(most, square), square, most);
+  }
+  return most;
+}
+
 // (1), (3): xi' from v at xi
 template <class T> inline void chart_rate(const ModelData &m, const T *xi, const T *v, T *rate) {
   for (int i = 1; i <= m.nb; ++i) {

@@ -33,8 +33,9 @@ std::size_t lay_out(const ModelData &m, Method method, std::byte *base, Room &ro
   return used;
 }
 
+// of Radau: for its explicit steps, see `implicit`; of an order that interpolation from both ends keeps up with
 const Tableau &tableau_of(Method method) {
-  return method == Method::dopri5 ? dopri5_tableau : method == Method::rk4 ? rk4_tableau : dop853_tableau;
+  return method == Method::dop853 ? dop853_tableau : method == Method::rk4 ? rk4_tableau : dopri5_tableau;
 }
 
 bool is_adaptive(Method method) { return method == Method::dop853 || method == Method::dopri5 || method == Method::radau; }
@@ -76,34 +77,40 @@ void set_noise(const ModelData &m, Run &run, const Room &room, double h, double 
   run.noise[0] = run.noise[1] * h + rounding * speed * h / std::sqrt(floor);
 }
 
+// Derivatives off the loops are of no use where stages are put onto them first: Radau's steps are explicit there.
+bool implicit(const Run &run, const Room &room) { return run.method == Method::radau && !room.near; }
+
 Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &error) {
   error = 0.0;
   if (run.method == Method::euler)
     return euler_step(m, run, room, h);
   if (run.method == Method::alpha)
     return alpha_step<W>(m, run, room, room.alpha, h);
-  if (run.method == Method::radau)
-    return radau_step<W>(m, run, room, room.radau, h, error);
+  const auto attempt = [&] {
+    return implicit(run, room) ? radau_step<W>(m, run, room, room.radau, h, error)
+                               : explicit_step(m, run, room, tableau_of(run.method), h, error);
+  };
   double &slack = room.rates.loops.slack;
   slack = 1.0;
   room.near = false;
-  const Tableau &tableau = tableau_of(run.method);
-  const Outcome outcome = explicit_step(m, run, room, tableau, h, error);
+  const Outcome outcome = attempt();
   run.usual_slack = std::max(run.usual_slack, slack);
   if (!(slack < close_to_singular * run.usual_slack) || !run.project || outcome == Outcome::host)
     return outcome;
   room.near = true;
   if (run.near_tries > most_near_tries)
     set_noise(m, run, room, h, slack);
-  const Outcome again = explicit_step(m, run, room, tableau, h, error);
+  const Outcome again = attempt();
   run.noise[0] = run.noise[1] = 0.0;
   return again;
 }
 
 // the end of a step becomes the beginning of the next
 void move_on(const ModelData &m, Run &run, Room &room, double h, double t1) {
-  if (run.method == Method::alpha)
+  if (run.method == Method::alpha) {
     copy(room.alpha.A1, m.nv, room.alpha.A);
+    copy(room.alpha.lambda, m.nc, room.alpha.lambda0);
+  }
   std::swap(room.q, room.q1);
   std::swap(room.v, room.v1);
   std::swap(room.x, room.x1);
@@ -227,8 +234,10 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     *room.radau.kept = {};
   if (!rates(m, run, room.rates, t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
-  if (run.method == Method::alpha)
+  if (run.method == Method::alpha) {
     copy(room.a, m.nv, room.alpha.A);
+    copy(room.rates.lambda, m.nc, room.alpha.lambda0);
+  }
   return all_finite(room.a, m.nv) ? Outcome::reached : Outcome::not_finite;
 }
 
@@ -257,7 +266,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       h = left;
     else if (2.0 * h > left && adaptive)
       h = 0.5 * left; // two equal steps rather than one and a splinter
-    if (!(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
+    if (!last && !(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
       outcome = Outcome::underflow;
       break;
     }
@@ -293,10 +302,12 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     run.counts.noisy += was_noisy;
     run.near_tries = 0;
     const double t1 = last ? until : run.t + h;
-    if (run.method == Method::radau) {
+    if (implicit(run, room)) {
       run.step = radau_accept(m, run, room.radau, h, error);
       run.rejected_last = 0;
     } else if (adaptive) {
+      if (run.method == Method::radau)
+        *room.radau.kept = {};
       run.step = next_length(run.step, h, error, run.old_error, run.rejected_last, order);
       run.rejected_last = 0;
       run.old_error = std::max(error, 1e-4);

@@ -21,6 +21,7 @@ enum class Outcome : std::int32_t {
   apart,      // the loops cannot be closed after a step
   stiff,      // explicit steps are held back by stability, not by accuracy
   stopped,    // by the recorder
+  unsolved,   // the equations of an implicit step cannot be solved
 };
 
 // Laws and forces that are evaluated outside; returns false to stop.

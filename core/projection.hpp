@@ -74,14 +74,14 @@ inline bool project_positions(const ModelData &m, Run &run, RatesRoom<W> &room, 
   return false;
 }
 
-// (1) for speeds, at a configuration that obeys the loops. Returns the largest change, as it was at first.
+// (1) for speeds, at a configuration that obeys the loops; `held`: freedoms that stay as they are
 template <int W>
-inline double project_speeds(const ModelData &m, Run &run, RatesRoom<W> &room, const double *q, double *v, double *change) {
+inline void project_speeds(const ModelData &m, Run &run, RatesRoom<W> &room, const double *q, double *v, double *change,
+                           const unsigned char *held) {
   LoopRoom<W> &loops = room.loops;
   evaluate_chords(m, loops.ws, q, nullptr,
                   {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.active});
-  const Factored factored = factor_loops(m, loops, q, run.marks.paced);
-  double first = 0.0;
+  const Factored factored = factor_loops(m, loops, q, held);
   for (int round = 0; round < 2; ++round) {
     for (int k = 0; k < m.chord_count; ++k) {
       const ChordData &chord = m.chords[k];
@@ -97,10 +97,7 @@ inline double project_speeds(const ModelData &m, Run &run, RatesRoom<W> &room, c
     correct_by(m, loops, factored, change, room.lambda);
     for (int f = 0; f < m.nv; ++f)
       v[f] += change[f];
-    if (round == 0)
-      first = largest(change, m.nv);
   }
-  return first;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

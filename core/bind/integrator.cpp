@@ -65,15 +65,17 @@ struct Batch {
     v.assign(n * samples * nv, none);
     x.assign(n * samples * nx, none);
     outcomes.assign(n, 0.0);
-    counts.assign(n * 3, 0.0);
+    counts.assign(n * 4, 0.0);
   }
   void report(std::size_t k, Outcome outcome, const Counts &c) {
     outcomes[k] = double(outcome);
-    counts[3 * k] = double(c.steps), counts[3 * k + 1] = double(c.rejected), counts[3 * k + 2] = double(c.evaluations);
+    const std::int64_t columns[4] = {c.steps, c.rejected, c.evaluations, c.jacobians};
+    for (std::size_t j = 0; j < 4; ++j)
+      counts[4 * k + j] = double(columns[j]);
   }
   nb::tuple take() {
     const npy_intp rows = npy_intp(n), times = npy_intp(samples);
-    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(counts.data(), {rows, 3}), doubles(q.data(), {rows, times, npy_intp(nq)}),
+    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(counts.data(), {rows, 4}), doubles(q.data(), {rows, times, npy_intp(nq)}),
                           doubles(v.data(), {rows, times, npy_intp(nv)}), doubles(x.data(), {rows, times, npy_intp(nx)}));
   }
 };
@@ -434,8 +436,21 @@ private:
           BatchRow::record(&row, begin, parts[0], parts[1], parts[2], nullptr);
           samples.next = 1;
         }
+        constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
         if (outcome == Outcome::reached)
-          outcome = model->integrators->advance(m, mine, room, until, std::numeric_limits<std::int64_t>::max(), samples, recorder);
+          outcome = model->integrators->advance(m, mine, room, until, all, samples, recorder);
+        if (outcome == Outcome::stiff) { // on with implicit steps
+          const double *parts[4];
+          model->integrators->state(m, mine, room, parts);
+          Block implicit(model->integrators->bytes(m, Method::radau));
+          std::memset(implicit.data, 0, implicit.size);
+          mine.method = Method::radau;
+          mine.watch = false;
+          mine.started = 0;
+          outcome = model->integrators->start(m, mine, implicit.data, mine.t, parts[0], parts[1], parts[2]);
+          if (outcome == Outcome::reached)
+            outcome = model->integrators->advance(m, mine, implicit.data, until, all, samples, recorder);
+        }
         out.report(k, outcome, mine.counts);
       }
     });
@@ -490,6 +505,8 @@ private:
   static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
     Integrator &me = *static_cast<Integrator *>(self);
     const ModelData &m = me.model->data;
+    if (me.raised) // it has failed before: nothing is asked any more
+      return false;
     nb::gil_scoped_acquire acquired;
     try {
       me.host_function(t, doubles(q, {m.nq}), doubles(v, {m.nv}), doubles(x, {m.nx}), me.host_laws, me.host_tau, me.host_loads);

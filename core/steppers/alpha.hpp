@@ -5,7 +5,8 @@
 //     (1 - alpha_m) A1 + alpha_m A = (1 - alpha_f) a1 + alpha_f a                                                    (2)
 //     R(q1, v1, a1) - P^T lambda = 0          phi(q1) = target                                                       (3)
 //
-// Newton's method on (3) for xi1 and lambda, where with (1) and (2) dv1 = gamma' dxi, da1 = beta' dxi:
+// Newton's method on (3) for xi1 and lambda, from where A1 = A leads, with one matrix; where that does not converge, once
+// more from the beginning of the step, with a matrix in every round, where with (1) and (2) dv1 = gamma' dxi, da1 = beta' dxi:
 //
 //     [ (beta' M + gamma' C + K) / beta'   -P^T ] [ dxi            ]
 //     [ P                                  -eps ] [ dlambda / beta' ] = -[ R / beta'; phi ]                            (4)
@@ -16,7 +17,7 @@
 //
 // scaled so that its parts do not differ by powers of h (Bottasso, Bauchau, Cardona 2007). The small eps makes rows that
 // repeat others harmless; it does not change the solution, on which dlambda = 0. Speeds are put onto the loops after the
-// step, which stands for the stabilising multipliers of the index-2 form.
+// step, those of driven freedoms left as they are, which stands for the stabilising multipliers of the index-2 form.
 #pragma once
 
 #include "../rates_jacobian.hpp"
@@ -32,7 +33,8 @@ template <int W> struct AlphaRoom {
   std::int32_t *exchange;
   double *mass;            // nv x nv
   double *residual;        // nv
-  double *lambda;          // nc
+  double *lambda;          // nc: at the end of the step
+  double *lambda0;         // nc: at its beginning
 };
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom<W> &room) {
@@ -47,6 +49,7 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.mass = arena.take<double>(nv * nv);
   room.residual = arena.take<double>(nv);
   room.lambda = arena.take<double>(std::size_t(m.nc));
+  room.lambda0 = arena.take<double>(std::size_t(m.nc));
   return arena.used;
 }
 
@@ -135,8 +138,10 @@ inline bool factor_alpha(const ModelData &m, Run &run, SteppingRoom<W> &room, Al
   return factor_lu(E, mine.exchange, int(size));
 }
 
-// One step of length h; on return q1, v1, x1, a1 hold its end.
-template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, SteppingRoom<W> &room, AlphaRoom<W> &mine, double h) {
+// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return q1,
+// v1, x1, a1 hold its end.
+template <int W>
+inline Outcome alpha_newton(const ModelData &m, Run &run, SteppingRoom<W> &room, AlphaRoom<W> &mine, double h, bool afresh) {
   const int nv = m.nv, size = nv + m.nc;
   const AlphaNumbers number = alpha_numbers(run.spectral_radius);
   const double rate = number.gamma / (number.beta * h);
@@ -162,13 +167,14 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
       z[2 * nv + k] = 0.5 * h * (room.dx[k] + room.dx1[k]);
     return displaced(m, run, room, t1, z, room.q1, room.v1, room.x1);
   };
-  copy(mine.A, nv, mine.A1);
+  for (int f = 0; f < nv; ++f)
+    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.A[f] - room.v[f] / h) / number.beta : mine.A[f];
   copy(room.dx, m.nx, room.dx1);
+  if (m.hosted_laws && m.drive_count && !consult(run, room.rates, t1, room.q, room.v, room.x))
+    return Outcome::host;
   if (m.nc)
     set_targets(m, room.rates, t1);
   if (run.marks.given) {
-    if (m.hosted_laws && !consult(run, room.rates, t1, room.q, room.v, room.x))
-      return Outcome::host;
     for (int f = 0; f < nv; ++f) {
       if (!run.marks.given[f])
         continue;
@@ -179,15 +185,14 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
       mine.A1[f] = ((1.0 - number.alpha_f) * wanted + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
     }
   }
-  for (int i = 0; i < m.nc; ++i)
-    mine.lambda[i] = room.rates.lambda[i];
-  constexpr int most_rounds = 15;
+  copy(mine.lambda0, m.nc, mine.lambda);
+  const int most_rounds = afresh ? 30 : 15;
   double before = 0.0;
   for (int round = 0; round < most_rounds; ++round) {
     if (!place())
       return Outcome::host;
-    if (round == 0 && !factor_alpha(m, run, room, mine, t1, rate, second))
-      return Outcome::not_finite;
+    if ((round == 0 || afresh) && !factor_alpha(m, run, room, mine, t1, rate, second))
+      return Outcome::unsolved;
     if (!motion_residual(m, run, room, t1, room.q1, room.v1, room.x1, room.a1, mine.lambda, mine.residual))
       return Outcome::host;
     for (int f = 0; f < nv; ++f)
@@ -218,19 +223,24 @@ template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, Steppin
     for (int i = 0; i < m.nc; ++i)
       mine.lambda[i] += second * mine.b[nv + i];
     const double change = nv ? std::sqrt(square / nv) : 0.0;
-    if (!std::isfinite(change) || (round > 3 && change > before && change > 1.0))
-      return Outcome::not_finite;
+    if (!std::isfinite(change) || (!afresh && round > 3 && change > before && change > 1.0))
+      return Outcome::unsolved;
     if (change < 1e-3 || (round && change >= 0.5 * before && change < 1.0)) { // converged, or as far as rounding lets it
       if (!place())
         return Outcome::host;
       if (m.nc && run.project)
-        project_speeds(m, run, room.rates, room.q1, room.v1, room.change);
-      copy(mine.lambda, m.nc, room.rates.lambda);
+        project_speeds(m, run, room.rates, room.q1, room.v1, room.change, run.marks.given);
       return all_finite(room.a1, nv) ? Outcome::reached : Outcome::not_finite;
     }
     before = change;
   }
-  return Outcome::not_finite;
+  return Outcome::unsolved;
+}
+
+// One step of length h; on return q1, v1, x1, a1 hold its end.
+template <int W> inline Outcome alpha_step(const ModelData &m, Run &run, SteppingRoom<W> &room, AlphaRoom<W> &mine, double h) {
+  const Outcome outcome = alpha_newton(m, run, room, mine, h, false);
+  return outcome == Outcome::reached || outcome == Outcome::host ? outcome : alpha_newton(m, run, room, mine, h, true);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -32,6 +32,13 @@ inline double both_estimates(double fine, double coarse) {
   return both > 0.0 ? fine * fine / std::sqrt(both) : 0.0;
 }
 
+// In a step attitudes turn by less than half a turn, so that its two ends tell which way they went: the square of the
+// largest angle, in units of this, counts as an error.
+inline double turn_error(double square, int order) {
+  constexpr double most = 2.0; // rad
+  return std::pow(std::sqrt(square) / most, order);
+}
+
 // A first step from a trial one, and the sizes of the first two rates (Hairer, Norsett, Wanner 1993, section II.4)
 inline double first_length(double trial, double slope, double bend, int order, double left, double most) {
   const double steep = std::max(slope, bend);

@@ -97,12 +97,13 @@ inline Outcome explicit_step(const ModelData &m, Run &run, SteppingRoom<W> &room
   if (!displaced(m, run, room, t1, room.z, room.q1, room.v1, room.x1))
     return Outcome::host;
   const bool moved = m.nc && run.project;
+  const double turn = turn_error(turn_square<double>(m, room.z), tableau.order);
   if (tableau.estimated > s) {
     outcome = rates_in_chart(m, run, room, t1, room.z, room.q1, room.v1, room.x1, end);
     if (outcome != Outcome::reached)
       return outcome;
   }
-  error = tableau.e ? judge(m, run, room, tableau, h) : 0.0;
+  error = tableau.e ? std::max(judge(m, run, room, tableau, h), turn) : 0.0;
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
   if (moved && !(room.near && tableau.estimated > s)) {

@@ -141,20 +141,23 @@ template <int W> struct LaneStepper {
   void judge(const P &length) {
     combine(tableau.e, tableau.estimated, length, room.e);
     measure(room.e, room.q1, room.v1, error);
-    if (!tableau.e3)
-      return;
-    double coarse[W];
-    combine(tableau.e3, tableau.estimated, length, room.e);
-    measure(room.e, room.q1, room.v1, coarse);
+    if (tableau.e3) {
+      double coarse[W];
+      combine(tableau.e3, tableau.estimated, length, room.e);
+      measure(room.e, room.q1, room.v1, coarse);
+      for (int lane = 0; lane < W; ++lane)
+        error[lane] = both_estimates(error[lane], coarse[lane]);
+    }
+    const P turn = turn_square<P>(m, room.z);
     for (int lane = 0; lane < W; ++lane)
-      error[lane] = both_estimates(error[lane], coarse[lane]);
+      error[lane] = std::max(error[lane], turn_error(turn[lane], tableau.order));
   }
 
   // samples of each accepted lane within its step, from the dense output
-  void sample(const Samples &samples, const bool *accepted, const P &now, const P &length) {
+  void sample(const Samples &samples, const bool *accepted, const double *ends_at, const P &now, const P &length) {
     bool prepared = false;
     for (int lane = 0; lane < task.count; ++lane) {
-      const double end = t[lane] + h[lane];
+      const double end = ends_at[lane];
       for (; accepted[lane] && next[lane] < samples.count && samples.times[next[lane]] <= end; ++next[lane]) {
         const double time = samples.times[next[lane]];
         if (!prepared && time < end) {
@@ -273,7 +276,7 @@ template <int W> struct LaneStepper {
         h[lane] = std::min(step[lane], run.max_step);
         ends[lane] = h[lane] * 1.0000001 >= rest;
         h[lane] = ends[lane] ? rest : 2.0 * h[lane] > rest ? 0.5 * rest : h[lane];
-        if (!done[lane] && rest > 0.0 && !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)))) {
+        if (!done[lane] && rest > 0.0 && !ends[lane] && !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until)))) {
           done[lane] = true;
           if (lane < task.count)
             task.outcome[lane] = Outcome::underflow;
@@ -301,14 +304,16 @@ template <int W> struct LaneStepper {
       accelerations(now + length, room.q1, room.v1, end + m.nv);
       judge(length);
       bool accepted[W];
+      double t1[W];
       for (int lane = 0; lane < W; ++lane) {
+        t1[lane] = ends[lane] ? until : t[lane] + h[lane]; // the sum may miss the end by its rounding
         accepted[lane] = !done[lane] && sound[lane] && error[lane] <= 1.0;
         Counts unused{}, &counts = lane < task.count ? task.counts[lane] : unused;
         counts.evaluations += done[lane] ? 0 : s;
         counts.steps += accepted[lane];
         counts.rejected += !done[lane] && !accepted[lane];
       }
-      sample(samples, accepted, now, length);
+      sample(samples, accepted, t1, now, length);
       for (int lane = 0; lane < W; ++lane) {
         if (done[lane])
           continue;
@@ -326,7 +331,7 @@ template <int W> struct LaneStepper {
         step[lane] = next_length(step[lane], h[lane], error[lane], old_error[lane], rejected[lane], tableau.order);
         rejected[lane] = false;
         old_error[lane] = std::max(error[lane], 1e-4);
-        t[lane] = ends[lane] ? until : t[lane] + h[lane];
+        t[lane] = t1[lane];
         for (int k = 0; k < m.nq; ++k)
           room.q[k].set(lane, room.q1[k][lane]);
         for (int f = 0; f < m.nv; ++f) {

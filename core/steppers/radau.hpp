@@ -13,6 +13,7 @@
 #pragma once
 
 #include "../rates_jacobian.hpp"
+#include "control.hpp"
 #include "dense_lu.hpp"
 #include "room.hpp"
 
@@ -144,7 +145,7 @@ template <int W> inline void predict(const ModelData &m, RadauRoom<W> &room, dou
   }
 }
 
-// Newton's method on (1); tells how it went in kept->rounds and kept->rate. not_finite: it did not converge.
+// Newton's method on (1); tells how it went in kept->rounds and kept->rate.
 template <int W>
 inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room, RadauRoom<W> &radau_room, double h, double tolerance) {
   const int n = increments(m), nv = m.nv;
@@ -197,7 +198,7 @@ inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room,
     if (round) {
       radau_room.kept->rate = rate;
       if (rate >= 1.0 || std::pow(rate, radau::most_rounds - round - 1) / (1.0 - rate) * size > tolerance)
-        return Outcome::not_finite;
+        return Outcome::unsolved;
     }
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < n; ++k)
@@ -206,7 +207,7 @@ inline Outcome radau_newton(const ModelData &m, Run &run, SteppingRoom<W> &room,
       return Outcome::reached;
     before = size;
   }
-  return Outcome::not_finite;
+  return Outcome::unsolved;
 }
 
 // Tries a step of length h, as explicit_step does.
@@ -228,14 +229,15 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
     }
     if (kept.factored_for != h) {
       ++run.counts.factorizations;
+      kept.factored_for = 0.0;
       if (!factor_step<W>(m, mine, radau::mu_real / h, mine.real, mine.real_exchange) ||
           !factor_step<W>(m, mine, Complex(radau::mu_re / h, radau::mu_im / h), mine.complex, mine.complex_exchange))
-        return Outcome::not_finite;
+        return Outcome::unsolved;
       kept.factored_for = h;
     }
     predict(m, mine, h);
     outcome = radau_newton(m, run, room, mine, h, tolerance);
-    if (outcome != Outcome::not_finite || !kept.jacobian_old)
+    if (outcome == Outcome::reached || outcome == Outcome::host || !kept.jacobian_old)
       break;
     kept.jacobian_known = 0; // once more with a fresh one
   }
@@ -266,6 +268,7 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
       return Outcome::host;
     error = estimate(K1);
   }
+  error = std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
   outcome = onto_loops(m, run, room, t1, room.q1, room.v1);

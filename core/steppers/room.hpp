@@ -83,9 +83,9 @@ inline double measure(const ModelData &m, const Run &run, const SteppingRoom<W> 
   return n ? std::sqrt(sum / n) : 0.0;
 }
 
-// evaluates outside laws where drives need them before the state is known
+// evaluates outside laws where drives, of hinges or of rows, need them before the state is known
 template <int W> inline bool impose_drives(const ModelData &m, Run &run, SteppingRoom<W> &room, double t, double *q, double *v, const double *x) {
-  if (!run.marks.paced)
+  if (!m.drive_count)
     return true;
   if (m.hosted_laws && !consult(run, room.rates, t, q, v, x))
     return false;
@@ -110,7 +110,7 @@ template <int W> inline Outcome onto_loops(const ModelData &m, Run &run, Steppin
   set_targets(m, room.rates, t);
   if (!project_positions(m, run, room.rates, q, room.change))
     return Outcome::apart;
-  project_speeds(m, run, room.rates, q, v, room.change);
+  project_speeds(m, run, room.rates, q, v, room.change, run.marks.paced);
   return Outcome::reached;
 }
 

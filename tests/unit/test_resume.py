@@ -169,7 +169,7 @@ def test_what_cannot_be_gone_on_with_is_refused() -> None:
     for arguments, message in (
         ({"resume": done}, "not interrupted"),
         ({"resume": True}, "directory as stream"),
-        ({"resume": part, "method": "radau"}, "dop853"),
+        ({"resume": part, "method": "radau"}, "auto"),
         ({"resume": part, "events": da.Event("e", "A.position")}, "events"),
     ):
         with pytest.raises(da.ModelError, match=message):

@@ -21,7 +21,18 @@ __all__ = ["Ensemble", "batch_size", "simulate_many"]
 
 Array = NDArray[np.float64]
 
-_REASONS = ("", "", "no step is small enough", "accelerations are not finite", "", "the loops cannot be closed", "", "")
+# core/integrator.hpp: Outcome
+_REASONS = (
+    "",
+    "",
+    "no step is small enough",
+    "accelerations are not finite",
+    "",
+    "the loops cannot be closed",
+    "",
+    "",
+    "the equations of an implicit step cannot be solved",
+)
 
 
 class Ensemble:
@@ -173,11 +184,15 @@ def simulate_many(
     status = ["finished" if outcome == 0 else "failed" for outcome in outcomes]
     messages = [_REASONS[int(outcome)] for outcome in outcomes]
     total = counts.sum(axis=0).astype(int)
+    implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
+    notes = [f"stability held explicit steps of {implicit} runs back; they went on with radau"] if implicit else []
     stats = Stats(
         method=options.method,
         steps=int(total[0]),
         rejected=int(total[1]),
         evaluations=int(total[2]),
+        jacobians=int(total[3]),
+        notes=notes,
         wall_time=time.perf_counter() - began,
         rtol=options.rtol,
         atol=options.atol,

@@ -136,6 +136,7 @@ class Situation:
         """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
         self.settings = self.settings.with_switch(connection, on)
         if on:
+            self.settings.mind_open(connection, self.q, self.t)
             self._jump()
         self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
@@ -153,12 +154,15 @@ class Situation:
     def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
         """Let a marker bounce off a fixed plane: its speed along the normal becomes -restitution times as large.
 
-        The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go.
+        The impulse acts along the normal; loops and locks are obeyed. A marker that leaves already is let go. One that
+        is left without speed is not held up: end its fall with a lock, or a constraint that is switched on.
         """
         e = finite_number(restitution, item="bounce", field="restitution")
         if not 0 <= e <= 1:
             raise ModelError("bounce", "restitution", e, "use a number from 0 to 1")
         n = finite_array(normal, (3,), item="bounce", field="normal")
+        if not n.any():
+            raise ModelError("bounce", "normal", normal, "give a direction that is not zero")
         row = (n / np.linalg.norm(n)) @ self.model.jacobian(marker, self.q)[3:]
         speed = float(row @ self.v)
         if speed >= 0:

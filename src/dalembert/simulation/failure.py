@@ -16,12 +16,12 @@ __all__ = ["failure"]
 
 def failure(run: Run, outcome: int) -> DalembertError:
     """Return the error that goes with an outcome of the core."""
-    from .run import APART, NOT_FINITE, UNDERFLOW
+    from .run import APART, NOT_FINITE, UNDERFLOW, UNSOLVED
 
     model = run.model
     t, q, _, _, a = run.integrator.state()
     where = f"at t = {t:.9g} s"
-    if outcome in (APART, UNDERFLOW, NOT_FINITE) and model.nc:
+    if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
         stuck = _singular(run, q)
         if stuck:
             return SingularityError(f"{where} the mechanism cannot move on: {stuck}")
@@ -38,15 +38,20 @@ def failure(run: Run, outcome: int) -> DalembertError:
         guilty = laws_that_fail(run)
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
-        bad = [model.speed_names[k] for k in np.flatnonzero(~np.isfinite(a))] or [name]
         if np.isfinite(a).all() and run.options.step:
             return IntegrationError(
-                f"{where} a step of {run.options.step:.3g} s leads nowhere: its equations have no solution nearby, or "
-                "accelerations at its end are not finite. Give a shorter step"
+                f"{where} a step of {run.options.step:.3g} s leads nowhere: accelerations at its end are not finite. Give "
+                "a shorter step"
             )
+        bad = [repr(model.speed_names[k]) for k in np.flatnonzero(~np.isfinite(a))]
+        which, when = (f"the acceleration of {bad[0]}", "there") if bad else ("an acceleration", "just after")
         return IntegrationError(
-            f"{where} the acceleration of {bad[0]!r} is not finite: look at the forces there, and at freedoms without "
-            "inertia"
+            f"{where} {which} is not finite: look at the forces {when}, and at freedoms without inertia"
+        )
+    if outcome == UNSOLVED:
+        return IntegrationError(
+            f"{where} an implicit step of {run.integrator.step:.3g} s leads nowhere: its equations have no solution "
+            "nearby. Give a shorter step, or look for forces that jump there"
         )
     if outcome == UNDERFLOW:
         return IntegrationError(
@@ -82,20 +87,22 @@ def laws_that_fail(run: Run) -> str:
 
 
 def _singular(run: Run, q: np.ndarray) -> str:
-    """Return what is singular about the loops at q; empty if nothing is."""
+    """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
     from ..analysis.mobility import mobility
 
+    free = ~run.model.marks(run.settings.locked)[0].astype(bool)
     try:
-        report = mobility(run.model, q=q)
+        mobile = not free.all() or mobility(run.model, q=q).mobility > 0
     except DalembertError:
         return ""
-    usual = len(run.model.independent_rows)
+    usual = min(len(run.model.independent_rows), int(free.sum()))
     P = run.model.constraint_jacobian(q)
-    values = np.linalg.svd(P, compute_uv=False)
-    rank = int((values > 1e-7 * values[0]).sum()) if len(values) and values[0] > 0 else 0
-    if rank >= min(usual, run.model.nv) and report.mobility > 0:
+    values = np.linalg.svd(P[:, free], compute_uv=False)
+    # steps end where the root of their rounding is left of the smallest
+    rank = int((values > 1e-5 * np.linalg.norm(P, 2)).sum())
+    if rank >= usual and mobile:
         return ""
-    smallest = values[min(usual, len(values)) - 1] if len(values) else 0.0
+    smallest = values[usual - 1] if usual else 0.0
     moving = run.model.speed_names[int(np.abs(run.integrator.state()[2]).argmax())]
     return (
         f"the constraint rows have rank {rank} here (smallest singular value {smallest:.3g}), and its motion, "

@@ -33,7 +33,7 @@ __all__ = ["REACHED", "Run", "Segment"]
 Array = NDArray[np.float64]
 
 # core/integrator.hpp: Outcome
-REACHED, PAUSED, UNDERFLOW, NOT_FINITE, HOST, APART, STIFF, STOPPED = range(8)
+REACHED, PAUSED, UNDERFLOW, NOT_FINITE, HOST, APART, STIFF, STOPPED, UNSOLVED = range(9)
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
@@ -83,6 +83,7 @@ class Run:
         self.model, self.options, self.t_end, self.times = model, options, t_end, times
         self.watch, self.progress, self.interrupt = watch, progress, interrupt
         self.stream: Stream | None = None
+        self.asked = options.plain()
         self.settings = Settings.of(model)
         self.integrator = options.integrator(model)
         self.segments: list[Segment] = []
@@ -296,6 +297,8 @@ class Run:
             "t_end": self.t_end,
             "events_watched": [event.name for event in self.watch.events],
             "coordinates": list(self.model.coordinate_names),
+            "asked": self.asked,
+            "features": self._features(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
@@ -305,9 +308,9 @@ class Run:
         names = [event.name for event in self.watch.events]
         if point["events_watched"] != names:
             raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
-        if point["segments"][0][1] != self.options.method:
-            method = point["segments"][0][1]
-            raise ModelError("simulate", "method", self.options.method, f"the run to go on with has {method!r}")
+        for name, value in point["asked"].items():
+            if self.asked[name] != value:
+                raise ModelError("simulate", name, self.asked[name], f"the run to go on with has {value!r}")
         if point["t_end"] != self.t_end:
             self.notes.append(
                 f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
@@ -322,10 +325,22 @@ class Run:
             self.integrator.restore(point["checkpoint"])
         except ValueError as error:
             raise ModelError("simulate", "resume", f"a run of {self.model.system.name!r}", str(error)) from None
+        if self.t_end < self.integrator.t:
+            reached = f"the run to go on with has reached {self.integrator.t:.6g} s"
+            raise ModelError("simulate", "t_end", self.t_end, reached)
+        if not np.allclose(self._features(), point["features"], rtol=1e-9, atol=1e-9):
+            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
         self.records.extend(*point["records"])
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
         self.recent = {name: list(times) for name, times in point["recent"].items()}
+
+    def _features(self) -> list[float]:
+        """Return energies, momentum and places of bodies where the run is: they tell one model from another."""
+        _, q, v, _, _ = self.integrator.state()
+        energy, places = self.model.energy(q, v), self.model.poses(q).position
+        numbers = [energy.kinetic, energy.potential, *self.model.momentum(q, v), *places.ravel()]
+        return [float(number) for number in numbers]
 
     # ---- what it leaves
 

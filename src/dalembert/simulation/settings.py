@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ModelError, SingularityError
+from ..connections.energetic import HingeSpring, Limits, SpringDamper
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import METHODS, Dynamics, ForceEnergy, Model
+from ..rotation import finite_number
 
 if TYPE_CHECKING:
     from .. import _core
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Kernels", "Options", "Settings"]
 
 Array = NDArray[np.float64]
+
+FAR = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class Options:
             watch=self.watch,
             control=self.control,
         )
+
+    def plain(self) -> dict[str, Any]:
+        """Return them by name, without the control."""
+        numbers = {name: float(getattr(self, name)) for name in ("rtol", "atol", "max_step", "step", "spectral_radius")}
+        method = "auto" if self.watch else self.method
+        return {"method": method, **numbers, "stabilization": [float(gain) for gain in self.stabilization]}
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -86,10 +96,14 @@ class Settings:
         if name not in places:
             known = ", ".join(map(repr, list(places)[:8])) or "this model has none"
             raise ModelError("event", "parameter", name, f"known are: {known}")
-        if not np.isfinite(value):
-            raise ModelError("event", f"parameter {name!r}", value, "give a finite number")
+        number = finite_number(value, item="event", field=f"parameter {name!r}")
+        owner, _, label = name.rpartition(".")
+        force = self.model.system.forces.get(owner)
+        plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
+        if number < 0 and plain and label in ("stiffness", "damping", "length"):
+            raise ModelError("event", f"parameter {name!r}", value, "it must not be negative")
         parameters = self.parameters.copy()
-        parameters[places[name]] = value
+        parameters[places[name]] = number
         return replace(self, parameters=parameters)
 
     def with_lock(self, hinge: str, on: bool) -> Settings:
@@ -110,6 +124,16 @@ class Settings:
                 remedy += "; a hinge of the tree can be locked and released"
             raise ModelError("event", "switch", connection, remedy)
         return replace(self, off=self.off - {connection} if on else self.off | {connection})
+
+    def mind_open(self, connection: str, q: Array, t: float) -> None:
+        """Refuse to let a constraint hold where it is open by more than a little."""
+        mine = np.array([name == connection for name in self.model.constraint_connections]) & self.model.holonomic
+        wide = np.abs(self.model.constraint_residual(q) - self.model.row_motion(t)[0])[mine].max(initial=0.0)
+        if wide > FAR:
+            raise AssemblyError(
+                f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
+                "on at an event at which it closes"
+            )
 
     def apply(self, integrator: _core.Integrator) -> None:
         """Make a new stepper obey the settings; without marks it takes the shorter way through the dynamics."""

@@ -24,15 +24,14 @@ from .events import Event, Watch
 from .interrupt import Interrupt
 from .progress import Progress
 from .run import Run
-from .settings import Options, Settings
-from .stream import Stream, read_stream
+from .settings import FAR, Options, Settings
+from .stream import Stream
 
 __all__ = ["simulate", "start_state"]
 
 Array = NDArray[np.float64]
 
 FIXED = ("rk4", "euler", "alpha")
-FAR = 1e-2  # rad or m: a given state that is further from the loops is refused
 
 
 def simulate(
@@ -330,10 +329,7 @@ def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
 def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
     point = run.snapshot() if status == "interrupted" and run.stream is None else None
     if run.stream is not None:
-        run.stream.flush(run)
-        run.stream.checkpoint(run)
-        run.stream.close()
-        run.records.parts = [read_stream(run.stream.path, run.model)]
+        run.stream.close(run)
     t, q, v, x = run.records.arrays()
     if run.times is not None:
         reached = t[-1]

@@ -11,13 +11,15 @@ import json
 import os
 import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import IntegrationError, ModelError
 from ..io.atomic import replacing
 from ..result import EventRecord
 
@@ -46,21 +48,28 @@ class Stream:
     def __init__(self, path: str | os.PathLike[str], model: Model, resume: bool) -> None:
         self.path = Path(path)
         self.row_bytes = 8 * (1 + model.nq + model.nv + model.nx)
-        if resume:
-            if not (self.path / "checkpoint.bin").is_file():
-                raise ModelError("simulate", "stream", str(path), "it holds no checkpoint to go on from")
-            _check_model(self.path, model)
-        if self.path.exists() and not resume and any(self.path.iterdir()):
-            remedy = "it holds files already; give a new directory, or resume=True to go on"
-            raise ModelError("simulate", "stream", str(path), remedy)
-        self.path.mkdir(parents=True, exist_ok=True)
-        if not resume:
-            sizes = {"nq": model.nq, "nv": model.nv, "nx": model.nx}
-            names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
-            _write(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
-        self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by close)
         self.written = 0
+        self.failed = False
         self.saved = time.perf_counter()
+        try:
+            if resume:
+                if not (self.path / "checkpoint.bin").is_file():
+                    raise ModelError("simulate", "stream", str(path), "it holds no checkpoint to go on from")
+                _check_model(self.path, model)
+            else:
+                self._prepare(model)
+            self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by close)
+        except OSError as error:
+            raise ModelError("simulate", "stream", str(path), f"it cannot be written to: {error}") from None
+
+    def _prepare(self, model: Model) -> None:
+        if self.path.exists() and any(self.path.iterdir()):
+            remedy = "it holds files already; give a new directory, or resume=True to go on"
+            raise ModelError("simulate", "stream", str(self.path), remedy)
+        self.path.mkdir(parents=True, exist_ok=True)
+        sizes = {"nq": model.nq, "nv": model.nv, "nx": model.nx}
+        names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
+        _write(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
 
     def last_point(self) -> dict[str, Any]:
         """Return the last snapshot, with the rows that were written after it cut off."""
@@ -74,7 +83,8 @@ class Stream:
         t, q, v, x = run.records.arrays()
         rows = np.column_stack([t, q, v, x])[1 if self.written else 0 :]
         if len(rows):
-            self.file.write(np.ascontiguousarray(rows).tobytes())
+            with self._writing():
+                self.file.write(np.ascontiguousarray(rows).tobytes())
             self.written += len(rows)
         run.records.keep_last()
         if time.perf_counter() - self.saved > CHECKPOINT_TIME:
@@ -82,14 +92,32 @@ class Stream:
 
     def checkpoint(self, run: Run) -> None:
         """Write a checkpoint that agrees with the rows written so far."""
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        _write(self.path / "checkpoint.bin", _packed(run.snapshot()))
+        with self._writing():
+            self.file.flush()
+            os.fsync(self.file.fileno())
+            _write(self.path / "checkpoint.bin", _packed(run.snapshot()))
         self.saved = time.perf_counter()
 
-    def close(self) -> None:
-        """Close the file."""
-        self.file.close()
+    def close(self, run: Run) -> None:
+        """Write what is left, unless that has failed already, and let the run have its rows from the file."""
+        if not self.failed:
+            self.flush(run)
+            self.checkpoint(run)
+        with suppress(OSError):
+            self.file.close()
+        rows = read_stream(self.path, run.model)
+        if len(rows[0]):
+            run.records.parts = [rows]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.failed = True
+            raise IntegrationError(
+                f"the run cannot be written to {str(self.path)!r}: {error}; make room and go on with resume=True"
+            ) from error
 
 
 def _write(path: Path, blob: bytes) -> None:
@@ -105,12 +133,8 @@ def _packed(point: dict[str, Any]) -> bytes:
         (begin, method, list(map(float, numbers)), locked, off)
         for begin, method, numbers, locked, off in point["segments"]
     ]
-    rest = {
-        key: point[key] for key in ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates")
-    } | {
-        "events": events,
-        "segments": segments,
-    }
+    plain = ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates", "asked", "features")
+    rest = {key: point[key] for key in plain} | {"events": events, "segments": segments}
     buffer = io.BytesIO()
     np.savez(
         buffer,
@@ -124,10 +148,6 @@ def _packed(point: dict[str, Any]) -> bytes:
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
     )
     return buffer.getvalue()
-
-
-def _floats(numbers: list[float]) -> Array:
-    return np.array(numbers, dtype=float)
 
 
 def _unpacked(blob: bytes) -> dict[str, Any]:
