@@ -40,8 +40,8 @@ def failure(run: Run, outcome: int) -> DalembertError:
             return UserFunctionError(f"{where} the law of {guilty}")
         if np.isfinite(a).all() and run.options.step:
             return IntegrationError(
-                f"{where} a step of {run.options.step:.3g} s leads nowhere: accelerations at its end are not finite. Give "
-                "a shorter step"
+                f"{where} a step of {run.options.step:.3g} s leads nowhere: accelerations at its end are not finite. "
+                "Give a shorter step"
             )
         bad = [repr(model.speed_names[k]) for k in np.flatnonzero(~np.isfinite(a))]
         which, when = (f"the acceleration of {bad[0]}", "there") if bad else ("an acceleration", "just after")
