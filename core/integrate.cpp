@@ -97,6 +97,8 @@ Outcome take_step(const ModelData &m, Run &run, Room &room, double h, double &er
   run.usual_slack = std::max(run.usual_slack, slack);
   if (!(slack < close_to_singular * run.usual_slack) || !run.project || outcome == Outcome::host)
     return outcome;
+  if (implicit(run, room) && outcome == Outcome::reached && error <= 1.0) // it has passed as it is
+    return outcome;
   room.near = true;
   if (run.near_tries > most_near_tries)
     set_noise(m, run, room, h, slack);
