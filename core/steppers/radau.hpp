@@ -5,8 +5,10 @@
 // Newton's method on (1) is decoupled by the eigenvectors of the matrix a^-1 into one real and one complex system with
 // (mu 1 - J), mu = eigenvalue / h. As the first rows of J are [0 1 0], each reduces to one of nv + nx equations:
 //
-//     [ mu^2 - mu A_v - A_q   -A_x     ] [ dxi ]   [ r2 + (mu - A_v) r1 ]
-//     [ -mu X_v - X_q         mu - X_x ] [ dx  ] = [ r3 - X_v r1        ]          dv = mu dxi - r1               (2)
+//     [ (mu - A_v) (mu - B) - A_q   -A_x     ] [ dxi ]   [ r2 + (mu - A_v) r1 ]
+//     [ -X_v (mu - B) - X_q         mu - X_x ] [ dx  ] = [ r3 - X_v r1        ]     dv = (mu - B) dxi - r1        (2)
+//
+// with B = d xi'/d xi at the beginning of the step, which only the charts of attitudes have.
 //
 // J is kept from step to step for as long as Newton's method converges well; both factorisations as long as the step
 // does not change.
@@ -45,6 +47,7 @@ template <int W> struct RadauRoom {
   std::int32_t *real_exchange, *complex_exchange;
   Complex *r, *work;         // n, nv + nx
   double *e, *real_work;     // n, nv + nx
+  double *turning;           // nv: speeds that B was taken at
   // what is kept between steps; in the block, so that a copy of it is a checkpoint
   struct Kept {
     double factored_for;     // step length of the factors; 0: none
@@ -70,8 +73,27 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.work = arena.take<Complex>(size);
   room.e = arena.take<double>(n);
   room.real_work = arena.take<double>(size);
+  room.turning = arena.take<double>(nv);
   room.kept = arena.take<typename RadauRoom<W>::Kept>(1);
   return arena.used;
+}
+
+// calls f(row, column, entry) for the entries of B: -1/2 omega~ of attitudes, -u~ of places beside them
+template <class F> inline void for_chart_slopes(const ModelData &m, const double *v, F &&f) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    if (!has_quaternion(b))
+      continue;
+    for (int half = 0; half < b.nv / 3; ++half) {
+      const double *w = v + b.v + 3 * half, factor = half ? 1.0 : 0.5;
+      const int row = b.v + 3 * half;
+      for (int k = 0; k < 3; ++k) { // (xi x w)_k = xi_l w_n - xi_n w_l
+        const int l = (k + 1) % 3, n = (k + 2) % 3;
+        f(row + k, b.v + l, factor * w[n]);
+        f(row + k, b.v + n, -factor * w[l]);
+      }
+    }
+  }
 }
 
 // the matrix of (2), factored
@@ -92,6 +114,13 @@ template <int W, class T> inline bool factor_step(const ModelData &m, const Rada
       matrix[(nv + i) * size + nv + j] = T(-J.X_x[i * nx + j]);
     matrix[(nv + i) * (size + 1)] += mu;
   }
+  for_chart_slopes(m, room.turning, [&](int row, int column, double entry) {
+    for (std::ptrdiff_t i = 0; i < nv; ++i)
+      matrix[i * size + column] += J.A_v[i * nv + row] * entry;
+    matrix[row * size + column] -= mu * entry;
+    for (std::ptrdiff_t i = 0; i < nx; ++i)
+      matrix[(nv + i) * size + column] += J.X_v[i * nv + row] * entry;
+  });
   return factor_lu(matrix, exchange, int(size));
 }
 
@@ -116,6 +145,7 @@ inline void solve_step(const ModelData &m, const RadauRoom<W> &room, T mu, const
     r2[i] = mu * w[i] - r1[i];
     r1[i] = w[i];
   }
+  for_chart_slopes(m, room.turning, [&](int row, int column, double entry) { r2[row] -= entry * w[column]; });
   for (int i = 0; i < nx; ++i)
     r3[i] = w[nv + i];
 }
@@ -215,7 +245,7 @@ template <int W>
 inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, RadauRoom<W> &mine, double h, double &error) {
   const int n = increments(m), nv = m.nv;
   auto &kept = *mine.kept;
-  const double tolerance = std::max(1e-14 / run.rtol, std::min(0.03, std::sqrt(run.rtol)));
+  const double tolerance = std::min(0.03, std::max(1e-14 / run.rtol, std::min(1e-3, 0.1 * std::sqrt(run.rtol))));
   Outcome outcome = Outcome::reached;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
@@ -228,6 +258,7 @@ inline Outcome radau_step(const ModelData &m, Run &run, SteppingRoom<W> &room, R
       kept.factored_for = 0.0;
     }
     if (kept.factored_for != h) {
+      copy(room.v, nv, mine.turning);
       ++run.counts.factorizations;
       kept.factored_for = 0.0;
       if (!factor_step<W>(m, mine, radau::mu_real / h, mine.real, mine.real_exchange) ||
