@@ -6,33 +6,34 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// Loads for forward_dynamics and inverse_dynamics: those of the elements, and those given as numbers (may be null).
+// Loads for forward_dynamics and inverse_dynamics: those of the elements, and those given as numbers. Efforts of the
+// elements at hinge coordinates go to tau.
 template <class T> struct ElementLoads {
   const Surroundings<T> &at;
   const T *q, *v;
-  const T *given;
+  const T *given;   // loads; may be null
+  const T *efforts; // at hinge coordinates, from elsewhere; may be null
+  T *tau;           // all of them
 
   void operator()(const ModelData &m, Workspace<T> &ws) const {
     if (given)
       subtract_loads(m, ws, given);
-    if (!has_body_forces(m))
-      return;
-    place_in_world(m, ws, v);
+    for (int f = 0; f < m.nv; ++f)
+      tau[f] = efforts ? efforts[f] : T(0.0);
+    if (m.looks_at_bodies)
+      place_in_world(m, ws, v);
+    const auto push = [&](int body, const Load<T> &load) {
+      ws.p_A[body].n -= load.n;
+      ws.p_A[body].f -= load.f;
+    };
+    add_coordinate_forces(m, at, q, v, tau);
     for (int k = 0; k < m.force_count; ++k)
-      body_force(m, ws, at, m.forces[k], [&](int body, const Load<T> &load) {
-        ws.p_A[body].n -= load.n;
-        ws.p_A[body].f -= load.f;
-      });
-    subtract_element_loads(m, ws, at, q, v);
+      body_force(m, ws, at, m.forces[k], push);
+    for_elements(m, ws, at, q, v, [&](const ElementData &e, const Measured<T> *measured, const T *, int, const T *outputs) {
+      distribute(m, ws, e, measured, outputs, tau, push);
+    });
   }
 };
-
-// efforts of all elements at hinge coordinates, added to tau
-template <class T>
-inline void add_efforts(const ModelData &m, const Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau) {
-  add_coordinate_forces(m, at, q, v, tau);
-  add_element_efforts(m, ws, at, q, v, tau);
-}
 
 // potential energy of the elements, power they dissipate, power that laws of time bring
 struct ForceEnergy {
@@ -51,46 +52,39 @@ inline void copy_rates(Measure kind, const Measured<double> &now, double *slopes
   slopes[3] = rate.x, slopes[4] = rate.y, slopes[5] = rate.z;
 }
 
-// What elements with laws of their own store, and -(force . rate) - E' as power lost or, if they are active, brought. E' is
-// taken along the motion, by dual numbers; dx must hold the rates of the states.
+// What an element with a law of its own stores, and -(force . rate) - E' as power lost or, if it is active, brought. E' is
+// taken along the motion, by dual numbers.
 template <int W>
-inline void add_element_energies(const ModelData &m, const Workspace<double> &ws, const Surroundings<double> &at, Dual<W> *values, const double *q,
-                                 const double *v, ForceEnergy &sum) {
+inline void add_element_energy(const ModelData &m, const Surroundings<double> &at, Dual<W> *values, const ElementData &e,
+                               const Measured<double> *measured, const double *in, int n, const double *outputs, ForceEnergy &sum) {
   using D = Dual<W>;
-  const auto along = [](double value, double rate) {
-    D d(value);
-    d.slope.set(0, rate);
-    return d;
-  };
-  for (int k = 0; k < m.element_count; ++k) {
-    const ElementData &e = m.elements[k];
-    const int measures = measures_of(e.measure);
-    const Measured<double> now = measure(ws, e, q, v);
-    double outputs[most_outputs];
-    answer(m, at, e, now, outputs);
-    keep_rates(at, e, outputs);
-    Measured<D> moving;
-    D state[most_inputs], answers[most_outputs];
+  D moving[most_inputs], answers[most_outputs];
+  for (int k = 0; k < n; ++k)
+    moving[k] = D(in[k]);
+  moving[0].slope.set(0, 1.0);
+  // energy is a function of time, measures and states, not of rates
+  double power = 0.0;
+  int place = 1;
+  for (int k = 0; k < e.ports; ++k) {
+    const Measure kind = m.ports[e.port + k].measure;
     double slopes[6];
-    copy_rates(e.measure, now, slopes);
-    for (int i = 0; i < measures; ++i) { // energy is a function of measures and states, not of rates
-      moving.s[i] = along(now.s[i], slopes[i]);
-      moving.rate[i] = D(now.rate[i]);
+    copy_rates(kind, measured[k], slopes);
+    for (int j = 0; j < measures_of(kind); ++j, ++place) {
+      moving[place].slope.set(0, slopes[j]);
+      power += outputs[place - 1] * measured[k].rate[j];
     }
-    for (int i = 0; i < e.states; ++i)
-      state[i] = along(at.x[e.state + i], outputs[measures + i]);
-    Surroundings<D> then{along(at.t, 1.0), at.parameters, at.hosted};
-    then.x = state - e.state;
-    then.values = values;
-    then.functions = at.functions;
-    answer(m, then, e, moving, answers);
-    const D &energy = answers[measures + e.states];
-    double power = energy.slope[0];
-    for (int i = 0; i < measures; ++i)
-      power += outputs[i] * now.rate[i];
-    sum.stored += energy.value;
-    (e.active ? sum.brought : sum.lost) += e.active ? power : -power;
   }
+  for (int k = 0; k < e.states; ++k)
+    moving[1 + 2 * e.measures + k].slope.set(0, outputs[e.measures + k]);
+  Surroundings<D> then{D(at.t), at.parameters, at.hosted};
+  then.values = values;
+  then.numbers = at.numbers;
+  then.functions = at.functions;
+  answer(m, then, e, moving, n, answers);
+  const D &energy = answers[e.measures + e.states];
+  power += energy.slope[0];
+  sum.stored += energy.value;
+  (e.active ? sum.brought : sum.lost) += e.active ? power : -power;
 }
 
 template <int W>
@@ -137,7 +131,9 @@ inline ForceEnergy force_energy(const ModelData &m, Workspace<double> &ws, const
       });
     }
   }
-  add_element_energies(m, ws, at, values, q, v, sum);
+  for_elements(m, ws, at, q, v, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, const double *outputs) {
+    add_element_energy(m, at, values, e, measured, in, n, outputs, sum);
+  });
   return sum;
 }
 

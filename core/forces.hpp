@@ -23,7 +23,10 @@ template <class T> struct Surroundings {
   const T *x = nullptr;     // states of elements
   T *dx = nullptr;          // their rates, where they are wanted
   T *values = nullptr;      // room for programs
+  double *numbers = nullptr; // the same for numbers
   const Functions *functions = nullptr;
+  T *signals = nullptr;     // of elements
+  const double *feedback = nullptr; // loads that connections transmit
 };
 
 // parameter k; in a pack, that of each lane
@@ -165,19 +168,6 @@ inline void body_force(const ModelData &m, const Workspace<T> &ws, const Surroun
       n = mul(as_mat(force.R_FB), n), f = mul(as_mat(force.R_FB), f);
     push(B, at_origin(p_B, n, f));
   }
-}
-
-DALEMBERT_INLINE bool acts_on_bodies(const ForceData &force) {
-  return !(force.kind == Force::hinge || force.kind == Force::effort || force.kind == Force::limits);
-}
-inline bool has_body_forces(const ModelData &m) {
-  for (int k = 0; k < m.force_count; ++k)
-    if (acts_on_bodies(m.forces[k]))
-      return true;
-  for (int k = 0; k < m.element_count; ++k)
-    if (m.elements[k].measure != Measure::hinge)
-      return true;
-  return false;
 }
 
 // world poses and velocities of all bodies, after their position() and velocity()

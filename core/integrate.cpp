@@ -399,17 +399,18 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
   Room room;
   lay_out(m, run.method, memory, room);
   Workspace<double> &ws = room.rates.loops.ws;
+  if (m.feedback_count && !rates(m, run, room.rates, t, q, v, x, room.rates.spare, room.rates.unused))
+    return Outcome::host;
   if (!consult(run, room.rates, t, q, v, x)) // for laws; what it pushes is not of the elements
     return Outcome::host;
   for (int f = 0; f < m.nv; ++f)
-    room.rates.tau[f] = 0.0;
+    tau[f] = 0.0;
   for (int k = 0; k < 6 * m.nb; ++k)
     loads[k] = 0.0;
   const Surroundings<double> at = surroundings(run, room.rates, t, x, room.rates.unused);
   const ForceEnergy sum = force_energy<W>(m, ws, at, room.duals, q, v);
   energies[0] = sum.stored, energies[1] = sum.lost, energies[2] = sum.brought;
-  add_efforts(m, ws, at, q, v, room.rates.tau);
-  copy(room.rates.tau, m.nv, tau);
+  add_coordinate_forces(m, at, q, v, tau);
   // from the origin of F to that of the user's frame, in world axes
   const auto push = [&](int body, const Load<double> &load) {
     if (!body)
@@ -421,15 +422,9 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
   };
   for (int k = 0; k < m.force_count; ++k)
     body_force(m, ws, at, m.forces[k], push);
-  for (int k = 0; k < m.element_count; ++k) {
-    const ElementData &e = m.elements[k];
-    if (e.measure == Measure::hinge)
-      continue;
-    double outputs[most_outputs];
-    const Measured<double> measured = measure(ws, e, q, v);
-    answer(m, at, e, measured, outputs);
-    push_element(ws, e, measured, outputs, push);
-  }
+  for_elements(m, ws, at, q, v, [&](const ElementData &e, const Measured<double> *measured, const double *, int, const double *outputs) {
+    distribute(m, ws, e, measured, outputs, tau, push);
+  });
   return Outcome::reached;
 }
 

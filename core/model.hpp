@@ -148,7 +148,8 @@ enum class Operation : std::int32_t {
   add, subtract, multiply, divide, negate,
   power, root, exponential, logarithm, sine, cosine, arctangent, arctangent2, hyperbolic_tangent, absolute,
   smaller, larger,
-  less, // a < b ? c : d
+  less,   // a < b ? c : d
+  lookup, // table a at values b, c, d, as many as it has variables
 };
 struct Instruction {
   Operation operation;
@@ -165,18 +166,64 @@ struct ProgramData {
 // attitude, as a rotation vector (6). Rates go with them; those of an attitude are angular velocity.
 enum class Measure : std::int32_t { hinge, distance, place, pose };
 
-// An element whose law is a program or a function outside. The law's inputs: t, the measures, their rates, its states, its
-// parameters. It gives a force for every measure, on B, conjugate to the rate; the rates of its states; what it stores.
-struct ElementData {
+// where an element measures: between frames A and B, or at a hinge
+struct PortData {
   Measure measure;
   std::int32_t body_a, body_b;
   double R_FA[9], p_FA[3], R_FB[9], p_FB[3];
   std::int32_t freedom, coordinate; // of a hinge
+};
+
+// where a further input of a law comes from
+enum class Source : std::int32_t {
+  law,      // of time: its number
+  port,     // what is measured elsewhere: a port; `part` counts its measures, then their rates
+  state,    // of any element: its place among the states
+  signal,   // of an element before: its place among the signals
+  feedback, // a load that a connection transmits: its place among those
+};
+struct InputData {
+  Source source;
+  std::int32_t place, part;
+};
+
+// A load that a hinge or chord transmits to its second marker M, at its origin and in its axes. It depends on the forces that
+// depend on it; feedback.hpp finds both.
+struct FeedbackData {
+  std::int32_t chord;      // or -1: the hinge of `carried`
+  std::int32_t carried;    // body
+  std::int32_t on_carried; // the second marker is on that body, not on the one that carries it
+  std::int32_t body;       // of the second marker
+  std::int32_t part;       // of [moment; force]
+  double R_FM[9], p_FM[3]; // the second marker in F of its body
+};
+
+// An element whose law is a program or a function outside. The law's inputs: t, the measures of its ports, their rates, its
+// states, its parameters, its further inputs, its unknowns. It gives a force for every measure, on B, conjugate to the
+// rate; the rates of its states; what it stores; its signals; and, for its unknowns, the residuals that they must make
+// vanish, the derivatives of the residuals by them, row by row, and where to begin.
+struct ElementData {
+  std::int32_t port, ports, measures;
   std::int32_t program;             // or -1
   std::int32_t function;            // place in the table of functions, or -1
   std::int32_t parameter, parameters;
   std::int32_t state, states;
+  std::int32_t input, inputs;
+  std::int32_t signal, signals;
+  std::int32_t unknowns;
   std::int32_t active;              // what it does not store counts as brought from outside, not as lost
+};
+constexpr int most_inputs = 128, most_outputs = 256, most_ports = 8, most_unknowns = 12; // of a law
+
+// A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
+// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the
+// distances from the cell's lower corner.
+enum class Beyond : std::int32_t { refuse, hold, zero }; // the ends: not a number, as at the end, nothing
+struct TableData {
+  std::int32_t variables, degree;
+  std::int32_t cells[3];
+  std::int32_t first; // of its numbers
+  Beyond beyond;
 };
 
 // laws that are functions outside: inputs as for ElementData, outputs likewise
@@ -212,8 +259,15 @@ struct ModelData {
   const unsigned char *holonomic;   // of each row: binds positions too
   std::int32_t force_count, drive_count, hosted_laws, parameter_count;
   std::int32_t element_count, most_values; // most_values: instructions of the longest program
+  std::int32_t signal_count, feedback_count;
+  bool looks_at_bodies; // some force or element needs poses and velocities in the world
   const ForceData *forces;
   const ElementData *elements;
+  const PortData *ports;
+  const InputData *inputs;
+  const FeedbackData *feedbacks;
+  const TableData *tables;
+  const double *table_numbers;
   const ProgramData *programs;
   const Instruction *instructions;
   const double *program_constants;

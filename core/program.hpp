@@ -1,8 +1,7 @@
 // Laws written by users, as programs: the same for every scalar, so that derivatives and packs come by themselves.
 #pragma once
 
-#include "math.hpp"
-#include "model.hpp"
+#include "tables.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -73,6 +72,11 @@ template <class T> inline void run_program(const ModelData &m, const ProgramData
     case Operation::less:
       values[k] = select(less(values[i.a], values[i.b]), values[i.c], values[i.d]);
       break;
+    case Operation::lookup: {
+      const T at[3] = {values[i.b], values[i.c], values[i.d]};
+      values[k] = look_up(m, m.tables[i.a], at);
+      break;
+    }
     }
   }
   for (int k = 0; k < program.outputs; ++k)

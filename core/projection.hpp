@@ -7,7 +7,7 @@
 #pragma once
 
 #include "manifold.hpp"
-#include "rates.hpp"
+#include "feedback.hpp"
 #include <cstring>
 
 namespace dalembert::DALEMBERT_ISA {

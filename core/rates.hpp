@@ -10,11 +10,17 @@ namespace dalembert::DALEMBERT_ISA {
 
 template <int W> struct RatesRoom {
   LoopRoom<W> loops;
-  double *tau, *loads, *hosted; // nv, nb x 6, 3 per hosted law
+  double *tau, *efforts;  // nv each: all hinge forces; those that no element gives
+  double *loads, *hosted; // nb x 6, 3 per hosted law
   double *targets;              // 3 x nc: residual, rate and second rate that drives demand of the rows
   double *lambda;               // nc
   double *values;               // room for programs
   double *unused;               // nx: rates of states that nobody asks for
+  double *signals;              // of the elements
+  double *feedback;             // loads that connections transmit
+  double *spare;                // nv
+  double *found, *residual, *step, *kept, *broyden, *lu; // of feedback.hpp: n each, n x n
+  std::int32_t *exchange;
 };
 
 // what an evaluation needs besides positions and speeds
@@ -23,8 +29,10 @@ inline Surroundings<double> surroundings(const Run &run, const RatesRoom<W> &roo
   Surroundings<double> at{t, run.parameters, room.hosted};
   at.x = x;
   at.dx = dx;
-  at.values = room.values;
+  at.values = at.numbers = room.values;
   at.functions = &run.functions;
+  at.signals = room.signals;
+  at.feedback = room.feedback;
   return at;
 }
 
@@ -32,12 +40,21 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   Arena arena{base};
   arena.take<std::byte>(lay_out(m, base, room.loops));
   room.tau = arena.take<double>(std::size_t(m.nv));
+  room.efforts = arena.take<double>(std::size_t(m.nv));
   room.loads = arena.take<double>(6 * std::size_t(m.nb));
   room.hosted = arena.take<double>(3 * std::size_t(m.hosted_laws));
   room.targets = arena.take<double>(3 * std::size_t(m.nc));
   room.lambda = arena.take<double>(std::size_t(m.nc));
   room.values = arena.take<double>(std::size_t(m.most_values));
   room.unused = arena.take<double>(std::size_t(m.nx));
+  room.signals = arena.take<double>(std::size_t(m.signal_count));
+  const std::size_t n = std::size_t(m.feedback_count);
+  room.spare = arena.take<double>(std::size_t(m.nv));
+  for (double **each : {&room.feedback, &room.found, &room.residual, &room.step, &room.kept})
+    *each = arena.take<double>(n);
+  room.broyden = arena.take<double>(n * n);
+  room.lu = arena.take<double>(n * n);
+  room.exchange = arena.take<std::int32_t>(n);
   return arena.used;
 }
 
@@ -73,7 +90,7 @@ inline void impose(const ModelData &m, double t, const double *hosted, double *q
 // calls what is evaluated outside, if anything is; q and v may then be imposed. False: stop.
 template <int W>
 inline bool consult(const Run &run, RatesRoom<W> &room, double t, const double *q, const double *v, const double *x) {
-  return !run.host || run.host->evaluate(run.host->self, t, q, v, x, room.hosted, room.tau, room.loads);
+  return !run.host || run.host->evaluate(run.host->self, t, q, v, x, room.hosted, room.efforts, room.loads);
 }
 
 // residual, rate and second rate demanded of every row
@@ -109,26 +126,25 @@ template <int W> inline void stabilize(const ModelData &m, const Run &run, Rates
   }
 }
 
-// accelerations at (t, q, v, x). More hinge forces and loads may be given; tau_out: null, or all hinge forces, those of
-// drives included. Returns false if what is evaluated outside has failed.
+// Accelerations at (t, q, v, x), for the feedback that stands in the room. More hinge forces and loads may be given;
+// tau_out: null, or all hinge forces, those of drives included. Returns false if what is evaluated outside has failed.
 template <int W>
-inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, const double *q, const double *v, const double *x,
+inline bool rates_for_feedback(const ModelData &m, Run &run, RatesRoom<W> &room, double t, const double *q, const double *v, const double *x,
                   double *a, double *dx, const double *more_tau = nullptr, const double *more_loads = nullptr, double *tau_out = nullptr) {
   ++run.counts.evaluations;
   const bool pushed = run.host && run.host->pushes;
   if (!pushed)
     for (int f = 0; f < m.nv; ++f)
-      room.tau[f] = 0.0;
+      room.efforts[f] = 0.0;
   if (!consult(run, room, t, q, v, x))
     return false;
   if (more_tau)
     for (int f = 0; f < m.nv; ++f)
-      room.tau[f] += more_tau[f];
+      room.efforts[f] += more_tau[f];
   if (more_loads)
     for (int k = 0; k < 6 * m.nb; ++k)
       room.loads[k] = (pushed ? room.loads[k] : 0.0) + more_loads[k];
   const Surroundings<double> at = surroundings(run, room, t, x, dx);
-  add_efforts(m, room.loops.ws, at, q, v, room.tau);
   if (run.marks.given) {
     for (int f = 0; f < m.nv; ++f)
       if (run.marks.given[f])
@@ -137,7 +153,7 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
       if (m.drives[k].row < 0)
         a[m.drives[k].freedom] = demand(m, m.drives[k], t, room.hosted).second;
   }
-  const ElementLoads<double> loads{at, q, v, pushed || more_loads ? room.loads : nullptr};
+  const ElementLoads<double> loads{at, q, v, pushed || more_loads ? room.loads : nullptr, room.efforts, room.tau};
   if (!m.nc) {
     forward_dynamics<double>(m, room.loops.ws, q, v, room.tau, loads, run.marks.given, a, tau_out);
     return true;

@@ -22,8 +22,8 @@ template <int W> struct RatesJacobianRoom {
   Dual<W> *seconds;  // nc: C
   double *column;    // nv
   double *lambda;    // nc
-  Dual<W> *states, *rates, *values; // nx, nx; room for programs
-  double *shifted, *above, *below;  // nq + nv, nv, nv: what is evaluated outside, beside the state
+  Dual<W> *states, *rates, *values, *signals; // nx, nx; room for programs; of the elements
+  double *shifted, *above, *below;  // nq + nv + nx, nv + nx, nv + nx: what is evaluated beside the state
   double *A_q, *A_v, *A_x; // nv x nv, nv x nv, nv x nx
   double *X_q, *X_v, *X_x; // nx x nv, nx x nv, nx x nx
 };
@@ -40,11 +40,12 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.lambda = arena.take<double>(std::size_t(m.nc));
   const std::size_t nx = std::size_t(m.nx);
   room.states = arena.take<Dual<W>>(nx);
-  room.shifted = arena.take<double>(std::size_t(m.nq) + nv);
-  room.above = arena.take<double>(nv);
-  room.below = arena.take<double>(nv);
+  room.shifted = arena.take<double>(std::size_t(m.nq) + nv + nx);
+  room.above = arena.take<double>(nv + nx);
+  room.below = arena.take<double>(nv + nx);
   room.rates = arena.take<Dual<W>>(nx);
   room.values = arena.take<Dual<W>>(std::size_t(m.most_values));
+  room.signals = arena.take<Dual<W>>(std::size_t(m.signal_count));
   room.A_q = arena.take<double>(nv * nv);
   room.A_v = arena.take<double>(nv * nv);
   room.A_x = arena.take<double>(nv * nx);
@@ -68,50 +69,6 @@ template <int W> inline void seed_directions(const ModelData &m, const double *q
       duals[b.q + k].slope.set(l, on ? rate[k] : 0.0);
   }
 }
-
-// Loads for inverse_dynamics on dual numbers: those of the elements and of the chords. On the way, second rates of rows.
-template <int W> struct ChordAndElementLoads {
-  ElementLoads<Dual<W>> elements;
-  const unsigned char *active;
-  const double *lambda;
-  Dual<W> *seconds;
-
-  void operator()(const ModelData &m, Workspace<Dual<W>> &ws) const {
-    using D = Dual<W>;
-    elements(m, ws);
-    if (!m.nc)
-      return;
-    if (!has_body_forces(m))
-      place_in_world(m, ws, elements.v);
-    ChordRows<D> rows;
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      if (chord.kind == Closure::coupling || (active && !active[k])) { // constant rows, or none
-        for (int j = 0; j < chord.rows; ++j)
-          seconds[chord.row + j] = D(0.0);
-        continue;
-      }
-      const ChordMotion<D> motion = chord_motion(ws, chord);
-      chord_rows(m, chord, motion.relative, rows);
-      Load<D> load{zero3<D>(), zero3<D>()}; // on B at its origin, axes of A
-      for (int j = 0; j < rows.count; ++j) {
-        const Motion<D> &g = rows.g[j];
-        seconds[chord.row + j] = rows.bias[j] + dot(g.w, motion.alpha) + dot(g.v, motion.a);
-        load.n += scale(lambda[chord.row + j], g.w);
-        load.f += scale(lambda[chord.row + j], g.v);
-      }
-      const Vec3<D> n = mul(motion.A.X.R, load.n), f = mul(motion.A.X.R, load.f);
-      const auto push = [&](int body, double sign) {
-        const Pose<D> &X = ws.X_W[body];
-        const Vec3<D> f_F = scale(sign, mul_t(X.R, f)), arm = mul_t(X.R, motion.B.X.p - X.p);
-        ws.p_A[body].f -= f_F;
-        ws.p_A[body].n -= scale(sign, mul_t(X.R, n)) + cross(arm, f_F);
-      };
-      push(chord.body_b, 1.0);
-      push(chord.body_a, -1.0);
-    }
-  }
-};
 
 enum class Direction { position, speed, state };
 
@@ -156,13 +113,13 @@ inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rate
   at.x = room.states;
   at.dx = room.rates;
   at.values = room.values;
+  at.numbers = rates.values;
   at.functions = &run.functions;
-  const ChordAndElementLoads<W> loads{{at, d.q, d.v, nullptr}, run.active, lambda, room.seconds};
+  at.signals = room.signals;
+  at.feedback = rates.feedback;
+  const ChordAndElementLoads<Dual<W>> loads{{at, d.q, d.v, nullptr, nullptr, room.forces}, run.active, lambda, room.seconds};
   const auto columns = [&](Direction direction, int first, int count) {
     inverse_dynamics<D>(m, d.ws, d.q, d.v, d.a, loads, d.tau);
-    for (int f = 0; f < m.nv; ++f)
-      room.forces[f] = D(0.0);
-    add_efforts<D>(m, d.ws, at, d.q, d.v, room.forces);
     for (int f = 0; f < m.nv; ++f)
       room.x[f] = room.forces[f].slope - d.tau[f].slope;
     for (int l = 0; run.host && run.host->pushes && direction != Direction::state && l < count; ++l)
@@ -190,10 +147,50 @@ inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rate
   }
 }
 
+// All derivatives by differences of rates(): for loads that depend on what connections transmit.
+template <int W>
+inline void rates_differences(const ModelData &m, Run &run, RatesRoom<W> &rates_room, RatesJacobianRoom<W> &room, double t, const double *q,
+                              const double *v, const double *x) {
+  const int nv = m.nv, nx = m.nx;
+  double *q_near = room.shifted, *v_near = q_near + m.nq, *x_near = v_near + nv;
+  const auto columns = [&](Direction direction, int count, double *of_speeds, double *of_states) {
+    for (int k = 0; k < count; ++k) {
+      const double at = direction == Direction::speed ? v[k] : direction == Direction::state ? x[k] : 0.0, step = 1e-6 * (1.0 + std::fabs(at));
+      for (int side = 0; side < 2; ++side) {
+        for (int f = 0; f < nv; ++f)
+          v_near[f] = 0.0;
+        copy(x, nx, x_near);
+        if (direction == Direction::state)
+          x_near[k] += side ? -step : step;
+        else
+          v_near[k] = side ? -step : step;
+        if (direction == Direction::position)
+          integrate<double>(m, q, v_near, q_near);
+        else
+          copy(q, m.nq, q_near);
+        for (int f = 0; f < nv; ++f)
+          v_near[f] = v[f] + (direction == Direction::speed ? v_near[f] : 0.0);
+        double *out = side ? room.below : room.above;
+        rates(m, run, rates_room, t, q_near, v_near, x_near, out, out + nv);
+      }
+      for (int f = 0; f < nv + nx; ++f)
+        (f < nv ? of_speeds + std::ptrdiff_t(f) * count : of_states + std::ptrdiff_t(f - nv) * count)[k] =
+            (room.above[f] - room.below[f]) / (2.0 * step);
+    }
+  };
+  copy(rates_room.lambda, m.nc, room.lambda);
+  columns(Direction::position, nv, room.A_q, room.X_q);
+  columns(Direction::speed, nv, room.A_v, room.X_v);
+  columns(Direction::state, nx, room.A_x, room.X_x);
+  copy(room.lambda, m.nc, rates_room.lambda);
+}
+
 // all derivatives at a state whose accelerations a and multipliers are known, by (1)
 template <int W>
-inline void rates_jacobian(const ModelData &m, const Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
+inline void rates_jacobian(const ModelData &m, Run &run, RatesRoom<W> &rates, RatesJacobianRoom<W> &room, double t, const double *q,
                            const double *v, const double *x, const double *a, const double *lambda) {
+  if (m.feedback_count)
+    return rates_differences(m, run, rates, room, t, q, v, x);
   const int nv = m.nv;
   LoopRoom<W> &loops = rates.loops;
   Factored factored{nullptr, 0};

@@ -22,8 +22,10 @@ void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers 
                 const Integers &drive_integers, const Doubles &law_numbers, const Integers &law_integers, const Doubles &parameters,
                 const Integers &holonomic);
 
-// elements with laws of their own, and the programs of these; the layout of the rows is in build.cpp
-void set_elements(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &programs, const Integers &instructions,
-                  const Doubles &constants, const Integers &outputs);
+// elements with laws of their own, and the programs of these; the layout of the rows is in elements.cpp
+void set_elements(BoundModel &model, const Doubles &port_numbers, const Integers &port_integers, const Integers &elements,
+                  const Integers &inputs, const Doubles &feedback_numbers, const Integers &feedback_integers, const Integers &programs,
+                  const Integers &instructions, const Doubles &constants, const Integers &outputs, const Doubles &table_numbers,
+                  const Integers &tables);
 
 } // namespace dalembert::bind

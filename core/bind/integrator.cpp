@@ -271,7 +271,7 @@ public:
       throw nb::value_error("the parameters do not fit the runs");
     Batch out{n, samples, std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}};
     out.allocate();
-    const bool lanes = !m.nc && !m.nx && !run.host && run.method == Method::dop853;
+    const bool lanes = !m.nc && !m.nx && !m.feedback_count && !run.host && run.method == Method::dop853;
     guarded([&] {
       if (lanes)
         in_lanes(begin, until, times, q, v, numbers, threads, out);

@@ -97,6 +97,11 @@ struct BoundModel {
   } all_rows, lean_rows;
   std::vector<ForceData> forces;
   std::vector<ElementData> elements;
+  std::vector<PortData> ports;
+  std::vector<InputData> inputs;
+  std::vector<FeedbackData> feedbacks;
+  std::vector<TableData> tables;
+  std::vector<double> table_numbers;
   std::vector<ProgramData> programs;
   std::vector<Instruction> instructions;
   std::vector<double> program_constants;

@@ -73,9 +73,11 @@ NB_MODULE(_core, module) {
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
       .def("_set_forces", &set_forces, nb::arg("force_numbers"), nb::arg("force_integers"), nb::arg("drive_numbers"),
            nb::arg("drive_integers"), nb::arg("law_numbers"), nb::arg("law_integers"), nb::arg("parameters"), nb::arg("holonomic"))
-      .def("_set_elements", &set_elements, nb::arg("numbers"), nb::arg("integers"), nb::arg("programs"), nb::arg("instructions"),
-           nb::arg("constants"), nb::arg("outputs"))
+      .def("_set_elements", &set_elements, nb::arg("port_numbers"), nb::arg("port_integers"), nb::arg("elements"), nb::arg("inputs"),
+           nb::arg("feedback_numbers"), nb::arg("feedback_integers"), nb::arg("programs"), nb::arg("instructions"), nb::arg("constants"),
+           nb::arg("outputs"), nb::arg("table_numbers"), nb::arg("tables"))
       .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
+      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.nb; })

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "../rates_jacobian.hpp"
-#include "dense_lu.hpp"
+#include "../dense_lu.hpp"
 #include "room.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -70,12 +70,11 @@ inline bool motion_residual(const ModelData &m, Run &run, SteppingRoom<W> &room,
   ++run.counts.evaluations;
   const bool pushed = run.host && run.host->pushes;
   for (int f = 0; f < m.nv && !pushed; ++f)
-    rates.tau[f] = 0.0;
+    rates.efforts[f] = 0.0;
   if (!consult(run, rates, t, q, v, x))
     return false;
   const Surroundings<double> at = surroundings(run, rates, t, x, room.dx1);
-  add_efforts(m, loops.ws, at, q, v, rates.tau);
-  inverse_dynamics<double>(m, loops.ws, q, v, a, ElementLoads<double>{at, q, v, pushed ? rates.loads : nullptr}, residual);
+  inverse_dynamics<double>(m, loops.ws, q, v, a, ElementLoads<double>{at, q, v, pushed ? rates.loads : nullptr, rates.efforts, rates.tau}, residual);
   for (int f = 0; f < m.nv; ++f)
     residual[f] -= rates.tau[f];
   if (!m.nc)

@@ -17,7 +17,8 @@ template <int W> struct LaneRoom {
   Workspace<P> ws;
   P *q, *q1, *qs, *v, *v1, *vs, *a, *tau; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                       // increments, error, rates of stages, dense output
-  P *values;                              // room for programs
+  P *values, *signals;                    // room for programs; signals of elements
+  double *numbers;                        // room for programs
 };
 
 template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base, LaneRoom<W> &room) {
@@ -34,6 +35,8 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.K = arena.take<P>(16 * 2 * nv);
   room.D = arena.take<P>(7 * 2 * nv);
   room.values = arena.take<P>(std::size_t(m.most_values));
+  room.signals = arena.take<P>(std::size_t(m.signal_count));
+  room.numbers = arena.take<double>(std::size_t(m.most_values));
   return arena.used;
 }
 
@@ -75,14 +78,13 @@ template <int W> struct LaneStepper {
   void accelerations(const P &time, const P *q, const P *v, P *a) const {
     Surroundings<P> at{time, task.parameters, nullptr, task.apart};
     at.values = room.values;
+    at.numbers = room.numbers;
     at.functions = &run.functions;
-    for (int f = 0; f < m.nv; ++f)
-      room.tau[f] = P(0.0);
-    add_efforts(m, room.ws, at, q, v, room.tau);
+    at.signals = room.signals;
     for (int k = 0; k < m.drive_count; ++k)
       for (int lane = 0; lane < W; ++lane)
         a[m.drives[k].freedom].set(lane, demand(m, m.drives[k], time[lane], nullptr).second);
-    forward_dynamics<P>(m, room.ws, q, v, room.tau, ElementLoads<P>{at, q, v, nullptr}, run.marks.given, a, nullptr);
+    forward_dynamics<P>(m, room.ws, q, v, room.tau, ElementLoads<P>{at, q, v, nullptr, nullptr, room.tau}, run.marks.given, a, nullptr);
   }
 
   P packed(const double *numbers) const {

@@ -16,7 +16,7 @@
 
 #include "../rates_jacobian.hpp"
 #include "control.hpp"
-#include "dense_lu.hpp"
+#include "../dense_lu.hpp"
 #include "room.hpp"
 
 namespace dalembert::DALEMBERT_ISA {

@@ -161,14 +161,22 @@ class Model:
     ) -> None: ...
     def _set_elements(
         self,
-        numbers: Array,
-        integers: NDArray[np.int32],
+        port_numbers: Array,
+        port_integers: NDArray[np.int32],
+        elements: NDArray[np.int32],
+        inputs: NDArray[np.int32],
+        feedback_numbers: Array,
+        feedback_integers: NDArray[np.int32],
         programs: NDArray[np.int32],
         instructions: NDArray[np.int32],
         constants: Array,
         outputs: NDArray[np.int32],
+        table_numbers: Array,
+        tables: NDArray[np.int32],
     ) -> None: ...
     def _row_pivots(self, q: ArrayLike) -> Array: ...
+    @property
+    def feedback_count(self) -> int: ...
     @property
     def loop_envelope(self) -> int: ...
     def constraint_residual(self, q: ArrayLike, *, out: Array | None = None) -> Array: ...

@@ -138,8 +138,9 @@ def compile_system(system: System) -> Model:
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _check_inertia(model, forest)
     forces = flatten_forces(model)
-    model._take_elements(flatten_elements(model, forces))
+    elements = flatten_elements(model, forces)
     model._take_forces(forces)
+    model._take_elements(elements)
     return model
 
 

@@ -17,6 +17,7 @@ from .connections.couplings import CoordinateConnection
 from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
+from .hosted import History, HostedDelay, HostedOutput
 from .reactions import ConnectionLoads, least_loads, least_multipliers, loads_by_connection
 from .state import State
 
@@ -528,6 +529,7 @@ class Model(_core.Model):
         project: bool = True,
         watch: bool = False,
         control: Callable[..., Any] | None = None,
+        history: History | None = None,
     ) -> _core.Integrator:
         """Return a stepper of the core for this model, with its drives marked and its laws attached; see `simulate`."""
         made = _core.Integrator(
@@ -538,7 +540,7 @@ class Model(_core.Model):
         if self._functions:
             made.set_functions(self._functions, self._function_sizes)
         if self._hosted or control is not None:
-            made.set_host(self._host(control), control is not None)
+            made.set_host(self._host(control, history), control is not None)
         return made
 
     def marks(self, locked: Iterable[int] = ()) -> tuple[NDArray[np.uint8], ...]:
@@ -550,6 +552,11 @@ class Model(_core.Model):
         for freedom in locked:
             given[freedom] = paced[freedom] = placed[freedom] = 1
         return given, paced, placed
+
+    @property
+    def shortest_delay(self) -> float:
+        """Of all inputs that come with a delay, s; infinite without any."""
+        return min((law.delay.time for law in self._hosted if isinstance(law, HostedDelay)), default=np.inf)
 
     def _take_elements(self, tables: ElementTables) -> None:
         self._set_elements(*tables.arrays())
@@ -565,16 +572,24 @@ class Model(_core.Model):
                 free[self.constraint_connections.index(drive.connection.name) + drive.coordinate] = False
         self._set_forces(*tables.arrays(free))
         self._hosted = tuple(tables.hosted)
+        for law in self._hosted:
+            if isinstance(law, HostedOutput):
+                law.of(self)
         self.parameter_names = dict(tables.parameter_names)
         self.parameters = np.array(tables.parameters)
 
-    def _host(self, control: Callable[..., Any] | None) -> Callable[..., None]:
+    def _host(self, control: Callable[..., Any] | None, history: History | None) -> Callable[..., None]:
         """Return the function that the core calls for laws it cannot evaluate and for a user's control."""
         hosted = self._hosted
 
         def evaluate(t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
             for k, law in enumerate(hosted):
-                laws[k] = law(t)
+                if not isinstance(law, HostedOutput):
+                    laws[k] = law(t)
+                elif isinstance(law, HostedDelay):
+                    laws[k] = law.delayed(self, history, t), 0.0, 0.0
+                else:
+                    laws[k] = law.value(self, t, q, v, x), 0.0, 0.0
             if control is not None:
                 tau[:] = self._controlled(control, State(q=q, v=v, t=t, x=x))
 

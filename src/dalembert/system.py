@@ -121,22 +121,29 @@ class System:
         self, name: str, element: Coupling, first: str | Connection, second: str | Connection
     ) -> CoordinateConnection: ...
     @overload
-    def connect(self, name: str, element: ForceElement, first: Any, second: Any = None) -> ForceConnection: ...
     def connect(
-        self, name: str, element: Any, first: Any, second: Any = None
+        self, name: str, element: ForceElement, first: Any, second: Any = None, *more: Any
+    ) -> ForceConnection: ...
+    def connect(
+        self, name: str, element: Any, first: Any, second: Any = None, *more: Any
     ) -> Connection | CoordinateConnection | ForceConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
-        markers (`SpringDamper`), on one (`Load`), or at the coordinate of a hinge (`HingeSpring`, `Limits`, `Effort`).
+        markers (`SpringDamper`), on one (`Load`), or at the coordinate of a hinge (`HingeSpring`, `Limits`, `Effort`);
+        an `Element` that measures more takes more ends.
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
         if isinstance(element, ForceElement):
-            self.forces[name] = self._force(name, element, first, second)
+            self.forces[name] = self._force(
+                name, element, (first, *(() if second is None and not more else (second, *more)))
+            )
             return self.forces[name]
+        if more:
+            raise ModelError(item, "ends", 2 + len(more), f"a {type(element).__name__} has two")
         if isinstance(element, Coupling):
             (a, i), (b, j) = self._coordinate(item, "first", first), self._coordinate(item, "second", second)
             if (a, i) == (b, j):
@@ -231,15 +238,15 @@ class System:
             self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
             for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
                 del self.couplings[coupling.name]
-            self.forces = {name: f for name, f in self.forces.items() if f.hinge is not item}
+            self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
             self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
             del self.couplings[item.name]
         elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
             del self.forces[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
-            ends: list[Connection | ForceConnection] = [*self.connections.values(), *self.forces.values()]
-            users = [c.name for c in ends if item in (c.first, c.second)]
+            users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
+            users += [f.name for f in self.forces.values() if item in f.ends]
             if users:
                 raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
             del item.body.markers[item.label]
@@ -248,7 +255,7 @@ class System:
                 if item in (connection.first.body, connection.second.body):
                     self.remove(connection)
             for force in list(self.forces.values()):
-                if any(end is not None and end.body is item for end in (force.first, force.second)):
+                if any(end.body is item for end in force.ends):
                     self.remove(force)
             del self.bodies[item.name]
         else:
@@ -310,9 +317,9 @@ class System:
             first, second = new.connections[g.first.name], new.connections[g.second.name]
             new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
         for f in self.forces.values():
-            tail, head = (None if end is None else twin_of(end) for end in (f.first, f.second))
-            hinge = None if f.hinge is None else new.connections[f.hinge.name]
-            new.forces[f.name] = ForceConnection(f.name, f.element, tail, head, hinge, f.coordinate)
+            element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
+            places = tuple((new.connections[hinge.name], coordinate) for hinge, coordinate in f.places)
+            new.forces[f.name] = ForceConnection(f.name, element, tuple(map(twin_of, f.ends)), places)
         for d in self.drives.values():
             new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
         new.initials = dict(self.initials)
@@ -372,27 +379,35 @@ class System:
         if any(name in parts for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces)):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
-    def _force(self, name: str, element: ForceElement, first: Any, second: Any) -> ForceConnection:
+    def _force(self, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:
         item = f"connection {name!r}"
-        ends_wanted = 2 if isinstance(element, Element) and not element.at_hinge else element.ends
-        if ends_wanted < 2 and second is not None:
-            what = "one marker" if ends_wanted else "one coordinate of a hinge"
-            raise ModelError(item, "second", second, f"a {element.kind} acts on {what}: leave the second end out")
-        if ends_wanted == 2:
-            ends = self._endpoint(item, "first", first), self._endpoint(item, "second", second)
-            if ends[0].body is ends[1].body:
-                raise ModelError(item, "second", ends[1].name, "a connection needs two different bodies")
-            return ForceConnection(name, element, *ends)
-        if ends_wanted == 1:
-            end = self._endpoint(item, "first", first)
-            if end.body is self.ground:
-                raise ModelError(item, "first", end.name, "a load on ground moves nothing; give a marker of a body")
-            return ForceConnection(name, element, None, end)
-        hinge, coordinate = self._coordinate(item, "first", first)
-        named = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
-        if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
-            raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
-        return ForceConnection(name, element, None, None, hinge, coordinate)
+        at_hinges = element.at_hinge if isinstance(element, Element) else element.ends == 0
+        measured = len(element.each_measure) if isinstance(element, Element) else 0
+        wanted = measured + (not at_hinges) if measured else element.ends or 1
+        if len(ends) != wanted:
+            what = "coordinate" if at_hinges else "marker"
+            wish = f"a {element.kind} acts {'at' if at_hinges else 'on'} {wanted} {what}{'s' * (wanted > 1)}"
+            way = "leave the second end out" if wanted == 1 and len(ends) == 2 else f"give {wanted} of them"
+            field = "second" if len(ends) == 2 or wanted == 2 else "ends"
+            given = ends[1] if len(ends) == 2 else None if field == "second" else len(ends)
+            raise ModelError(item, field, given, f"{wish}: {way}")
+        if at_hinges:
+            places = tuple(self._coordinate(item, "first", end) for end in ends)
+            if len(set(places)) < len(places):
+                raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
+            for hinge, coordinate in places:
+                named = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
+                if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
+                    raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
+            return ForceConnection(name, element, places=places)
+        labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
+        markers = tuple(self._endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
+        if wanted == 1 and markers[0].body is self.ground:
+            raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
+        for label, marker in zip(labels[1:], markers[1:], strict=False):
+            if marker.body is markers[0].body:
+                raise ModelError(item, label, marker.name, "a connection needs two different bodies")
+        return ForceConnection(name, element, markers)
 
     def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
         marker = end.origin if isinstance(end, Body) else end

@@ -270,7 +270,7 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     kept = set()
     wanted = {hinge.name for c in (*system.couplings.values(), *_mimics(system)) for hinge in (c.first, c.second)}
     wanted |= {drive.connection.name for drive in system.drives.values()}
-    wanted |= {force.hinge.name for force in system.forces.values() if force.hinge is not None}
+    wanted |= {hinge.name for force in system.forces.values() for hinge, _ in force.places}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 

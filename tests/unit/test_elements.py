@@ -114,7 +114,8 @@ def test_bad_expressions_are_named(text: str) -> None:
     "keywords",
     [
         {"measure": "angle"},
-        {"measure": ["hinge"]},
+        {"measure": ["hinge", "place"]},
+        {"measure": ()},
         {"measure": "place"},  # one force for three measures
         {"force": ("s", "s")},
         {"force": None},
@@ -128,8 +129,8 @@ def test_bad_expressions_are_named(text: str) -> None:
         {"states": {"a": 1.0}},
         {"states": {"a": (1.0, "-a", 3.0)}},
         {"states": {"a": (math.nan, "-a")}},
-        {"states": {f"a{k}": (0.0, 0.0) for k in range(31)}},
-        {"parameters": {f"k{k}": 0.0 for k in range(62)}},
+        {"states": {f"a{k}": (0.0, 0.0) for k in range(255)}},
+        {"parameters": {f"k{k}": 0.0 for k in range(126)}},
         {"energy": lambda: 3},
         {"definitions": {"s": "2"}},
         {"definitions": {"sin": "2"}},

@@ -102,7 +102,7 @@ class _Check:
         self.element, self.size, self.speed = element, size, speed
         self.m, self.n = element.measures, len(element.states)
         self.problems: list[str] = []
-        self.inputs = np.zeros((points, len(element.inputs)))
+        self.inputs = np.zeros((points, len(element.takes)))
         m, n = self.m, self.n
         self.inputs[:, 0] = rng.uniform(0, 1, size=points)
         self.inputs[:, 1 : 1 + m] = size * rng.uniform(-1, 1, size=(points, m))
@@ -129,7 +129,7 @@ class _Check:
         return ElementReport(self.problems, slope_error, rough, remainder, created, dissipated)
 
     def _where(self, row: Array) -> str:
-        return ", ".join(f"{name} = {value:.4g}" for name, value in zip(self.element.inputs, row, strict=True))
+        return ", ".join(f"{name} = {value:.4g}" for name, value in zip(self.element.takes, row, strict=True))
 
     def _answers(self, inputs: Array, when: str) -> Array | None:
         rows = []

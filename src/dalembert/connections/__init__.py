@@ -37,7 +37,9 @@ from .hinges import (
     Universal,
 )
 from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
+from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, Ligament, NonlinearSpring
+from .tables import Table
 from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "Curve",
     "Cylindrical",
     "DCMotor",
+    "Delay",
     "Distance",
     "Drag",
     "Drive",
@@ -97,10 +100,12 @@ __all__ = [
     "PositionServo",
     "Prismatic",
     "Ramp",
+    "Reaction",
     "Revolute",
     "RollingDisc",
     "RollingSphere",
     "Screw",
+    "Sensor",
     "Skate",
     "SpherePlaneContact",
     "SphereSphereContact",
@@ -108,6 +113,7 @@ __all__ = [
     "Spline",
     "SpringDamper",
     "StribeckFriction",
+    "Table",
     "TorsionSpring",
     "Universal",
     "VelocityServo",

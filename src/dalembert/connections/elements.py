@@ -20,28 +20,26 @@ import ctypes
 import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import finite_number
+from .element_programs import law_program
 from .energetic import ForceElement
-from .expressions import Program, compile_expressions, is_symbolic
+from .expressions import Program, is_symbolic
+from .signals import MEASURES, Sensor, Source, as_source
+from .tables import Table
+from .unknowns import solved
+
+if TYPE_CHECKING:
+    from ..bodies.markers import Marker
 
 __all__ = ["MEASURES", "Element"]
 
 Array = NDArray[np.float64]
-
-_POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
-# in the order of core/model.hpp: Measure
-MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "hinge": (("s",), ("ds",)),
-    "distance": (("s",), ("ds",)),
-    "place": (_POSE[0][:3], _POSE[1][:3]),
-    "pose": _POSE,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +48,15 @@ class Element(ForceElement):
 
     Parameters
     ----------
-    measure : str
-        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``.
-    force : expression, or one for each measure, or a function
+    measure : str, or several
+        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
+        more ends: each measures another marker seen from the same first one, or another hinge, and names get the
+        number of the measure: ``x1 ... vz1, x2 ... vz2``.
+    force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
-        ``f(t, *measures, *rates, *states, *parameters)`` returns the forces, then the rates of the states, then the
-        energy (left out: zero); an object with an ``address`` (a Numba ``cfunc`` of signature
-        ``void(double*, double*)``) is called directly.
+        ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,
+        then the energy (left out: zero), then the signals; an object with an ``address`` (a Numba ``cfunc`` of
+        signature ``void(double*, double*)``) is called directly. None: minus the gradient of the energy.
     parameters : dict of str to float
         Numbers that expressions use by name; events and ensembles may change them (``"k1.k"``).
     states : dict of str to (float, expression)
@@ -67,6 +67,19 @@ class Element(ForceElement):
         Named parts that other expressions use.
     active : bool
         What it does not store counts as work from outside instead of as dissipated.
+    inputs : dict of str to source
+        Further names: a number (which may be changed as a parameter), a law or function of time, the name of an output
+        (``"joint.speed"``, ``"controller.u"``), a `Sensor`, a `Reaction` or a `Delay`.
+    signals : dict of str to expression
+        What others may take as inputs, and a `Result` knows as ``"name.signal"``.
+    unknowns : dict of str to (start, residual)
+        Numbers that the law finds itself: those that make the residuals vanish, by Newton's method from the starts.
+        All are expressions; residuals and everything else may use the unknowns by name.
+    strains : dict of str to expression
+        Functions of the measures. Then `force` gives a force for each strain, conjugate to its rate, which has the name
+        of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
+    tables : dict of str to Table
+        Functions of one to three variables that expressions call by name.
 
     Examples
     --------
@@ -82,55 +95,102 @@ class Element(ForceElement):
     True
     """
 
-    measure: str = "hinge"
+    measure: str | tuple[str, ...] = "hinge"
     force: Any = 0.0
     parameters: Mapping[str, float] = field(default_factory=dict)
     states: Mapping[str, tuple[float, Any]] = field(default_factory=dict)
     energy: Any = 0.0
     definitions: Mapping[str, Any] = field(default_factory=dict)
     active: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    signals: Mapping[str, Any] = field(default_factory=dict)
+    unknowns: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    strains: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
     program: Program | None = field(init=False, default=None, repr=False)
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
-    most_inputs: ClassVar[int] = 64  # core/elements.hpp
-    most_outputs: ClassVar[int] = 32
+    sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
+    # core/model.hpp
+    most_inputs: ClassVar[int] = 128
+    most_outputs: ClassVar[int] = 256
+    most_ports: ClassVar[int] = 8
+    most_unknowns: ClassVar[int] = 12
 
     def __post_init__(self) -> None:
         item = self.kind
-        if not isinstance(self.measure, str) or self.measure not in MEASURES:
-            known = ", ".join(map(repr, MEASURES))
-            raise ModelError(item, "measure", self.measure, f"use one of {known}")
-        object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
+        if isinstance(self.measure, list):
+            object.__setattr__(self, "measure", tuple(self.measure))
+        self._check_measures()
+        self._take_inputs()
         if not isinstance(self.states, Mapping):
             raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
         starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
         object.__setattr__(self, "starts", _numbers(item, "state", starts))
-        inputs = self.inputs
-        if len(set(inputs)) < len(inputs) or not all(map(_is_name, inputs)):
-            raise ModelError(item, "names", inputs, "parameters, states and measures need different names")
-        if len(inputs) > self.most_inputs:
-            raise ModelError(item, "names", len(inputs), f"a law takes up to {self.most_inputs} numbers")
-        if self.outputs > self.most_outputs:
-            raise ModelError(item, "states", len(self.states), f"a law gives up to {self.most_outputs} numbers")
-        if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
-            return
-        forces = self.force if isinstance(self.force, (tuple, list)) else (self.force,)
-        if len(forces) != self.measures:
+        names = (*self.takes, *self.signals, *self.strains, *self.unknowns)
+        if len(set(names)) < len(names) or not all(map(_is_name, names)):
             raise ModelError(
-                item, "force", self.force, f"a {self.measure} takes {self.measures}: one for each of {self.measured[0]}"
+                item, "names", names, "measures, states, parameters, inputs and others need different names"
             )
+        if len(self.takes) + len(self.unknowns) > self.most_inputs:
+            raise ModelError(item, "names", len(self.takes), f"a law takes up to {self.most_inputs} numbers")
+        if self.gives + len(self.unknowns) * (len(self.unknowns) + 2) > self.most_outputs:
+            raise ModelError(item, "states", len(self.states), f"a law gives up to {self.most_outputs} numbers")
+        if len(self.unknowns) > self.most_unknowns:
+            raise ModelError(item, "unknowns", len(self.unknowns), f"a law may have up to {self.most_unknowns}")
+        for name, table in self.tables.items():
+            if not isinstance(table, Table):
+                raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+        if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
+            if self.unknowns or self.strains:
+                what = "unknowns" if self.unknowns else "strains"
+                raise ModelError(item, what, list(getattr(self, what)), "they need a law that is an expression")
+            return
         for name, state in self.states.items():
             if not isinstance(state, tuple) or len(state) != 2:
                 raise ModelError(item, f"state {name!r}", state, "give its start value and the expression of its rate")
-        rates = [rate for _, rate in self.states.values()]
-        program = compile_expressions(
-            [*forces, *rates, self.energy], inputs, definitions=dict(self.definitions), item=item
-        )
-        object.__setattr__(self, "program", program)
+        object.__setattr__(self, "program", law_program(self))
+
+    def _check_measures(self) -> None:
+        item, known = self.kind, ", ".join(map(repr, MEASURES))
+        for measure in self.each_measure or (None,):
+            if not isinstance(measure, str) or measure not in MEASURES:
+                raise ModelError(item, "measure", self.measure, f"use one of {known}, or several")
+        if len(self.each_measure) > self.most_ports:
+            raise ModelError(item, "measure", self.measure, f"an element has up to {self.most_ports}")
+        if "hinge" in self.each_measure and set(self.each_measure) != {"hinge"}:
+            raise ModelError(item, "measure", self.measure, "an element acts at hinges or between markers, not both")
+
+    def _take_inputs(self) -> None:
+        """Sort inputs: numbers are parameters that may be changed during a run."""
+        item = self.kind
+        for label in ("inputs", "signals", "unknowns", "strains", "tables", "definitions"):
+            if not isinstance(getattr(self, label), Mapping):
+                raise ModelError(item, label, getattr(self, label), "give a dict by name")
+        for name, unknown in self.unknowns.items():
+            if not isinstance(unknown, tuple) or len(unknown) != 2:
+                raise ModelError(item, f"unknown {name!r}", unknown, "give where to begin and the residual")
+        numbers = {k: value for k, value in self.inputs.items() if isinstance(value, (int, float, np.number))}
+        given = {name: value for name, value in self.inputs.items() if name not in numbers}
+        object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
+        object.__setattr__(self, "parameters", {**self.parameters, **_numbers(item, "input", numbers)})
+        object.__setattr__(self, "inputs", given)
+        sources = {str(name): as_source(value, item=item, name=str(name)) for name, value in given.items()}
+        object.__setattr__(self, "sources", sources)
+
+    @property
+    def each_measure(self) -> tuple[str, ...]:
+        """What it measures, one after the other."""
+        return self.measure if isinstance(self.measure, tuple) else (self.measure,)
 
     @property
     def measured(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of what is measured and of the rates."""
-        return MEASURES[self.measure]
+        numbered = isinstance(self.measure, tuple)
+        names: tuple[list[str], list[str]] = ([], [])
+        for k, measure in enumerate(self.each_measure):
+            for into, plain in zip(names, MEASURES[measure], strict=True):
+                into += [f"{name}{k + 1}" if numbered else name for name in plain]
+        return tuple(names[0]), tuple(names[1])
 
     @property
     def measures(self) -> int:
@@ -138,14 +198,14 @@ class Element(ForceElement):
         return len(self.measured[0])
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def takes(self) -> tuple[str, ...]:
         """Names of what the law takes, in order."""
-        return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters)
+        return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters, *self.sources)
 
     @property
-    def outputs(self) -> int:
-        """How many numbers the law gives: forces, rates of states, energy."""
-        return self.measures + len(self.states) + 1
+    def gives(self) -> int:
+        """How many numbers the law gives: forces, rates of states, energy, signals."""
+        return self.measures + len(self.states) + 1 + len(self.signals)
 
     @property
     def function(self) -> Callable[..., Any] | Any | None:
@@ -153,22 +213,35 @@ class Element(ForceElement):
         return None if self.program is not None else self.force
 
     def answers(self, inputs: Array) -> Array:
-        """Return what the law gives, (n, outputs), for inputs (n, len(element.inputs)); in Python, one by one."""
+        """Return what the law gives, (n, gives), for inputs (n, len(element.takes)); in Python, one by one."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:
-            columns = self.program.evaluate(list(inputs.T))
+            if self.unknowns:
+                inputs = solved(self, inputs)
+            columns = self.program.evaluate(list(inputs.T))[: self.gives]
             return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)
-        result = np.zeros((len(inputs), self.outputs))
+        result = np.zeros((len(inputs), self.gives))
         for row, given in zip(result, inputs, strict=True):
-            numbers = _call_compiled(self.force, given, self.outputs) if hasattr(self.force, "address") else None
+            numbers = _call_compiled(self.force, given, self.gives) if hasattr(self.force, "address") else None
             numbers = np.atleast_1d(self.force(*given.tolist())) if numbers is None else numbers
             row[: len(numbers)] = numbers
         return result
 
+    def between(self, twin: Callable[[Marker], Marker]) -> Element:
+        """Return the same element for a copy of its system, whose markers `twin` finds."""
+        if not any(isinstance(source, Sensor) for source in self.inputs.values()):
+            return self
+        sensed = {
+            k: source.between(twin) if isinstance(source, Sensor) else source for k, source in self.inputs.items()
+        }
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, inputs=sensed, sources={**self.sources, **sensed})
+        return made
+
     @property
     def at_hinge(self) -> bool:
-        """Whether it acts at the coordinate of a hinge."""
-        return self.measure == "hinge"
+        """Whether it acts at the coordinates of hinges."""
+        return self.each_measure[0] == "hinge"
 
 
 def _is_name(name: Any) -> bool:

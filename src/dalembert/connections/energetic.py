@@ -196,23 +196,47 @@ class ForceConnection:
     ----------
     name : str
     element : ForceElement
-    first, second : Marker or None
-        Ends of an element between markers; a `Load` acts on the second and has no first.
-    hinge : Connection or None
-    coordinate : int
-        The hinge and its coordinate that an element acts at.
+    ends : tuple of Marker
+        Of an element between markers; a `Load` has one.
+    places : tuple of (Connection, int)
+        Hinges and their coordinates that an element acts at.
     """
 
     name: str
     element: ForceElement
-    first: Marker | None = None
-    second: Marker | None = None
-    hinge: Connection | None = None
-    coordinate: int = 0
+    ends: tuple[Marker, ...] = ()
+    places: tuple[tuple[Connection, int], ...] = ()
+
+    @property
+    def first(self) -> Marker | None:
+        """The marker that others are seen from."""
+        return self.ends[0] if len(self.ends) > 1 else None
+
+    @property
+    def second(self) -> Marker | None:
+        """The marker that forces are counted on."""
+        return self.ends[1] if len(self.ends) > 1 else self.ends[0] if self.ends else None
+
+    @property
+    def hinge(self) -> Connection | None:
+        """The hinge that it acts at."""
+        return self.places[0][0] if self.places else None
+
+    @property
+    def coordinate(self) -> int:
+        """The coordinate of the hinge that it acts at."""
+        return self.places[0][1] if self.places else 0
+
+    def acts_at(self, connection: Connection) -> bool:
+        """Return whether it acts at a coordinate of a hinge."""
+        return any(hinge is connection for hinge, _ in self.places)
 
     def __repr__(self) -> str:
-        if self.hinge is not None:
-            return f"<ForceConnection {self.name!r}: {self.element.kind} at {self.hinge.name}>"
-        ends = [end.name for end in (self.first, self.second) if end is not None]
-        where = f"on {ends[0]}" if len(ends) == 1 else f"between {ends[0]} and {ends[1]}"
+        if self.places:
+            where = "at " + ", ".join(hinge.name for hinge, _ in self.places)
+        elif len(self.ends) == 1:
+            where = f"on {self.ends[0].name}"
+        else:
+            names = [end.name for end in self.ends]
+            where = f"between {', '.join(names[:-1])} and {names[-1]}"
         return f"<ForceConnection {self.name!r}: {self.element.kind} {where}>"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .tables import Table
 
-__all__ = ["Program", "compile_expressions", "is_symbolic"]
+__all__ = ["OPERATIONS", "Program", "add_expression", "compile_expressions", "is_symbolic", "mind_name"]
 
 # core/model.hpp: Operation
 _CODES = {
@@ -33,10 +34,11 @@ _CODES = {
         (
             *("constant", "input", "add", "subtract", "multiply", "divide", "negate", "power", "root", "exponential"),
             *("logarithm", "sine", "cosine", "arctangent", "arctangent2", "hyperbolic_tangent", "absolute", "smaller"),
-            *("larger", "less"),
+            *("larger", "less", "lookup"),
         )
     )
 }
+OPERATIONS = list(_CODES)
 
 
 _NUMPY: dict[str, Callable[..., Any]] = {
@@ -72,12 +74,15 @@ class Program:
         Code and up to four places.
     constants : list of float
     outputs : list of int
+    tables : list of Table
+        Those that ``lookup`` uses.
     """
 
     inputs: tuple[str, ...]
     instructions: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
     _known: dict[tuple[int, int, int, int, int], int] = field(default_factory=dict, repr=False)
 
     def emit(self, name: str, *places: int) -> int:
@@ -94,6 +99,30 @@ class Program:
         if value not in self.constants:
             self.constants.append(value)
         return self.emit("constant", self.constants.index(value))
+
+    def table(self, table: Table) -> int:
+        """Return the number of a table."""
+        for k, known in enumerate(self.tables):
+            if known is table:
+                return k
+        self.tables.append(table)
+        return len(self.tables) - 1
+
+    def times(self, a: int, b: int) -> int:
+        """Return the place of a product; a factor of one or zero saves it."""
+        for one, other in ((a, b), (b, a)):
+            if self.value_of(one) == 1.0:
+                return other
+            if self.value_of(one) == 0.0:
+                return one
+        return self.emit("multiply", a, b)
+
+    def minus_one(self, place: int) -> int:
+        """Return the place of a result less one."""
+        value = self.value_of(place)
+        if value is not None:
+            return self.constant(value - 1.0)
+        return self.emit("subtract", place, self.constant(1.0))
 
     def value_of(self, place: int) -> float | None:
         """Return the number at a place, if it is a constant."""
@@ -123,11 +152,14 @@ class Program:
     def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
         """Return the outputs in NumPy; each input is a number or an array, as the core computes them one by one."""
         values: list[Any] = []
-        names = list(_CODES)
+        names = OPERATIONS
         with np.errstate(all="ignore"):
             for code, a, *places in self.instructions:
                 name = names[code]
-                if name in ("constant", "input"):
+                if name == "lookup":
+                    table = self.tables[a]
+                    values.append(table.evaluate(*(values[k] for k in places[: table.variables])))
+                elif name in ("constant", "input"):
                     values.append(np.asarray((self.constants if name == "constant" else inputs)[a], dtype=float))
                 else:
                     values.append(_NUMPY[name](*(values[k] for k in (a, *places))))
@@ -135,7 +167,12 @@ class Program:
 
 
 def compile_expressions(
-    expressions: Sequence[Any], inputs: Sequence[str], *, definitions: dict[str, Any] | None = None, item: str
+    expressions: Sequence[Any],
+    inputs: Sequence[str],
+    *,
+    definitions: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Table] | None = None,
+    item: str,
 ) -> Program:
     """Return the program that computes expressions from inputs.
 
@@ -146,6 +183,8 @@ def compile_expressions(
         Names that expressions may use.
     definitions : dict of str to expression
         Named parts, in order: each may use inputs and earlier parts.
+    tables : dict of str to Table
+        Functions that expressions may call by name.
     item : str
         What errors should call this.
 
@@ -157,12 +196,20 @@ def compile_expressions(
     """
     program = Program(tuple(inputs))
     names = {name: program.emit("input", k) for k, name in enumerate(inputs)}
+    known = dict(tables or {})
+    for name in known:
+        mind_name(name, names, item, "table")
     for name, part in (definitions or {}).items():
-        if not name.isidentifier() or name in names or name in _FUNCTIONS or name in _CONSTANTS:
-            raise ModelError(item, "definition", name, "use a name that is free")
-        names[name] = _place(program, part, names, f"{item}: definition {name!r}")
-    program.outputs = [_place(program, expression, names, item) for expression in expressions]
+        mind_name(name, (*names, *known), item, "definition")
+        names[name] = add_expression(program, part, names, known, f"{item}: definition {name!r}")
+    program.outputs = [add_expression(program, expression, names, known, item) for expression in expressions]
     return program
+
+
+def mind_name(name: str, taken: Collection[str], item: str, field: str) -> None:
+    """Refuse a name that is taken, or is none."""
+    if not name.isidentifier() or name in taken or name in _FUNCTIONS or name in _CONSTANTS:
+        raise ModelError(item, field, name, "use a name that is free")
 
 
 def is_symbolic(expression: Any) -> bool:
@@ -170,13 +217,16 @@ def is_symbolic(expression: Any) -> bool:
     return any(part.__module__.partition(".")[0] == "sympy" for part in type(expression).__mro__ if part.__module__)
 
 
-def _place(program: Program, expression: Any, names: dict[str, int], item: str) -> int:
+def add_expression(
+    program: Program, expression: Any, names: Mapping[str, int], tables: Mapping[str, Table], item: str
+) -> int:
+    """Add an expression to a program, in which names stand for places; returns the place of its result."""
     if isinstance(expression, str):
         try:
             tree = ast.parse(expression.strip(), mode="eval")
         except SyntaxError as error:
             raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
-        place: int = _Text(program, names, item, expression).visit(tree.body)
+        place: int = _Text(program, names, tables, item, expression).visit(tree.body)
         return place
     if is_symbolic(expression):
         return _symbolic(program, names, item, expression)
@@ -244,8 +294,10 @@ _ARGUMENTS = {"atan2": (2, 2), "min": (1, 99), "max": (1, 99), "where": (3, 3)}
 class _Text(ast.NodeVisitor):
     """From the syntax tree of a formula to places in a program."""
 
-    def __init__(self, program: Program, names: dict[str, int], item: str, text: str) -> None:
-        self.program, self.names, self.item, self.text = program, names, item, text
+    def __init__(
+        self, program: Program, names: Mapping[str, int], tables: Mapping[str, Table], item: str, text: str
+    ) -> None:
+        self.program, self.names, self.tables, self.item, self.text = program, names, tables, item, text
 
     def refuse(self, what: str, remedy: str) -> ModelError:
         return ModelError(self.item, what, self.text, remedy)
@@ -285,12 +337,21 @@ class _Text(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> int:
         name = node.func.id if isinstance(node.func, ast.Name) else "?"
+        if name in self.tables:
+            return self.look_up(name, node)
         least, most = _ARGUMENTS.get(name, (1, 1))
         if (name not in _FUNCTIONS and name != "where") or node.keywords or not least <= len(node.args) <= most:
-            raise self.refuse(f"function {name!r} in", f"known are {', '.join((*_FUNCTIONS, 'where(a < b, x, y)'))}")
+            known = ", ".join((*_FUNCTIONS, "where(a < b, x, y)", *self.tables))
+            raise self.refuse(f"function {name!r} in", f"known are {known}")
         if name == "where":
             return self.where(*node.args)
         return _FUNCTIONS[name](self.program, *(self.visit(argument) for argument in node.args))
+
+    def look_up(self, name: str, node: ast.Call) -> int:
+        table = self.tables[name]
+        if node.keywords or len(node.args) != table.variables:
+            raise self.refuse(f"table {name!r} in", f"it takes {table.variables} numbers")
+        return self.program.emit("lookup", self.program.table(table), *(self.visit(part) for part in node.args))
 
     def where(self, condition: ast.expr, yes: ast.expr, no: ast.expr) -> int:
         single = isinstance(condition, ast.Compare) and len(condition.ops) == 1
@@ -304,7 +365,7 @@ class _Text(ast.NodeVisitor):
         return self.program.emit("less", b, a, x, y)
 
 
-def _symbolic(program: Program, names: dict[str, int], item: str, expression: Any) -> int:
+def _symbolic(program: Program, names: Mapping[str, int], item: str, expression: Any) -> int:
     """Return the place of a SymPy expression."""
     import sympy
 

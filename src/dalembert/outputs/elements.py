@@ -8,20 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from ..connections.connection import Connection
 from ..connections.elements import Element
 from ..connections.energetic import Effort, ForceConnection, HingeSpring, Limits, Load, SpringDamper
 from ..connections.laws import Law
+from ..connections.signals import MEASURES, Delay, Reaction, Sensor, Source
+from ..hosted import HostedDelay
 
 if TYPE_CHECKING:
     from .motion import Motion
 
-__all__ = ["element_inputs", "element_load", "rotation_vectors"]
+__all__ = ["element_answers", "element_inputs", "element_load", "rotation_vectors"]
 
 Array = NDArray[np.float64]
 
 
-def element_load(motion: Motion, force: ForceConnection) -> Array:
-    """Return [moment; force] on the second marker (n, 6) N m and N, world axes, or the effort (n,) at a coordinate."""
+def element_load(motion: Motion, force: ForceConnection, port: int = 0) -> Array:
+    """Return [moment; force] on the second marker (n, 6) N m and N, world axes, or the effort (n,) at a coordinate.
+
+    Of an element with several ports: on the marker, or at the coordinate, of one of them.
+    """
     numbers = {field: motion.number(f"{force.name}.{field}") for field in force.element.fields}
     match force.element:
         case SpringDamper():
@@ -31,42 +37,90 @@ def element_load(motion: Motion, force: ForceConnection) -> Array:
             assert force.second is not None
             return _load(motion, load, force.second)
         case HingeSpring():
-            place, speed = _coordinate(motion, force)
+            place, speed = _coordinate(motion, *force.places[0])
             return -numbers["stiffness"] * (place - numbers["rest"]) - numbers["damping"] * speed
         case Limits():
-            return _limits(numbers, *_coordinate(motion, force))
+            return _limits(numbers, *_coordinate(motion, *force.places[0]))
         case Effort() as effort:
             return _values(effort.law, motion)
         case Element() as element:
-            return _own_law(motion, element, force)
+            return _own_law(motion, element, force, port)
     raise NotImplementedError(f"the load of a {force.element.kind}")
 
 
 def element_inputs(motion: Motion, force: ForceConnection) -> Array:
-    """Return what the law of an `Element` takes at every state, (n, len(element.inputs))."""
+    """Return what the law of an `Element` takes at every state, (n, len(element.takes))."""
     element, model = force.element, motion.model
     assert isinstance(element, Element)
     names = [f"{force.name}.{state}" for state in element.states]
     states = motion.x[:, [model.state_names.index(name) for name in names]]
     parameters = [motion.number(f"{force.name}.{name}") for name in element.parameters]
-    return np.column_stack([motion.t, *_measured(motion, element, force), states, *parameters])
+    measured = [_port(motion, force, k) for k in range(len(element.each_measure))]
+    columns = [*(s for s, _ in measured), *(rate for _, rate in measured)]
+    inputs = [_input(motion, force.name, source) for source in element.sources.values()]
+    return np.column_stack([motion.t, *columns, states, *parameters, *inputs])
 
 
-def _measured(motion: Motion, element: Element, force: ForceConnection) -> tuple[Array, Array]:
-    """Return what an element measures and its rates, (n, measures) each; as in core/elements.hpp."""
+def _input(motion: Motion, name: str, source: Source) -> Array:
+    """Return an input of an element at every state, (n,)."""
+    match source:
+        case Sensor():
+            s, rate = _between(motion, source.measure, source.first, source.second)
+            return np.concatenate([s, rate], axis=1)[:, source.part]
+        case Reaction():
+            return _reaction(motion, source)
+        case Delay():
+            return _delayed(motion, name, source)
+        case str():
+            return _named(motion, source)
+        case law:
+            return _values(law, motion)
+
+
+def _named(motion: Motion, source: str) -> Array:
+    from .find import find
+
+    value: Array = find(motion.model, source).value(motion)
+    return value
+
+
+def _reaction(motion: Motion, reaction: Reaction) -> Array:
+    model = motion.model
+    chords = {chord.name: chord.second for chord in model.forest.chords}
+    hinges = {hinge.name: hinge.inboard if hinge.reversed else hinge.outboard for hinge in model.forest.hinges}
+    marker = (hinges | chords)[reaction.connection]
+    load = motion.connection_loads[reaction.connection].reshape(-1, 2, 3)
+    R = model.pose(marker, motion.q).rotation
+    turned: Array = np.einsum("nji,nkj->nki", R, load).reshape(-1, 6)[:, reaction.number]
+    return turned
+
+
+def _delayed(motion: Motion, name: str, delay: Delay) -> Array:
+    hosted, history = HostedDelay(delay, name), getattr(motion.kernels, "history", None)
+    return np.array([hosted.delayed(motion.model, history, t) for t in motion.t.tolist()])
+
+
+def _port(motion: Motion, force: ForceConnection, k: int) -> tuple[Array, Array]:
+    """Return what an element measures at one of its ports, and its rates, (n, measures) each."""
+    element = force.element
+    assert isinstance(element, Element)
     if element.at_hinge:
-        place, speed = _coordinate(motion, force)
+        place, speed = _coordinate(motion, *force.places[k])
         return place[:, None], speed[:, None]
-    assert force.first is not None and force.second is not None
-    first, second = (motion.model.pose(end, motion.q) for end in (force.first, force.second))
-    (w_A, u_A), (w_B, u_B) = motion.velocity(force.first), motion.velocity(force.second)
+    return _between(motion, element.each_measure[k], force.ends[0], force.ends[k + 1])
+
+
+def _between(motion: Motion, measure: str, A: Marker, B: Marker) -> tuple[Array, Array]:
+    """Return what is measured between two markers, and its rates, (n, measures) each; as in core/elements.hpp."""
+    first, second = (motion.model.pose(end, motion.q) for end in (A, B))
+    (w_A, u_A), (w_B, u_B) = motion.velocity(A), motion.velocity(B)
     r = second.position - first.position
-    if element.measure == "distance":
+    if measure == "distance":
         e, length = _direction(r)
         return length, (e * (u_B - u_A)).sum(axis=1, keepdims=True)
     R = first.rotation
     into = [np.einsum("nji,nj->ni", R, part) for part in (r, u_B - u_A - np.cross(w_A, r), w_B - w_A)]
-    if element.measure == "place":
+    if measure == "place":
         return into[0], into[1]
     turn = rotation_vectors(np.einsum("nji,njk->nik", R, second.rotation))
     return np.concatenate([into[0], turn], axis=1), np.concatenate([into[1], into[2]], axis=1)
@@ -81,17 +135,25 @@ def rotation_vectors(R: Array) -> Array:
     return turned
 
 
-def _own_law(motion: Motion, element: Element, force: ForceConnection) -> Array:
-    answer = element.answers(element_inputs(motion, force))[:, : element.measures]
+def element_answers(motion: Motion, force: ForceConnection) -> Array:
+    """Return what the law of an `Element` gives at every state, (n, element.gives)."""
+    assert isinstance(force.element, Element)
+    return force.element.answers(element_inputs(motion, force))
+
+
+def _own_law(motion: Motion, element: Element, force: ForceConnection, port: int) -> Array:
+    measure = element.each_measure[port]
+    first_place = sum(len(MEASURES[m][0]) for m in element.each_measure[:port])
+    size = len(MEASURES[measure][0])
+    answer = element_answers(motion, force)[:, first_place : first_place + size]
     if element.at_hinge:
         return answer[:, 0]
-    assert force.first is not None and force.second is not None
-    first, second = (motion.model.pose(end, motion.q) for end in (force.first, force.second))
-    if element.measure == "distance":
+    first, second = (motion.model.pose(end, motion.q) for end in (force.ends[0], force.ends[port + 1]))
+    if measure == "distance":
         along = answer * _direction(second.position - first.position)[0]
         return np.concatenate([np.zeros_like(along), along], axis=1)
     push = np.einsum("nij,nj->ni", first.rotation, answer[:, :3])
-    twist = np.einsum("nij,nj->ni", first.rotation, answer[:, 3:]) if element.measure == "pose" else np.zeros_like(push)
+    twist = np.einsum("nij,nj->ni", first.rotation, answer[:, 3:]) if measure == "pose" else np.zeros_like(push)
     return np.concatenate([twist, push], axis=1)
 
 
@@ -128,10 +190,8 @@ def _limits(numbers: dict[str, Array], place: Array, speed: Array) -> Array:
     return effort
 
 
-def _coordinate(motion: Motion, force: ForceConnection) -> tuple[Array, Array]:
-    """Return position and speed (n,) of the coordinate that an element acts at."""
-    hinge, k = force.hinge, force.coordinate
-    assert hinge is not None
+def _coordinate(motion: Motion, hinge: Connection, k: int) -> tuple[Array, Array]:
+    """Return position and speed (n,) of a coordinate of a hinge."""
     model = motion.model
     if hinge.name in model.hinge_names:
         q, v = model.q_slice(hinge.name).start, model.v_slice(hinge.name).start

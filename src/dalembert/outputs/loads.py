@@ -8,9 +8,11 @@ import numpy as np
 
 from ..connections.connection import Connection
 from ..connections.couplings import CoordinateConnection
+from ..connections.elements import Element
 from ..connections.energetic import ForceConnection
 from ..connections.hinges import Hinge
 from ..model import Model
+from .elements import element_answers
 from .output import Output, number, vector
 from .units import effort_unit, row_units
 
@@ -68,20 +70,35 @@ def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str,
 
 
 def force_element_output(model: Model, owner: str, quantity: str, name: str) -> Output | None:
-    """Return an output of a force element: force and moment on its second marker, or effort at its coordinate."""
+    """Return an output of a force element: loads on its markers, efforts at its coordinates, states and signals."""
     force = model.system.forces[owner]
     if quantity not in force_element_quantities(force):
         return None
-    if quantity == "effort":
-        assert force.hinge is not None and isinstance(force.hinge.element, Hinge)
-        unit = effort_unit(force.hinge.element.speeds[force.coordinate])
+    element = force.element
+    if isinstance(element, Element) and quantity in element.states:
+        place = model.state_names.index(f"{owner}.{quantity}")
+        return number(name, "", f"state {quantity!r} of element {owner!r}", lambda m: m.x[:, place].copy(), "speed")
+    if isinstance(element, Element) and quantity in element.signals:
+        column = element.measures + len(element.states) + 1 + list(element.signals).index(quantity)
+        meaning = f"signal {quantity!r} of element {owner!r}"
+        return number(name, "", meaning, lambda m: element_answers(m, force)[:, column].copy(), "speed")
+    plain = quantity.rstrip("0123456789")
+    port = int(quantity[len(plain) :] or 1) - 1
+    if plain == "effort":
+        hinge, coordinate = force.places[port]
+        assert isinstance(hinge.element, Hinge)
+        unit = effort_unit(hinge.element.speeds[coordinate])
         meaning = f"effort of element {owner!r} at its coordinate"
-        return number(name, unit, meaning, lambda m: m.element_load(owner), "speed")
-    part = _PARTS[quantity][0]
-    output = connection_load(owner, quantity, name)
-    return replace(output, value=lambda m: m.element_load(owner)[:, part].copy(), needs="speed")
+        return number(name, unit, meaning, lambda m: m.element_load(owner, port), "speed")
+    part = _PARTS[plain][0]
+    output = connection_load(owner, plain, name)
+    return replace(output, value=lambda m: m.element_load(owner, port)[:, part].copy(), needs="speed")
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:
-    """Return the endings that the outputs of a force element have: it acts on markers, or at a coordinate."""
-    return ["force", "moment"] if force.hinge is None else ["effort"]
+    """Return the endings that the outputs of a force element have: it acts on markers, or at coordinates."""
+    element = force.element
+    kinds = ["effort"] if force.places else ["force", "moment"]
+    ports = len(force.places) or len(force.ends) - 1
+    loads = kinds if ports <= 1 else [f"{kind}{k + 1}" for k in range(ports) for kind in kinds]
+    return [*loads, *element.states, *element.signals] if isinstance(element, Element) else loads

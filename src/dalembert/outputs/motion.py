@@ -95,9 +95,9 @@ class Motion:
         result: ForceEnergy = self.kernels.force_energy(self.t, self.q, self.v, self.x)
         return result
 
-    def element_load(self, name: str) -> Array:
+    def element_load(self, name: str, port: int = 0) -> Array:
         """Return what a force element gives: [moment; force] on its second marker (n, 6), or an effort (n,)."""
-        return element_load(self, self.model.system.forces[name])
+        return element_load(self, self.model.system.forces[name], port)
 
     def number(self, name: str) -> Array:
         """Return a number of a force element, ``"k.stiffness"``, which events may have changed, (n,)."""
@@ -196,8 +196,9 @@ class Motion:
         hinge = _hinge(chord)
         effort = np.zeros((len(self), hinge.nv))
         for name, force in self.model.system.forces.items():
-            if force.hinge is chord:
-                effort[:, force.coordinate] += self.element_load(name)
+            for port, (place, coordinate) in enumerate(force.places):
+                if place is chord:
+                    effort[:, coordinate] += self.element_load(name, port)
         if hinge.damping is not None and np.any(hinge.damping):
             effort -= self.number(f"{chord.name}.damping")[:, None] * self.chord_speed(chord)
         return effort

@@ -81,7 +81,7 @@ def laws_that_fail(run: Run) -> str:
         inputs = element_inputs(motion, force)
         bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
         if len(bad):
-            given = zip(element.inputs, inputs[bad[0]], strict=True)
+            given = zip(element.takes, inputs[bad[0]], strict=True)
             return f"element {name!r} is not finite: " + ", ".join(f"{key} = {value:.6g}" for key, value in given)
     return ""
 

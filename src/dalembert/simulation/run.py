@@ -84,6 +84,7 @@ class Run:
         self.watch, self.progress, self.interrupt = watch, progress, interrupt
         self.stream: Stream | None = None
         self.asked = options.plain()
+        self.history = options.history
         self.settings = Settings.of(model)
         self.integrator = options.integrator(model)
         self.segments: list[Segment] = []
@@ -97,7 +98,8 @@ class Run:
         self.g = np.zeros(len(watch.events))
         self.restarted = False
         self.pace = (0, -np.inf)  # steps and time at the last look
-        self.native = times is not None and not watch.events  # the core samples; else Python does, from the steps
+        # the core samples; else Python does, from the steps
+        self.native = times is not None and not watch.events and self.history is None
 
     # ---- starting and restarting
 
@@ -116,7 +118,18 @@ class Run:
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         if outcome != REACHED:
             self._fail(outcome)
+        t, q, v, x, a = self.integrator.state()
+        self._remember((np.array([t]), q[None], v[None], x[None], a[None]))
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+
+    def _remember(self, rows: tuple[Array, ...]) -> None:
+        """Keep the steps just taken for inputs with a delay."""
+        if self.history is None:
+            return
+        helper = self._helper(self.segments[-1])
+        for t, q, v, x, a in zip(*rows, strict=True):
+            dx = helper.evaluate(np.array([t]), q[None], v[None], x[None], None, None)[4][0] if len(x) else x
+            self.history.add(float(t), q, v, x, a, dx)
 
     def _change_method(self, method: str) -> None:
         t, q, v, x, _ = self.integrator.state()
@@ -129,7 +142,7 @@ class Run:
 
     def go(self) -> str:
         """Take steps to the end, an event that stops, or trouble; returns the status."""
-        steps = 1 if self.watch.events else 16
+        steps = 1 if self.watch.events or self.history is not None else 16
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
@@ -142,6 +155,7 @@ class Run:
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             rows = self.integrator.take()
+            self._remember(rows)
             if self.watch.events:
                 if self._handle_events(rows):
                     return "event"
@@ -165,6 +179,8 @@ class Run:
             elif outcome != PAUSED:
                 self._fail(outcome)
             used = time.perf_counter() - began
+            if self.history is not None:
+                continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
     def _mind_pace(self) -> None:
@@ -358,7 +374,7 @@ class Run:
         """Itself, where control, events or other parameters make more of the model than was described; else None."""
         described = self.model.parameters
         changed = len(self.segments) > 1 or not np.array_equal(self.segments[0].settings.parameters, described)
-        return self if changed or self.options.control is not None else None
+        return self if changed or self.options.control is not None or self.history is not None else None
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""

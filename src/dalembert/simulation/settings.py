@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..connections.energetic import HingeSpring, Limits, SpringDamper
 from ..errors import AssemblyError, ModelError, SingularityError
+from ..hosted import History
 from ..model import METHODS, Dynamics, ForceEnergy, Model
 from ..rotation import finite_number
 
@@ -38,6 +39,7 @@ class Options:
     project: bool
     watch: bool
     control: Callable[..., Any] | None
+    history: History | None = None
 
     def integrator(self, model: Model) -> _core.Integrator:
         """Return a stepper with these options."""
@@ -52,6 +54,7 @@ class Options:
             project=self.project,
             watch=self.watch,
             control=self.control,
+            history=self.history,
         )
 
     def plain(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..analysis.driven import driven_motion
 from ..analysis.scales import as_model
 from ..errors import AssemblyError, DalembertError, ModelError
+from ..hosted import History
 from ..model import Model
 from ..result import Result, Stats
 from ..rotation import finite_array, finite_number
@@ -138,7 +139,11 @@ def simulate(
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
     ours = "dop853" if is_foreign(method) else method
-    options = _options(ours, rtol, atol, max_step, step, stabilization, spectral_radius, control, t_end - t_start)
+    span = t_end - t_start
+    options = _options(ours, rtol, atol, max_step, step, stabilization, spectral_radius, control, span, model)
+    if options.history is not None and (count is not None or resume or is_foreign(method)):
+        what = "states" if count is not None else "resume" if resume else "method"
+        raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
     _check_tables(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
@@ -204,6 +209,7 @@ def _options(
     spectral_radius: float,
     control: Callable[..., Any] | None,
     span: float,
+    model: Model,
 ) -> Options:
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
@@ -232,17 +238,24 @@ def _options(
         raise ModelError("simulate", "spectral_radius", spectral_radius, "use a number from 0 to 1")
     if control is not None and not callable(control):
         raise ModelError("simulate", "control", control, "give a function of a State")
+    if method == "alpha" and model.feedback_count:
+        remedy = "elements that depend on reactions need another method: 'auto', 'radau', ..."
+        raise ModelError("simulate", "method", method, remedy)
+    delay = model.shortest_delay
+    if length > delay:
+        raise ModelError("simulate", "step", step, f"a delay asks for steps of at most {delay:.6g} s")
     return Options(
         method="dop853" if method == "auto" else method,
         rtol=float(rtol),
         atol=float(atol),
-        max_step=longest,
+        max_step=min(longest, delay),
         step=length,
         spectral_radius=float(spectral_radius),
         stabilization=gains,
         project=stabilization == "projection",
         watch=method == "auto",
         control=control,
+        history=History(model) if np.isfinite(delay) else None,
     )
 
 
@@ -327,7 +340,8 @@ def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
 
 
 def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
-    point = run.snapshot() if status == "interrupted" and run.stream is None else None
+    kept = status == "interrupted" and run.stream is None and run.history is None
+    point = run.snapshot() if kept else None
     if run.stream is not None:
         run.stream.close(run)
     t, q, v, x = run.records.arrays()

@@ -1,7 +1,7 @@
 // Dense LU factorisation with row exchanges, in place and without allocation; for double and complex numbers.
 #pragma once
 
-#include "../isa.hpp"
+#include "isa.hpp"
 #include <complex>
 #include <cstddef>
 #include <cstdint>
