@@ -51,7 +51,7 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
   if (!n)
     return rates_for_feedback(m, run, room, t, q, v, x, a, dx, more_tau, more_loads, tau_out);
   constexpr int most_rounds = 40, fresh = 8;
-  constexpr double precise = 1e-13;
+  constexpr double precise = 1e-13, far = 1e8;
   double *z = room.feedback, *found = room.found, *r = room.residual, *step = room.step, *J = room.broyden;
   const bool pushed = (run.host && run.host->pushes) || more_loads;
   // r = z - g(z)
@@ -77,6 +77,7 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
     z[k] = found[k];
   if (!look())
     return false;
+  const double usual = size(z) > size(found) ? size(z) : size(found); // without the forces, and with those for such loads
   double reach = 0.0;
   for (int round = 0; round < most_rounds; ++round) {
     const double open = size(r);
@@ -112,6 +113,8 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
       z[k] += step[k];
       square += step[k] * step[k];
     }
+    if (!(size(z) <= far * usual)) // there is no solution near
+      break;
     if (!look())
       return false;
     if (!(square > 0.0))

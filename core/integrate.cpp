@@ -399,7 +399,7 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
   Room room;
   lay_out(m, run.method, memory, room);
   Workspace<double> &ws = room.rates.loops.ws;
-  if (m.feedback_count && !rates(m, run, room.rates, t, q, v, x, room.rates.spare, room.rates.unused))
+  if (m.feedback_count && !rates(m, run, room.rates, t, q, v, x, room.a1, room.rates.unused))
     return Outcome::host;
   if (!consult(run, room.rates, t, q, v, x)) // for laws; what it pushes is not of the elements
     return Outcome::host;

@@ -93,7 +93,9 @@ class Reaction:
         ``"force.x" ... "moment.z"``: at the second marker's origin, in its axes.
 
     The loads depend on the forces that depend on them; both are found together at every evaluation, by Newton's method
-    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together.
+    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together. In mechanisms that
+    are over-constrained loads are not unique, and friction by them is not either: some choice is made; give connections
+    compliance (`Bushing`) to make it that of mechanics.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def _reaction(motion: Motion, reaction: Reaction) -> Array:
     chords = {chord.name: chord.second for chord in model.forest.chords}
     hinges = {hinge.name: hinge.inboard if hinge.reversed else hinge.outboard for hinge in model.forest.hinges}
     marker = (hinges | chords)[reaction.connection]
-    load = motion.connection_loads[reaction.connection].reshape(-1, 2, 3)
+    load = motion.transmitted[reaction.connection].reshape(-1, 2, 3)
     R = model.pose(marker, motion.q).rotation
     turned: Array = np.einsum("nji,nkj->nki", R, load).reshape(-1, 6)[:, reaction.number]
     return turned

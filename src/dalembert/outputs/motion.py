@@ -172,11 +172,21 @@ class Motion:
     @cached_property
     def connection_loads(self) -> dict[str, Array]:
         """Load of every hinge and constraint on its second marker, [moment; force] (n, 6), world axes."""
+        return self._loads_of(self.dynamics.lam)
+
+    @cached_property
+    def transmitted(self) -> dict[str, Array]:
+        """As `connection_loads`, with multipliers that are not unique as the core finds them."""
+        if not self.model.nc:
+            return self.connection_loads
+        return self._loads_of(self.kernels.dynamics(self.t, self.q, self.v, self.x, share=False).lam)
+
+    def _loads_of(self, lam: Array) -> dict[str, Array]:
         model = self.model
         on_bodies = self.applied[1].copy()
         result: dict[str, Array] = {}
         chords = model.forest.chords
-        of_chords = model._chord_loads(self.q, self.dynamics.lam) if model.nc else np.zeros((len(self), len(chords), 6))
+        of_chords = model._chord_loads(self.q, lam) if model.nc else np.zeros((len(self), len(chords), 6))
         for k, chord in enumerate(chords):
             load = np.ascontiguousarray(of_chords[:, k])
             point = model.pose(chord.second, self.q).position

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..connections.elements import Element
+from ..connections.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ def failure(run: Run, outcome: int) -> DalembertError:
     freedom, error = run.integrator.worst
     name = model.speed_names[freedom] if freedom < model.nv else f"element state {freedom - model.nv}"
     if outcome == NOT_FINITE:
+        lost = _loads_that_fail(run)
+        if lost:
+            return UserFunctionError(f"{where} {lost}")
         guilty = laws_that_fail(run)
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
@@ -63,7 +68,6 @@ def failure(run: Run, outcome: int) -> DalembertError:
 
 def laws_that_fail(run: Run) -> str:
     """Return which element's law is not finite where the run stopped or just ahead, and for what; empty if none is."""
-    from ..connections.elements import Element
     from ..outputs.elements import element_inputs
     from ..outputs.motion import Motion
 
@@ -78,12 +82,37 @@ def laws_that_fail(run: Run) -> str:
         element = force.element
         if not isinstance(element, Element) or (element.program is None and not hasattr(element.force, "address")):
             continue  # laws in Python speak for themselves
+        if any(isinstance(source, Reaction) for source in element.sources.values()):
+            continue  # what it takes is not known here
         inputs = element_inputs(motion, force)
         bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
         if len(bad):
             given = zip(element.takes, inputs[bad[0]], strict=True)
-            return f"element {name!r} is not finite: " + ", ".join(f"{key} = {value:.6g}" for key, value in given)
+            numbers = ", ".join(f"{key} = {value:.6g}" for key, value in given)
+            if element.unknowns and np.isfinite(inputs[bad[0]]).all():
+                sought = ", ".join(element.unknowns)
+                return (
+                    f"element {name!r} finds no unknowns {sought}: no internal equilibrium, or residuals that do not "
+                    f"vanish, from where it begins, for {numbers}"
+                )
+            return f"element {name!r} is not finite: {numbers}"
     return ""
+
+
+def _loads_that_fail(run: Run) -> str:
+    """Return which elements depend on loads that were not found, if accelerations are not finite for that reason."""
+    names = [
+        repr(name)
+        for name, force in run.model.system.forces.items()
+        if isinstance(force.element, Element)
+        and any(isinstance(source, Reaction) for source in force.element.sources.values())
+    ]
+    if not names:
+        return ""
+    return (
+        f"the loads that elements {', '.join(names)} depend on, and that depend on them, cannot be found: friction may "
+        "be so strong that it jams (no solution, or several), or a law is not finite there"
+    )
 
 
 def _singular(run: Run, q: np.ndarray) -> str:
