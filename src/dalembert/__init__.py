@@ -27,6 +27,7 @@ from .bodies import Body, Marker, Shape, box, cylinder, plate, rod, sphere, tube
 from .connections import (
     Arc,
     AxisAngle,
+    Block,
     BumpStop,
     Bushing,
     Cable,
@@ -143,6 +144,7 @@ __all__ = [
     "Assembly",
     "AssemblyError",
     "AxisAngle",
+    "Block",
     "Body",
     "BumpStop",
     "Bushing",

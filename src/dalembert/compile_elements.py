@@ -208,8 +208,9 @@ class _Row:
         else:
             program, function = tables.add_program(_without_signals(element)), -1
         state = tables.state_names.index(f"{self.name}.{next(iter(element.states))}") if element.states else 0
+        port = self.ports[0] if self.ports else 0
         tables.elements.append([
-            *(self.ports[0], len(self.ports), program, function, self.parameter, len(element.parameters)),
+            *(port, len(self.ports), program, function, self.parameter, len(element.parameters)),
             *(state, len(element.states), first, len(sources), signals, len(element.unknowns), int(element.active)),
         ])  # fmt: skip
         for name in list(element.signals)[:signals]:

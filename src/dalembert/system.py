@@ -122,10 +122,10 @@ class System:
     ) -> CoordinateConnection: ...
     @overload
     def connect(
-        self, name: str, element: ForceElement, first: Any, second: Any = None, *more: Any
+        self, name: str, element: ForceElement, first: Any = None, second: Any = None, *more: Any
     ) -> ForceConnection: ...
     def connect(
-        self, name: str, element: Any, first: Any, second: Any = None, *more: Any
+        self, name: str, element: Any, first: Any = None, second: Any = None, *more: Any
     ) -> Connection | CoordinateConnection | ForceConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
@@ -133,14 +133,15 @@ class System:
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
         markers (`SpringDamper`), on one (`Load`), or at the coordinate of a hinge (`HingeSpring`, `Limits`, `Effort`);
-        an `Element` that measures more takes more ends.
+        an `Element` that measures more takes more ends, a `Block` none.
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
         if isinstance(element, ForceElement):
-            self.forces[name] = self._force(
-                name, element, (first, *(() if second is None and not more else (second, *more)))
-            )
+            ends = (first, second, *more)
+            while ends and ends[-1] is None:
+                ends = ends[:-1]
+            self.forces[name] = self._force(name, element, ends)
             return self.forces[name]
         if more:
             raise ModelError(item, "ends", 2 + len(more), f"a {type(element).__name__} has two")
@@ -382,15 +383,16 @@ class System:
     def _force(self, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:
         item = f"connection {name!r}"
         at_hinges = element.at_hinge if isinstance(element, Element) else element.ends == 0
-        measured = len(element.each_measure) if isinstance(element, Element) else 0
-        wanted = measured + (not at_hinges) if measured else element.ends or 1
+        wanted = element.ends or 1
+        if isinstance(element, Element):
+            wanted = len(element.each_measure) + (not at_hinges and bool(element.each_measure))
         if len(ends) != wanted:
-            what = "coordinate" if at_hinges else "marker"
-            wish = f"a {element.kind} acts {'at' if at_hinges else 'on'} {wanted} {what}{'s' * (wanted > 1)}"
+            what = "coordinate of a hinge" if at_hinges else "marker"
+            wish = f"a {element.kind} acts {'at' if at_hinges else 'on'} {wanted or 'no'} {what}{'s' * (wanted > 1)}"
             way = "leave the second end out" if wanted == 1 and len(ends) == 2 else f"give {wanted} of them"
-            field = "second" if len(ends) == 2 or wanted == 2 else "ends"
-            given = ends[1] if len(ends) == 2 else None if field == "second" else len(ends)
-            raise ModelError(item, field, given, f"{wish}: {way}")
+            field = "second" if wanted == 2 or len(ends) == 2 else "ends" if ends else "first"
+            given = None if len(ends) < wanted else ends[wanted]
+            raise ModelError(item, field, given, f"{wish}: {way if wanted else 'leave ends out'}")
         if at_hinges:
             places = tuple(self._coordinate(item, "first", end) for end in ends)
             if len(set(places)) < len(places):

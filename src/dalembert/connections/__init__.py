@@ -20,7 +20,7 @@ from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .drives import Drive
-from .elements import Element
+from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .fields import Drag, InverseSquare
 from .friction import CoulombFriction, LuGreFriction, StribeckFriction
@@ -45,6 +45,7 @@ from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "Arc",
     "AxisAngle",
+    "Block",
     "BumpStop",
     "Bushing",
     "Cable",

@@ -37,7 +37,7 @@ from .unknowns import solved
 if TYPE_CHECKING:
     from ..bodies.markers import Marker
 
-__all__ = ["MEASURES", "Element"]
+__all__ = ["MEASURES", "Block", "Element"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class Element(ForceElement):
     measure : str, or several
         ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
         more ends: each measures another marker seen from the same first one, or another hinge, and names get the
-        number of the measure: ``x1 ... vz1, x2 ... vz2``.
+        number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `Block`.
     force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
         ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,
@@ -152,7 +152,7 @@ class Element(ForceElement):
 
     def _check_measures(self) -> None:
         item, known = self.kind, ", ".join(map(repr, MEASURES))
-        for measure in self.each_measure or (None,):
+        for measure in self.each_measure:
             if not isinstance(measure, str) or measure not in MEASURES:
                 raise ModelError(item, "measure", self.measure, f"use one of {known}, or several")
         if len(self.each_measure) > self.most_ports:
@@ -241,7 +241,67 @@ class Element(ForceElement):
     @property
     def at_hinge(self) -> bool:
         """Whether it acts at the coordinates of hinges."""
-        return self.each_measure[0] == "hinge"
+        return self.each_measure[:1] == ("hinge",)
+
+
+class Block(Element):
+    """An element that acts on nothing: a controller, a filter, a source of signals for others.
+
+    Parameters
+    ----------
+    signals : dict of str to expression
+        What it gives: of t, states, parameters and inputs.
+    inputs, states, parameters, definitions, unknowns, tables
+        As of an `Element`.
+    function : callable
+        In place of expressions: ``f(t, *states, *parameters, *inputs)`` returns the rates of the states, zero (it
+        stores nothing), then the signals.
+
+    Examples
+    --------
+    A PI controller with a filtered measurement, whose signal drives a motor:
+
+    >>> import dalembert as da
+    >>> s = da.System("controlled", gravity=(0, 0, 0))
+    >>> disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
+    >>> _ = s.connect("axle", da.Revolute("z"), s.ground, disc)
+    >>> controller = da.Block(
+    ...     {"u": "0.5*(wanted - y) + 0.4*I"},
+    ...     inputs={"speed": "axle.speed", "wanted": 20.0},
+    ...     states={"y": (0.0, "(speed - y)/0.01"), "I": (0.0, "wanted - y")},
+    ... )
+    >>> _ = s.connect("controller", controller)
+    >>> _ = s.connect("motor", da.Element("hinge", "0.1*u", inputs={"u": "controller.u"}, active=True), "axle")
+    >>> round(float(da.simulate(s, 10.0)["axle.speed"][-1]), 3)
+    20.0
+    """
+
+    def __init__(
+        self,
+        signals: Mapping[str, Any],
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        states: Mapping[str, tuple[float, Any]] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        definitions: Mapping[str, Any] | None = None,
+        unknowns: Mapping[str, tuple[Any, Any]] | None = None,
+        tables: Mapping[str, Table] | None = None,
+        function: Any = (),
+    ) -> None:
+        if not isinstance(signals, Mapping) or not signals:
+            raise ModelError("Block", "signals", signals, "give at least one, as a dict of expressions by name")
+        super().__init__(
+            (),
+            function,
+            parameters or {},
+            states or {},
+            definitions=definitions or {},
+            active=True,
+            inputs=inputs or {},
+            signals=signals,
+            unknowns=unknowns or {},
+            tables=tables or {},
+        )
 
 
 def _is_name(name: Any) -> bool:
