@@ -213,7 +213,7 @@ struct ElementData {
   std::int32_t unknowns;
   std::int32_t active;              // what it does not store counts as brought from outside, not as lost
 };
-constexpr int most_inputs = 128, most_outputs = 256, most_ports = 8, most_unknowns = 12; // of a law
+constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
 // ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the

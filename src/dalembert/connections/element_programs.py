@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from .derivatives import derivative
 from .expressions import Program, add_expression, compile_expressions, mind_name
+from .places import Places
 from .signals import MEASURES
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def law_program(element: Element) -> Program:
     return program
 
 
-def _forces(element: Element, program: Program, energy: int, slopes: list[list[int]], add) -> list[int]:  # type: ignore[no-untyped-def]
+def _forces(
+    element: Element, program: Program, energy: int, slopes: list[list[int]], add: Callable[[object], int]
+) -> list[int]:
     """Return the places of the forces, one for each measure."""
     if element.force is None:
         if program.value_of(energy) is not None:
@@ -71,7 +74,7 @@ def _forces(element: Element, program: Program, energy: int, slopes: list[list[i
     if not element.strains:
         return forces
     return [
-        _sum(program, [program.times(force, row[k]) for force, row in zip(forces, slopes, strict=True)])
+        Places(program).total([program.times(force, row[k]) for force, row in zip(forces, slopes, strict=True)])
         for k in range(element.measures)
     ]
 
@@ -82,49 +85,21 @@ def _gradient(element: Element, program: Program, place: int) -> list[int]:
 
 
 def _conjugate(element: Element, program: Program, gradient: list[int]) -> list[int]:
-    """Return factors of the rates of the measures, from derivatives by the measures; attitudes have rates of their own.
-
-    For a rotation vector, phi' = B w with B = 1 - phi/2 x + c phi x phi x; its transpose takes the gradient.
-    """
+    """Return factors of the rates of the measures, from derivatives by the measures; attitudes have rates of their own."""
     result: list[int] = []
     for measure in element.each_measure:
         first = len(result)
         mine = gradient[first : first + len(MEASURES[measure][0])]
         if measure == "pose" and any(program.value_of(place) != 0.0 for place in mine[3:]):
-            phi = [1 + first + 3 + k for k in range(3)]
-            mine = [*mine[:3], *_turned(program, phi, mine[3:])]
+            phi = (first + 4, first + 5, first + 6)
+            mine = [*mine[:3], *Places(program).turning_moment(phi, (mine[3], mine[4], mine[5]))]
         result += mine
     return result
 
 
-def _turned(p: Program, phi: Sequence[int], g: Sequence[int]) -> list[int]:
-    """Return B^T g = g + phi x g / 2 + c phi x (phi x g), c = (1 - theta/2 cot(theta/2)) / theta^2."""
-    square = _sum(p, [p.emit("multiply", x, x) for x in phi])
-    names = {"z": square}
-    series = add_expression(p, "1/12 + z*(1/720 + z*(1/30240 + z/1209600))", names, {}, "rotation")
-    whole = add_expression(p, "(1 - 0.5*sqrt(z)/tan(0.5*sqrt(z)))/z", names, {}, "rotation")
-    c = p.emit("less", square, p.constant(1e-2), series, whole)
-    once = _cross(p, phi, g)
-    twice = _cross(p, phi, once)
-    half = p.constant(0.5)
-    return [_sum(p, [a, p.times(half, b), p.emit("multiply", c, d)]) for a, b, d in zip(g, once, twice, strict=True)]
-
-
-def _cross(p: Program, a: Sequence[int], b: Sequence[int]) -> list[int]:
-    return [p.emit("subtract", p.times(a[i], b[j]), p.times(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))]
-
-
-def _sum(p: Program, places: Sequence[int]) -> int:
-    kept = [place for place in places if p.value_of(place) != 0.0] or [p.constant(0.0)]
-    total = kept[0]
-    for place in kept[1:]:
-        total = p.emit("add", total, place)
-    return total
-
-
 def _rate(element: Element, program: Program, slopes: Sequence[int]) -> int:
     m = element.measures
-    return _sum(program, [program.times(slope, 1 + m + k) for k, slope in enumerate(slopes)])
+    return Places(program).total([program.times(slope, 1 + m + k) for k, slope in enumerate(slopes)])
 
 
 def _mind_rank(element: Element, program: Program, slopes: list[list[int]]) -> None:

@@ -111,10 +111,10 @@ class Element(ForceElement):
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
     # core/model.hpp
-    most_inputs: ClassVar[int] = 128
-    most_outputs: ClassVar[int] = 256
+    most_inputs: ClassVar[int] = 192
+    most_outputs: ClassVar[int] = 768
     most_ports: ClassVar[int] = 8
-    most_unknowns: ClassVar[int] = 12
+    most_unknowns: ClassVar[int] = 24
 
     def __post_init__(self) -> None:
         item = self.kind

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from .tables import Table
 
-__all__ = ["OPERATIONS", "Program", "add_expression", "compile_expressions", "is_symbolic", "mind_name"]
+__all__ = ["OPERATIONS", "Formula", "Program", "add_expression", "compile_expressions", "is_symbolic", "mind_name"]
 
 # core/model.hpp: Operation
 _CODES = {
@@ -166,6 +166,16 @@ class Program:
         return [np.asarray(values[place], dtype=np.float64) for place in self.outputs]
 
 
+@dataclass(frozen=True)
+class Formula:
+    """An expression that adds itself to a program.
+
+    build : from a program, and places by name, to the place of the result
+    """
+
+    build: Callable[[Program, Mapping[str, int]], int]
+
+
 def compile_expressions(
     expressions: Sequence[Any],
     inputs: Sequence[str],
@@ -221,6 +231,8 @@ def add_expression(
     program: Program, expression: Any, names: Mapping[str, int], tables: Mapping[str, Table], item: str
 ) -> int:
     """Add an expression to a program, in which names stand for places; returns the place of its result."""
+    if isinstance(expression, Formula):
+        return expression.build(program, names)
     if isinstance(expression, str):
         try:
             tree = ast.parse(expression.strip(), mode="eval")
