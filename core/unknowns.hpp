@@ -45,6 +45,28 @@ inline double size_of(const double *u, int n) {
   return std::sqrt(square);
 }
 
+// what rounding alone may make of a result: that of the terms it is the sum of
+inline double rounding_of(const Instruction *code, const double *values, int place, int depth = 6) {
+  constexpr double epsilon = 2.3e-16;
+  const Instruction &i = code[place];
+  const double own = epsilon * std::fabs(values[place]);
+  if (depth && i.operation == Operation::negate)
+    return rounding_of(code, values, i.a, depth - 1);
+  if (depth && (i.operation == Operation::add || i.operation == Operation::subtract))
+    return own + rounding_of(code, values, i.a, depth - 1) + rounding_of(code, values, i.b, depth - 1);
+  return 4.0 * own;
+}
+
+// whether all residuals are rounding
+inline bool vanish(const ModelData &m, const ElementData &e, const double *values, const double *r) {
+  const ProgramData &program = m.programs[e.program];
+  const Instruction *code = m.instructions + program.first;
+  for (int k = 0; k < e.unknowns; ++k)
+    if (!(std::fabs(r[k]) <= rounding_of(code, values, m.program_outputs[program.output + first_residual(e) + k])))
+      return false;
+  return true;
+}
+
 // unknowns after the n inputs; false if there is no solution within reach. out: outputs there, matrix: the Jacobian near it.
 inline bool find_unknowns(const ModelData &m, const ElementData &e, double *in, int n, double *values, double *out, NewtonMatrix &matrix) {
   constexpr int most_rounds = 60, most_halvings = 40;
@@ -66,7 +88,7 @@ inline bool find_unknowns(const ModelData &m, const ElementData &e, double *in, 
     double length = matrix.correct(r, step);
     if (!(length < std::numeric_limits<double>::infinity()))
       return false;
-    if (length == 0.0)
+    if (length == 0.0 || vanish(m, e, values, r))
       return true;
     reach = reach > length ? reach : length;
     for (int k = 0; k < unknowns; ++k)
@@ -79,6 +101,8 @@ inline bool find_unknowns(const ModelData &m, const ElementData &e, double *in, 
       const double left = matrix.correct(r, next);
       if (length <= precise * reach || left <= (1.0 - 0.25 * part) * length)
         break;
+      if (vanish(m, e, values, r))
+        return matrix.factor(J, unknowns);
       if (halving == most_halvings)
         return false;
     }

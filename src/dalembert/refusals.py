@@ -73,7 +73,10 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
                 f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
                 "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
             )
-    raise ModelError(kernel, "result", "not finite", "the inputs are too large for double precision")
+    remedy = "the inputs are too large for double precision"
+    if kernel in ("dynamics", "d_dynamics"):
+        remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
+    raise ModelError(kernel, "result", "not finite", remedy)
 
 
 def _entry_name(model: Model, argument: str, index: int) -> str:

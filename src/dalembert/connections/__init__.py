@@ -1,6 +1,7 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
 from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
+from .compound import Compound
 from .connection import Connection
 from .constraints import (
     AxisAngle,
@@ -50,6 +51,7 @@ __all__ = [
     "Bushing",
     "Cable",
     "CamFollower",
+    "Compound",
     "Connection",
     "Constant",
     "Constraint",

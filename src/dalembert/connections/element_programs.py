@@ -85,7 +85,7 @@ def _gradient(element: Element, program: Program, place: int) -> list[int]:
 
 
 def _conjugate(element: Element, program: Program, gradient: list[int]) -> list[int]:
-    """Return factors of the rates of the measures, from derivatives by the measures; attitudes have rates of their own."""
+    """Return factors of the rates of the measures, from derivatives by the measures; attitudes have others."""
     result: list[int] = []
     for measure in element.each_measure:
         first = len(result)

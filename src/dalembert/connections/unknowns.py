@@ -14,7 +14,7 @@ __all__ = ["solved"]
 
 Array = NDArray[np.float64]
 
-_ROUNDS, _HALVINGS, _PRECISE = 60, 40, 1e-10
+_ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
 
 
 def solved(element: Element, inputs: Array) -> Array:
@@ -43,7 +43,7 @@ def _solve(element: Element, given: Array) -> Array:
         length = float(np.linalg.norm(step))
         if not np.isfinite(length):
             return failed
-        if length == 0.0:
+        if length == 0.0 or np.abs(r).max() <= _ROUNDING * np.abs(J).max() * max(1.0, float(np.abs(u).max())):
             return u
         reach = max(reach, length)
         for halving in range(_HALVINGS + 1):
@@ -51,7 +51,7 @@ def _solve(element: Element, given: Array) -> Array:
             trial = u + part * step
             r_new, J_new, _ = look(trial)
             left = float(np.linalg.norm(np.linalg.solve(J, r_new)))
-            if length <= _PRECISE * reach or left <= (1 - 0.25 * part) * length:
+            if length <= _PRECISE * reach or left <= max((1 - 0.25 * part) * length, _ROUNDING):
                 break
         else:
             return failed
