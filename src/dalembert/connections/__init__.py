@@ -1,6 +1,7 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
 from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
+from .compiled import law
 from .compound import Compound
 from .connection import Connection
 from .constraints import (
@@ -24,7 +25,7 @@ from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .fields import Drag, InverseSquare
-from .friction import CoulombFriction, LuGreFriction, StribeckFriction
+from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .hinges import (
     Cylindrical,
     Fixed,
@@ -81,6 +82,7 @@ __all__ = [
     "HydraulicCylinder",
     "Integral",
     "InverseSquare",
+    "JointFriction",
     "KelvinVoigt",
     "Law",
     "Ligament",
@@ -123,6 +125,7 @@ __all__ = [
     "Zener",
     "belt",
     "gear",
+    "law",
     "rack_and_pinion",
     "screw_coupling",
 ]

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import finite_number
+from .compiled import CompiledLaw
 from .element_programs import law_program
 from .energetic import ForceElement
 from .expressions import Program, is_symbolic
@@ -55,8 +56,9 @@ class Element(ForceElement):
     force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
         ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,
-        then the energy (left out: zero), then the signals; an object with an ``address`` (a Numba ``cfunc`` of
-        signature ``void(double*, double*)``) is called directly. None: minus the gradient of the energy.
+        then the energy (left out: zero), then the signals; decorated with `law` it is compiled; an object with an
+        ``address`` (of signature ``void(double*, double*)``) is called directly. None: minus the gradient of the
+        energy.
     parameters : dict of str to float
         Numbers that expressions use by name; events and ensembles may change them (``"k1.k"``).
     states : dict of str to (float, expression)
@@ -140,6 +142,8 @@ class Element(ForceElement):
         for name, table in self.tables.items():
             if not isinstance(table, Table):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+        if isinstance(self.force, CompiledLaw):
+            object.__setattr__(self, "force", self.force.bound(len(self.takes), self.gives))
         if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
             if self.unknowns or self.strains:
                 what = "unknowns" if self.unknowns else "strains"

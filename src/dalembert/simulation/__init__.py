@@ -2,6 +2,7 @@
 
 from .ensemble import Ensemble
 from .events import Event, Situation
+from .live import Live
 from .simulate import simulate
 
-__all__ = ["Ensemble", "Event", "Situation", "simulate"]
+__all__ = ["Ensemble", "Event", "Live", "Situation", "simulate"]

@@ -122,6 +122,16 @@ class Run:
         self._remember((np.array([t]), q[None], v[None], x[None], a[None]))
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
+    def change_settings(self) -> None:
+        """Go on from here under the settings that have been changed since."""
+        t, q, v, x, _ = self.integrator.state()
+        self._collect_counts()
+        step = self.integrator.step
+        self.integrator = self.options.integrator(self.model)
+        self.records.add(t, q, v, x)
+        self._begin_segment(State(q=q, v=v, t=t, x=x))
+        self.integrator.step = step
+
     def _remember(self, rows: tuple[Array, ...]) -> None:
         """Keep the steps just taken for inputs with a delay."""
         if self.history is None:

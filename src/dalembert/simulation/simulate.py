@@ -28,7 +28,7 @@ from .run import Run
 from .settings import FAR, Options, Settings
 from .stream import Stream
 
-__all__ = ["simulate", "start_state"]
+__all__ = ["make_options", "make_result", "simulate", "start_state"]
 
 Array = NDArray[np.float64]
 
@@ -140,7 +140,18 @@ def simulate(
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
     ours = "dop853" if is_foreign(method) else method
     span = t_end - t_start
-    options = _options(ours, rtol, atol, max_step, step, stabilization, spectral_radius, control, span, model)
+    options = make_options(
+        model,
+        method=ours,
+        rtol=rtol,
+        atol=atol,
+        max_step=max_step,
+        step=step,
+        stabilization=stabilization,
+        spectral_radius=spectral_radius,
+        control=control,
+        span=span,
+    )
     if options.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
@@ -192,25 +203,27 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
     if status == "interrupted":
         way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
         message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
-    result = _result(run, status, message, time.perf_counter() - began)
+    result = make_result(run, status, message, time.perf_counter() - began)
     if caught is None or on_error == "return":
         return result
     caught.result = result
     raise caught
 
 
-def _options(
+def make_options(
+    model: Model,
+    *,
     method: str,
     rtol: float,
     atol: float,
     max_step: float | None,
     step: float | None,
-    stabilization: str | tuple[float, float],
-    spectral_radius: float,
-    control: Callable[..., Any] | None,
-    span: float,
-    model: Model,
+    stabilization: str | tuple[float, float] = "projection",
+    spectral_radius: float = 0.8,
+    control: Callable[..., Any] | None = None,
+    span: float = np.inf,
 ) -> Options:
+    """Return how to integrate, from what `simulate` takes; `span`: length of the run, s."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
             raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
@@ -339,7 +352,8 @@ def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
     return run.stream.last_point()
 
 
-def _result(run: Run, status: str, message: str, wall_time: float) -> Result:
+def make_result(run: Run, status: str, message: str, wall_time: float) -> Result:
+    """Return what a run has computed."""
     kept = status == "interrupted" and run.stream is None and run.history is None
     point = run.snapshot() if kept else None
     if run.stream is not None:

@@ -1,0 +1,157 @@
+"""A run that is advanced bit by bit, for those who close the loop themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..analysis.scales import as_model
+from ..errors import DalembertError, ModelError
+from ..model import Model
+from ..outputs import Motion, Output
+from ..result import Result
+from ..rotation import finite_number
+from ..state import State
+from ..system import System
+from .events import Event, Watch
+from .interrupt import Interrupt
+from .progress import Progress
+from .run import Run
+from .settings import Kernels, Settings
+from .simulate import make_options, make_result, start_state
+
+__all__ = ["Live"]
+
+
+class Live:
+    """A simulation in steps of the caller's: look at outputs, set inputs, go on.
+
+    Parameters
+    ----------
+    system : System or Model
+    t_start : float, s
+    state : State
+        To start from; default the start values of the system.
+    parameters : dict of str to float
+        Other numbers for elements than those described.
+    events : sequence of Event
+    method, rtol, atol, max_step, step
+        As in `simulate`.
+
+    Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
+    control of errors; nothing depends on how often the caller looks.
+
+    Examples
+    --------
+    A controller in Python, a hundred times a second:
+
+    >>> import dalembert as da
+    >>> s = da.System("arm")
+    >>> arm = s.body("arm", da.rod(length=1.0, mass=2.0))
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, arm)
+    >>> _ = s.connect("motor", da.Element("hinge", "u", inputs={"u": 0.0}, active=True), "A")
+    >>> live = da.Live(s)
+    >>> while live.t < 4.0:
+    ...     error = 0.5 - live["A.position"]
+    ...     live.set("motor.u", 80.0 * error - 25.0 * live["A.speed"])
+    ...     live.advance(0.01)
+    >>> round(float(live["A.position"]), 2)
+    0.6
+    >>> result = live.result()
+    >>> bool(abs(result["energy.balance"]).max() < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        system: System | Model,
+        *,
+        t_start: float = 0.0,
+        state: State | None = None,
+        parameters: Mapping[str, float] | None = None,
+        events: Event | Sequence[Event] = (),
+        method: str = "auto",
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+        max_step: float | None = None,
+        step: float | None = None,
+    ) -> None:
+        model = as_model(system)
+        begin = finite_number(t_start, item="Live", field="t_start")
+        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
+        start, notes = start_state(model, state, begin)
+        self._began = time.perf_counter()
+        self._run = Run(model, options, begin, None, Watch(model, events), Progress(begin, begin, False), Interrupt())
+        settings = Settings.of(model)
+        for name, value in (parameters or {}).items():
+            settings = settings.with_parameter(name, value)
+        self._run.settings, self._run.notes = settings, notes
+        self._run.start(start)
+        self._ended = ""
+        self._changed = False
+
+    @property
+    def t(self) -> float:
+        """Time that it has reached, s."""
+        return float(self._run.integrator.t)
+
+    @property
+    def state(self) -> State:
+        """Where it is."""
+        t, q, v, x, _ = self._run.integrator.state()
+        return State(q=q, v=v, t=t, x=x)
+
+    @property
+    def ended(self) -> bool:
+        """Whether an event has ended it."""
+        return bool(self._ended)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an output as it is now: a number, or an array."""
+        state = self.state
+        output = Output.of(self._run.model, name)
+        if output.history is not None:
+            raise ModelError("Live", "output", name, "it depends on what happened before: ask live.result() for it")
+        kernels = Kernels(self._run.settings, self._run.options)
+        motion = Motion(self._run.model, [state.t], state.q[None], state.v[None], state.x[None], kernels=kernels)
+        value = output.value(motion)[0]
+        return float(value) if output.shape == () else value
+
+    def set(self, name: str, value: float) -> None:
+        """Set a number of an element, ``"motor.u"``, from now on."""
+        self._run.settings = self._run.settings.with_parameter(name, value)
+        self._changed = True
+
+    def advance(self, time: float) -> None:
+        """Go on for some time, s; less if an event ends the run.
+
+        Raises
+        ------
+        IntegrationError, SingularityError, UserFunctionError
+            With what was computed as ``error.result``.
+        """
+        span = finite_number(time, item="Live", field="time")
+        if span <= 0:
+            raise ModelError("Live", "time", time, "give the time to go on for, above zero")
+        if self._ended:
+            raise ModelError("Live", "advance", time, f"the run has ended at t = {self.t:.6g} s: {self._ended}")
+        run = self._run
+        run.t_end = self.t + span
+        try:
+            if self._changed:
+                run.change_settings()
+                self._changed = False
+            with run.interrupt:
+                status = run.go()
+        except DalembertError as error:
+            error.result = self.result("failed", str(error))
+            raise
+        if status == "event":
+            self._ended = f"event {run.events[-1].name!r}"
+        elif status == "interrupted":
+            raise KeyboardInterrupt
+
+    def result(self, status: str = "finished", message: str = "") -> Result:
+        """Return all of the motion so far."""
+        return make_result(self._run, status, message, time.perf_counter() - self._began)
