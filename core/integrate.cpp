@@ -436,7 +436,7 @@ std::size_t bytes_lanes(const ModelData &m) {
 void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task) {
   LaneRoom<W> room;
   lay_out(m, memory, room);
-  LaneStepper<W> stepper{m, run, room, task, tableau_of(run.method), {}, {}, {}, {}, {}, {}, {}, {}};
+  LaneStepper<W> stepper{m, run, room, task, tableau_of(run.method), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   stepper.go(begin, until, samples);
 }
 

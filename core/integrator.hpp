@@ -81,10 +81,10 @@ struct Samples {
 // the runs of one register: where each begins and where its samples go
 struct LaneTask {
   int count;                     // runs; the last is repeated in lanes beyond
-  const double *q[8], *v[8];     // start states
+  const double *q[8], *v[8], *x[8]; // start states
   const double *parameters;      // of the first run
   std::ptrdiff_t apart;          // to those of the next; 0: all have the same
-  double *samples_q[8], *samples_v[8];
+  double *samples_q[8], *samples_v[8], *samples_x[8];
   Outcome outcome[8];
   Counts counts[8];
 };

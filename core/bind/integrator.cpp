@@ -261,7 +261,7 @@ public:
   }
 
   // Runs from many states, sampled at times: (outcomes, counts, q, v, x), a row per run. Parameters: none, or a row per
-  // run. Trees run in lanes, others one by one; both on threads.
+  // run. Trees run in lanes, others, and those that stability holds back, one by one; both on threads.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
                   std::optional<Doubles> numbers, int threads) {
     const ModelData &m = model->data;
@@ -271,12 +271,16 @@ public:
       throw nb::value_error("the parameters do not fit the runs");
     Batch out{n, samples, std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}};
     out.allocate();
-    const bool lanes = !m.nc && !m.nx && !m.feedback_count && !run.host && run.method == Method::dop853;
+    const bool lanes = !m.nc && !m.feedback_count && !run.host && run.method == Method::dop853;
     guarded([&] {
+      std::vector<std::size_t> alone;
       if (lanes)
-        in_lanes(begin, until, times, q, v, numbers, threads, out);
-      else
-        one_by_one(begin, until, times, q, v, x, numbers, run.host ? 1 : threads, out);
+        in_lanes(begin, until, times, q, v, x, numbers, threads, out);
+      for (std::size_t k = 0; k < n; ++k)
+        if (!lanes || out.outcomes[k] == double(Outcome::stiff))
+          alone.push_back(k);
+      if (!alone.empty())
+        one_by_one(begin, until, times, q, v, x, numbers, run.host ? 1 : threads, out, alone);
       return Outcome::reached;
     });
     return out.take();
@@ -371,8 +375,8 @@ private:
     }
     return int(outcome);
   }
-  void in_lanes(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const std::optional<Doubles> &numbers,
-                int threads, Batch &out) {
+  void in_lanes(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
+                const std::optional<Doubles> &numbers, int threads, Batch &out) {
     const ModelData &m = model->data;
     const std::size_t width = std::size_t(model->integrators->lanes), groups = (out.n + width - 1) / width;
     const int workers = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), groups));
@@ -399,6 +403,8 @@ private:
           const std::size_t k = first + std::size_t(lane);
           task.q[lane] = at(q, k, m.nq);
           task.v[lane] = at(v, k, m.nv);
+          task.x[lane] = at(x, k, m.nx);
+          task.samples_x[lane] = out.x.data() + k * out.samples * out.nx;
           task.samples_q[lane] = out.q.data() + k * out.samples * out.nq;
           task.samples_v[lane] = out.v.data() + k * out.samples * out.nv;
         }
@@ -410,50 +416,54 @@ private:
     });
   }
 
+  // some or all of the runs, each by itself
   void one_by_one(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
-                  const std::optional<Doubles> &numbers, int threads, Batch &out) {
-    const ModelData &m = model->data;
-    const int workers = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), std::max<std::size_t>(out.n, 1)));
+                  const std::optional<Doubles> &numbers, int threads, Batch &out, const std::vector<std::size_t> &which) {
+    const int workers = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), std::max<std::size_t>(which.size(), 1)));
     std::vector<std::unique_ptr<Block>> blocks;
     for (int k = 0; k < workers; ++k)
       blocks.push_back(std::make_unique<Block>(memory.size));
     std::atomic<std::size_t> next{0};
     Crew::run(workers, [&](int worker) {
-      std::byte *room = blocks[std::size_t(worker)]->data;
-      for (std::size_t k = next++; k < out.n; k = next++) {
-        Run mine = run;
-        mine.started = 0;
-        mine.counts = Counts{};
-        mine.parameters = numbers ? numbers->data() + k * parameters.size() : parameters.data();
-        BatchRow row{out, k, 0};
-        Recorder recorder{&BatchRow::record, &row};
-        Samples samples{times.data(), std::ptrdiff_t(times.size()), 0};
-        std::memset(room, 0, memory.size);
-        Outcome outcome = model->integrators->start(m, mine, room, begin, at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx));
-        if (outcome == Outcome::reached && samples.count && samples.times[0] <= begin) {
-          const double *parts[4];
-          model->integrators->state(m, mine, room, parts);
-          BatchRow::record(&row, begin, parts[0], parts[1], parts[2], nullptr);
-          samples.next = 1;
-        }
-        constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-        if (outcome == Outcome::reached)
-          outcome = model->integrators->advance(m, mine, room, until, all, samples, recorder);
-        if (outcome == Outcome::stiff) { // on with implicit steps
-          const double *parts[4];
-          model->integrators->state(m, mine, room, parts);
-          Block implicit(model->integrators->bytes(m, Method::radau));
-          std::memset(implicit.data, 0, implicit.size);
-          mine.method = Method::radau;
-          mine.watch = false;
-          mine.started = 0;
-          outcome = model->integrators->start(m, mine, implicit.data, mine.t, parts[0], parts[1], parts[2]);
-          if (outcome == Outcome::reached)
-            outcome = model->integrators->advance(m, mine, implicit.data, until, all, samples, recorder);
-        }
-        out.report(k, outcome, mine.counts);
-      }
+      for (std::size_t k = next++; k < which.size(); k = next++)
+        run_alone(begin, until, times, q, v, x, numbers, blocks[std::size_t(worker)]->data, out, which[k]);
     });
+  }
+
+  void run_alone(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
+                 const std::optional<Doubles> &numbers, std::byte *room, Batch &out, std::size_t k) {
+    const ModelData &m = model->data;
+    Run mine = run;
+    mine.started = 0;
+    mine.counts = Counts{};
+    mine.parameters = numbers ? numbers->data() + k * parameters.size() : parameters.data();
+    BatchRow row{out, k, 0};
+    Recorder recorder{&BatchRow::record, &row};
+    Samples samples{times.data(), std::ptrdiff_t(times.size()), 0};
+    std::memset(room, 0, memory.size);
+    Outcome outcome = model->integrators->start(m, mine, room, begin, at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx));
+    if (outcome == Outcome::reached && samples.count && samples.times[0] <= begin) {
+      const double *parts[4];
+      model->integrators->state(m, mine, room, parts);
+      BatchRow::record(&row, begin, parts[0], parts[1], parts[2], nullptr);
+      samples.next = 1;
+    }
+    constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    if (outcome == Outcome::reached)
+      outcome = model->integrators->advance(m, mine, room, until, all, samples, recorder);
+    if (outcome == Outcome::stiff) { // on with implicit steps
+      const double *parts[4];
+      model->integrators->state(m, mine, room, parts);
+      Block implicit(model->integrators->bytes(m, Method::radau));
+      std::memset(implicit.data, 0, implicit.size);
+      mine.method = Method::radau;
+      mine.watch = false;
+      mine.started = 0;
+      outcome = model->integrators->start(m, mine, implicit.data, mine.t, parts[0], parts[1], parts[2]);
+      if (outcome == Outcome::reached)
+        outcome = model->integrators->advance(m, mine, implicit.data, until, all, samples, recorder);
+    }
+    out.report(k, outcome, mine.counts);
   }
 
   static void fetch(const nb::object &array, double *to) {

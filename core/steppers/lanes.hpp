@@ -15,7 +15,7 @@ namespace dalembert::DALEMBERT_ISA {
 template <int W> struct LaneRoom {
   using P = Pack<W>;
   Workspace<P> ws;
-  P *q, *q1, *qs, *v, *v1, *vs, *a, *tau; // a state, where a step leads, a stage
+  P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx, *tau; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                       // increments, error, rates of stages, dense output
   P *values, *signals;                    // room for programs; signals of elements
   double *numbers;                        // room for programs
@@ -30,10 +30,13 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
     *each = arena.take<P>(nq);
   for (P **each : {&room.v, &room.v1, &room.vs, &room.a, &room.tau})
     *each = arena.take<P>(nv);
-  room.z = arena.take<P>(2 * nv);
-  room.e = arena.take<P>(2 * nv);
-  room.K = arena.take<P>(16 * 2 * nv);
-  room.D = arena.take<P>(7 * 2 * nv);
+  for (P **each : {&room.x, &room.x1, &room.xs, &room.dx})
+    *each = arena.take<P>(std::size_t(m.nx));
+  const std::size_t n = 2 * nv + std::size_t(m.nx);
+  room.z = arena.take<P>(n);
+  room.e = arena.take<P>(n);
+  room.K = arena.take<P>(16 * n);
+  room.D = arena.take<P>(7 * n);
   room.values = arena.take<P>(std::size_t(m.most_values));
   room.signals = arena.take<P>(std::size_t(m.signal_count));
   room.numbers = arena.take<double>(std::size_t(m.most_values));
@@ -50,10 +53,13 @@ template <int W> struct LaneStepper {
   double t[W], step[W], h[W], old_error[W], error[W];
   bool rejected[W], done[W];
   std::ptrdiff_t next[W];
+  int stiff_signs[W], calm_signs[W];
 
-  int n() const { return 2 * m.nv; }
+  int n() const { return 2 * m.nv + m.nx; }
 
-  void set_lane(int lane, const double *q, const double *v) {
+  void set_lane(int lane, const double *q, const double *v, const double *x) {
+    for (int k = 0; k < m.nx; ++k)
+      room.x[k].set(lane, x[k]);
     for (int k = 0; k < m.nq; ++k)
       room.q[k].set(lane, q[k]);
     for (int f = 0; f < m.nv; ++f)
@@ -75,8 +81,11 @@ template <int W> struct LaneStepper {
     }
   }
 
-  void accelerations(const P &time, const P *q, const P *v, P *a) const {
+  // rates of speeds and of element states
+  void accelerations(const P &time, const P *q, const P *v, const P *x, P *a, P *dx) const {
     Surroundings<P> at{time, task.parameters, nullptr, task.apart};
+    at.x = x;
+    at.dx = dx;
     at.values = room.values;
     at.numbers = room.numbers;
     at.functions = &run.functions;
@@ -108,8 +117,10 @@ template <int W> struct LaneStepper {
   }
 
   // the state z away, at a time
-  void displace(const P &time, const P *z, P *q, P *v) const {
+  void displace(const P &time, const P *z, P *q, P *v, P *x) const {
     integrate<P>(m, room.q, z, q);
+    for (int k = 0; k < m.nx; ++k)
+      x[k] = room.x[k] + z[2 * m.nv + k];
     for (int f = 0; f < m.nv; ++f)
       v[f] = room.v[f] + z[m.nv + f];
     impose(time, q, v);
@@ -118,14 +129,14 @@ template <int W> struct LaneStepper {
   void stage(int i, const P &now, const P &length) {
     const P time = now + length * tableau.c[i];
     combine(tableau.a + std::ptrdiff_t(i) * tableau.width, i, length, room.z);
-    displace(time, room.z, room.qs, room.vs);
+    displace(time, room.z, room.qs, room.vs, room.xs);
     P *K = room.K + std::ptrdiff_t(i) * n();
     chart_rate<P>(m, room.z, room.vs, K);
-    accelerations(time, room.qs, room.vs, K + m.nv);
+    accelerations(time, room.qs, room.vs, room.xs, K + m.nv, K + 2 * m.nv);
   }
 
   // root mean square of z in units of the tolerance, lane by lane
-  void measure(const P *z, const P *q1, const P *v1, double *size) const {
+  void measure(const P *z, const P *q1, const P *v1, const P *x1, double *size) const {
     P sum(0.0);
     const auto absolute = [](const P &x) { return select(less(x, P(0.0)), -x, x); };
     const auto larger = [](const P &a, const P &b) { return select(less(a, b), b, a); };
@@ -136,23 +147,48 @@ template <int W> struct LaneStepper {
       const P x = z[f] / (run.atol + run.rtol * place), y = z[m.nv + f] / (run.atol + run.rtol * speed);
       sum = sum + x * x + y * y;
     }
+    for (int k = 0; k < m.nx; ++k) {
+      const P x = z[2 * m.nv + k] / (run.atol + run.rtol * larger(absolute(room.x[k]), absolute(x1[k])));
+      sum = sum + x * x;
+    }
     for (int lane = 0; lane < W; ++lane)
       size[lane] = n() ? std::sqrt(sum[lane] / n()) : 0.0;
   }
 
   void judge(const P &length) {
     combine(tableau.e, tableau.estimated, length, room.e);
-    measure(room.e, room.q1, room.v1, error);
+    measure(room.e, room.q1, room.v1, room.x1, error);
     if (tableau.e3) {
       double coarse[W];
       combine(tableau.e3, tableau.estimated, length, room.e);
-      measure(room.e, room.q1, room.v1, coarse);
+      measure(room.e, room.q1, room.v1, room.x1, coarse);
       for (int lane = 0; lane < W; ++lane)
         error[lane] = both_estimates(error[lane], coarse[lane]);
     }
     const P turn = turn_square<P>(m, room.z);
     for (int lane = 0; lane < W; ++lane)
       error[lane] = std::max(error[lane], turn_error(turn[lane], tableau.order));
+  }
+
+  // Which lanes stability holds back, as looks_stiff of explicit.hpp; needs z of the whole step.
+  void mind_stiffness(const P &length) {
+    const int last = tableau.stages - 1;
+    const P *end = room.K + std::ptrdiff_t(tableau.stages) * n(), *before = room.K + std::ptrdiff_t(last) * n();
+    combine(tableau.a + std::ptrdiff_t(last) * tableau.width, last, length, room.e);
+    P slope(0.0), apart(0.0);
+    for (int k = 0; k < n(); ++k) {
+      const P rise = end[k] - before[k], run_of = room.z[k] - room.e[k];
+      slope = slope + rise * rise;
+      apart = apart + run_of * run_of;
+    }
+    for (int lane = 0; lane < W; ++lane) {
+      if (apart[lane] > 0.0 && h[lane] * std::sqrt(slope[lane] / apart[lane]) > tableau.stability) {
+        calm_signs[lane] = 0;
+        ++stiff_signs[lane];
+      } else if (++calm_signs[lane] >= 6) {
+        stiff_signs[lane] = 0;
+      }
+    }
   }
 
   // samples of each accepted lane within its step, from the dense output
@@ -178,6 +214,8 @@ template <int W> struct LaneStepper {
     difference<P>(m, room.q, room.q1, F0);
     for (int f = 0; f < m.nv; ++f)
       F0[m.nv + f] = room.v1[f] - room.v[f];
+    for (int k = 0; k < m.nx; ++k)
+      F0[2 * m.nv + k] = room.x1[k] - room.x[k];
     const P *begin = room.K, *end = room.K + std::ptrdiff_t(12) * n();
     for (int k = 0; k < n(); ++k) {
       F1[k] = length * begin[k] - F0[k];
@@ -188,7 +226,7 @@ template <int W> struct LaneStepper {
   }
 
   void store(int lane, double time, bool inside) {
-    const P *q = room.q1, *v = room.v1;
+    const P *q = room.q1, *v = room.v1, *x = room.x1;
     if (inside) {
       const double s = (time - t[lane]) / h[lane];
       for (int k = 0; k < n(); ++k) {
@@ -197,13 +235,15 @@ template <int W> struct LaneStepper {
           sum = (sum + room.D[std::ptrdiff_t(r) * n() + k]) * (r % 2 ? 1.0 - s : s);
         room.z[k] = sum;
       }
-      displace(P(time), room.z, room.qs, room.vs);
-      q = room.qs, v = room.vs;
+      displace(P(time), room.z, room.qs, room.vs, room.xs);
+      q = room.qs, v = room.vs, x = room.xs;
     }
-    put(lane, q, v);
+    put(lane, q, v, x);
   }
 
-  void put(int lane, const P *q, const P *v) {
+  void put(int lane, const P *q, const P *v, const P *x) {
+    for (int k = 0; k < m.nx; ++k)
+      task.samples_x[lane][next[lane] * m.nx + k] = x[k][lane];
     for (int k = 0; k < m.nq; ++k)
       task.samples_q[lane][next[lane] * m.nq + k] = q[k][lane];
     for (int f = 0; f < m.nv; ++f)
@@ -228,8 +268,12 @@ template <int W> struct LaneStepper {
       room.e[f] = m.coordinate[f] < 0 ? P(1.0) : room.q[m.coordinate[f]];
       room.e[m.nv + f] = room.v[f];
     }
-    measure(room.e, room.q, room.v, size);
-    measure(room.K, room.q, room.v, slope);
+    for (int k = 0; k < m.nx; ++k) {
+      room.K[2 * m.nv + k] = room.dx[k];
+      room.e[2 * m.nv + k] = room.x[k];
+    }
+    measure(room.e, room.q, room.v, room.x, size);
+    measure(room.K, room.q, room.v, room.x, slope);
     for (int lane = 0; lane < W; ++lane) {
       step[lane] = std::min({size[lane] < 1e-5 || slope[lane] < 1e-5 ? 1e-6 : 0.01 * size[lane] / slope[lane], until - t[lane], run.max_step});
       length.set(lane, step[lane]);
@@ -237,13 +281,13 @@ template <int W> struct LaneStepper {
     for (int k = 0; k < n(); ++k)
       room.z[k] = length * room.K[k];
     const P time = packed(t) + length;
-    displace(time, room.z, room.qs, room.vs);
+    displace(time, room.z, room.qs, room.vs, room.xs);
     P *K1 = room.K + n();
     chart_rate<P>(m, room.z, room.vs, K1);
-    accelerations(time, room.qs, room.vs, K1 + m.nv);
+    accelerations(time, room.qs, room.vs, room.xs, K1 + m.nv, K1 + 2 * m.nv);
     for (int k = 0; k < n(); ++k)
       room.e[k] = (K1[k] - room.K[k]) / length;
-    measure(room.e, room.q, room.v, bend);
+    measure(room.e, room.q, room.v, room.x, bend);
     for (int lane = 0; lane < W; ++lane)
       step[lane] = first_length(step[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, order, until - t[lane], run.max_step);
   }
@@ -251,8 +295,9 @@ template <int W> struct LaneStepper {
   void go(double begin, double until, const Samples &samples) {
     for (int lane = 0; lane < W; ++lane) {
       const int source = lane < task.count ? lane : task.count - 1;
-      set_lane(lane, task.q[source], task.v[source]);
+      set_lane(lane, task.q[source], task.v[source], task.x[source]);
       t[lane] = begin, old_error[lane] = 1e-4, rejected[lane] = done[lane] = false, next[lane] = 0;
+      stiff_signs[lane] = calm_signs[lane] = 0;
     }
     for (int lane = 0; lane < task.count; ++lane) {
       task.outcome[lane] = Outcome::reached;
@@ -262,10 +307,10 @@ template <int W> struct LaneStepper {
       room.z[f] = P(0.0);
     integrate<P>(m, room.q, room.z, room.q);
     impose(P(begin), room.q, room.v);
-    accelerations(P(begin), room.q, room.v, room.a);
+    accelerations(P(begin), room.q, room.v, room.x, room.a, room.dx);
     for (int lane = 0; lane < task.count; ++lane)
       if (samples.count && samples.times[0] <= begin) {
-        put(lane, room.q, room.v);
+        put(lane, room.q, room.v, room.x);
         next[lane] = 1;
       }
     first_steps(until);
@@ -294,16 +339,18 @@ template <int W> struct LaneStepper {
         room.K[f] = room.v[f];
         room.K[m.nv + f] = room.a[f];
       }
+      for (int k = 0; k < m.nx; ++k)
+        room.K[2 * m.nv + k] = room.dx[k];
       for (int i = 1; i < s; ++i)
         stage(i, now, length);
       combine(tableau.b, s, length, room.z);
       bool sound[W];
       for (int lane = 0; lane < W; ++lane)
         sound[lane] = finite(lane);
-      displace(now + length, room.z, room.q1, room.v1);
+      displace(now + length, room.z, room.q1, room.v1, room.x1);
       P *end = room.K + std::ptrdiff_t(s) * n();
       chart_rate<P>(m, room.z, room.v1, end);
-      accelerations(now + length, room.q1, room.v1, end + m.nv);
+      accelerations(now + length, room.q1, room.v1, room.x1, end + m.nv, end + 2 * m.nv);
       judge(length);
       bool accepted[W];
       double t1[W];
@@ -315,6 +362,8 @@ template <int W> struct LaneStepper {
         counts.steps += accepted[lane];
         counts.rejected += !done[lane] && !accepted[lane];
       }
+      if (run.watch)
+        mind_stiffness(length);
       sample(samples, accepted, t1, now, length);
       for (int lane = 0; lane < W; ++lane) {
         if (done[lane])
@@ -334,11 +383,21 @@ template <int W> struct LaneStepper {
         rejected[lane] = false;
         old_error[lane] = std::max(error[lane], 1e-4);
         t[lane] = t1[lane];
+        if (stiff_signs[lane] >= 15) {
+          done[lane] = true;
+          if (lane < task.count)
+            task.outcome[lane] = Outcome::stiff;
+          continue;
+        }
         for (int k = 0; k < m.nq; ++k)
           room.q[k].set(lane, room.q1[k][lane]);
         for (int f = 0; f < m.nv; ++f) {
           room.v[f].set(lane, room.v1[f][lane]);
           room.a[f].set(lane, end[m.nv + f][lane]);
+        }
+        for (int k = 0; k < m.nx; ++k) {
+          room.x[k].set(lane, room.x1[k][lane]);
+          room.dx[k].set(lane, end[2 * m.nv + k][lane]);
         }
       }
     }

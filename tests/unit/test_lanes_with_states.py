@@ -1,0 +1,38 @@
+"""Ensembles of elements with states: in lanes as one by one, stiff ones on their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.library import chain
+
+
+def chain_with_states(rate: float) -> da.Model:
+    system = chain(4)
+    for k, joint in enumerate(list(system.connections)):
+        law = da.Element(
+            "hinge", "-k*(s - m) - u", {"k": 2.0 + k, "r": rate}, {"m": (0.1, "r*(s - m)")}, "k*(s - m)**2/2",
+            inputs={"u": f"e{k - 1}.y" if k else 0.1}, signals={"y": "0.2*tanh(m) + 0.1*ds"},
+        )  # fmt: skip
+        system.connect(f"e{k}", law, joint)
+    return system.compile()
+
+
+@pytest.mark.parametrize(("rate", "implicit"), [(3.0, False), (3e4, True)])
+def test_lanes_agree_with_single_runs(rate: float, implicit: bool) -> None:
+    model = chain_with_states(rate)
+    rng = np.random.default_rng(0)
+    q, v = 0.5 * rng.normal(size=(7, 4)), 0.5 * rng.normal(size=(7, 4))
+    numbers = {"e1.k": np.linspace(1.0, 3.0, 7)}
+    times = np.linspace(0.0, 1.0, 5)
+    many = da.simulate(model, 1.0, state=da.State(q=q, v=v), parameters=numbers, times=times, rtol=1e-9)
+    assert ("radau" in " ".join(many.stats.notes)) == implicit
+    for k in range(7):
+        one = da.simulate(
+            model, 1.0, state=da.State(q=q[k], v=v[k]), parameters={"e1.k": numbers["e1.k"][k]}, times=times, rtol=1e-9
+        )
+        np.testing.assert_allclose(many.q[k], one.q, atol=2e-7)
+        np.testing.assert_allclose(many.x[k], one.x, atol=2e-7)
+        np.testing.assert_allclose(many[k]["e2.effort"], one["e2.effort"], atol=1e-5)
