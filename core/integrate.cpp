@@ -61,7 +61,7 @@ Outcome euler_step(const ModelData &m, Run &run, Room &room, double h) {
     return outcome;
   if (!rates(m, run, room.rates, t1, room.q1, room.v1, room.x1, room.a1, room.dx1))
     return Outcome::host;
-  return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
+  return all_finite(room.a1, m.nv) && all_finite(room.dx1, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
 // Near a singular position the loops pass rounding of coordinates on to speeds and accelerations, divided by their slack
@@ -240,7 +240,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     copy(room.a, m.nv, room.alpha.A);
     copy(room.rates.lambda, m.nc, room.alpha.lambda0);
   }
-  return all_finite(room.a, m.nv) ? Outcome::reached : Outcome::not_finite;
+  return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t most_steps, Samples &samples,

@@ -119,7 +119,7 @@ inline Outcome explicit_step(const ModelData &m, Run &run, SteppingRoom<W> &room
   }
   copy(end + m.nv, m.nv, room.a1);
   copy(end + 2 * m.nv, m.nx, room.dx1);
-  return all_finite(room.a1, m.nv) ? Outcome::reached : Outcome::not_finite;
+  return all_finite(room.a1, m.nv) && all_finite(room.dx1, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
 // Prepares dop853's continuous extension of order 7 for the step that has just been made.

@@ -241,3 +241,13 @@ def test_members_keep_their_numbers_by_name() -> None:
     soft = da.simulate(s, 1.0, parameters={"link.two_k": 60.0}, times=[1.0], rtol=1e-10)
     whole = 1 / (1 / 300 + 1 / 60)
     assert soft.q[0, 0] == pytest.approx(0.8 + 0.4 * np.cos(np.sqrt(whole / 2.0)), abs=1e-7)
+
+
+def test_a_node_without_equilibrium_is_named() -> None:
+    """A tendon that is stretched by more than the fibre can ever hold."""
+    fibre = da.Element("distance", "-100*tanh(ds)")
+    compound = da.Compound(
+        ("a", "b"), {"fibre": (fibre, "a", "m"), "tendon": (spring(1e4, 0.2), "m", "b")}, nodes={"m": ("line", 0.1)}
+    )
+    with pytest.raises(da.UserFunctionError, match=r"'link' finds no unknowns m_rate"):
+        da.simulate(block_on_slide(compound), 1.0)
