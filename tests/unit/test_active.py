@@ -103,13 +103,25 @@ def test_muscle_has_its_isometric_force() -> None:
     assert muscle.answers([[0.0, 0.3, 1e6, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(-700.0, rel=1e-4)
 
 
+def test_muscle_force_and_speed_are_those_of_thelens_equation() -> None:
+    """(6) of his paper, from the force to the speed, with (7) for shortening and lengthening."""
+    muscle = da.HillMuscle(1.0, 500.0, 0.1)
+    for a in (0.05, 0.4, 1.0):
+        for speed in (-0.2, -0.02, 0.02, 0.3):
+            tension = -muscle.answers([[0.0, 0.08, speed, a, *muscle.parameters.values()]])[0, 0]
+            isometric = a * math.exp(-0.04 / 0.45)
+            f = tension / 500.0  # no passive force below the optimal length
+            b = isometric + f / 0.25 if f <= isometric else (2 + 2 / 0.25) * (isometric * 1.4 - f) / (1.4 - 1)
+            assert (0.25 + 0.75 * a) * 10.0 * (f - isometric) / b == pytest.approx(speed / 0.1, rel=1e-12)
+
+
 def test_muscle_activation_follows_its_equation() -> None:
     system = slider(da.HillMuscle(0.01, 500.0, 0.1, slack_length=0.2, start=1.0), position=0.3)
     system.drive("slide", position=0.3)
     result = da.simulate(system, 0.3)
     # t = fall * integral of da / ((a - u)(1/2 + 3/2 a))
     a = result.x[:, 0]
-    exact = 0.04 / (0.5 + 0.015) * (np.log((0.5 + 1.5 * a) / (a - 0.01)) - math.log(2.0 / 0.99))
+    exact = 0.05 / (0.5 + 0.015) * (np.log((0.5 + 1.5 * a) / (a - 0.01)) - math.log(2.0 / 0.99))
     assert result.t[1:] == pytest.approx(exact[1:], rel=1e-4)
     assert_balanced(result)
 
@@ -153,19 +165,59 @@ def test_closed_cylinder_keeps_its_energy() -> None:
     assert result["slide.position"] == pytest.approx(0.7 + 0.01 / w * np.sin(w * result.t), abs=1e-6)
 
 
-def test_linear_actuator_is_its_transfer_function() -> None:
+def test_state_space_is_its_transfer_function() -> None:
     # first-order lag 3/(0.5 p + 1) of a unit step, at a locked hinge
-    system = wheel(da.LinearActuator([[-2.0]], [[2.0]], [3.0], [0.0], ["1"]))
+    system = wheel(da.StateSpace([[-2.0]], [[2.0]], [3.0], [0.0], ["1"]))
     system.drive("axle", position=0.0)
     result = da.simulate(system, 2.0)
     assert result["drive.effort"] == pytest.approx(3.0 * (1 - np.exp(-2 * result.t)), abs=1e-7)
 
 
-def test_linear_actuator_without_states_is_a_gain() -> None:
-    element = da.LinearActuator(np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [4.0, 1.0], ["0.5 - s", "-ds"])
+def test_state_space_without_states_is_a_gain() -> None:
+    element = da.StateSpace(np.zeros((0, 0)), np.zeros((0, 2)), np.zeros((1, 0)), [4.0, 1.0], ["0.5 - s", "-ds"])
     one, two = (da.simulate(wheel(e), 2.0) for e in (element, da.PositionServo(0.5, 4.0, 1.0)))
     assert one["axle.position"][-1] == pytest.approx(two["axle.position"][-1], abs=1e-9)
     assert_balanced(one)
+
+
+def test_state_space_starts_where_it_is_told_and_acts_in_space() -> None:
+    system = wheel(da.StateSpace([[-2.0]], [[0.0]], [[3.0]], [[0.0]], start=[0.5]))
+    system.drive("axle", position=0.0)
+    result = da.simulate(system, 2.0)
+    assert result["drive.effort"] == pytest.approx(1.5 * np.exp(-2 * result.t), abs=1e-7)
+    # a skyhook: low-passed velocities, three at once
+    lag, gain = -10.0 * np.eye(3), -4.0 * np.eye(3)
+    hook = da.StateSpace(lag, 10.0 * np.eye(3), gain, np.zeros((3, 3)), ["vx", "vy", "vz"], measure="place")
+    s = da.System("float", gravity=(0, 0, 0))
+    body = s.body("body", mass=1.0, inertia=(1, 1, 1))
+    s.connect("free", da.Free(), s.ground, body)
+    s.connect("hook", hook, s.ground, body)
+    s.initial("free", speed=(0, 0, 0, 1.0, -2.0, 0.5))
+    result = da.simulate(s, 2.0)
+    # v'' + 10 v' + 40 v = 0, v'(0) = 0
+    w, t = math.sqrt(15.0), result.t
+    exact = np.exp(-5 * t) * (np.cos(w * t) + 5 / w * np.sin(w * t))
+    assert result["body.velocity"] == pytest.approx(exact[:, None] * [1.0, -2.0, 0.5], abs=1e-7)
+    assert_balanced(result)
+
+
+def test_transfer_function_answers_a_step_as_scipy_says() -> None:
+    signal = pytest.importorskip("scipy.signal")
+    above, below = [2.0, 3.0, 1.0, 4.0], [0.5, 2.0, 7.0, 5.0]
+    system = wheel(da.TransferFunction(above, below, "1.5"))
+    system.drive("axle", position=0.0)
+    t = np.linspace(0, 4, 41)
+    result = da.simulate(system, 4.0, times=t)
+    assert result["drive.effort"] == pytest.approx(1.5 * signal.step((above, below), T=t)[1], abs=1e-6)
+
+
+def test_a_lead_controller_moves_its_hinge_as_the_closed_loop_does() -> None:
+    signal = pytest.importorskip("scipy.signal")
+    # 1 kg m^2: theta = C/(p^2 + C) of the setpoint
+    result = da.simulate(wheel(da.TransferFunction([2.0, 10.0], [0.05, 1.0], "0.3 - s")), 4.0, times=np.linspace(0, 4, 41))
+    closed = ([2.0, 10.0], [0.05, 1.0, 2.0, 10.0])
+    assert result["axle.position"] == pytest.approx(0.3 * signal.step(closed, T=result.t)[1], abs=1e-6)
+    assert_balanced(result)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +236,16 @@ def test_linear_actuator_without_states_is_a_gain() -> None:
         (da.HydraulicCylinder, (0.0, 0.0, 1e-3, 2e-3, (0.1, 0.2)), {}),
         (da.HydraulicCylinder, (0.0, 0.0, 1e-3, 1e-4, (0.3, 0.2)), {}),
         (da.HydraulicCylinder, (0.0, 0.0, 1e-3, 1e-4, 0.3), {}),
-        (da.LinearActuator, ([[1.0]], [[1.0]], [1.0, 2.0], [0.0], ["t"]), {}),
-        (da.LinearActuator, ([[math.nan]], [[1.0]], [1.0], [0.0], ["t"]), {}),
-        (da.LinearActuator, ([[1.0]], [[1.0]], [1.0], [0.0], ["x"]), {}),
-        (da.LinearActuator, ([[1.0]], [[1.0]], [1.0], [0.0], ["t"]), {"measure": "pose"}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0, 2.0], [0.0], ["t"]), {}),
+        (da.StateSpace, ([[math.nan]], [[1.0]], [1.0], [0.0], ["t"]), {}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0], [0.0], ["x"]), {}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0], [0.0], ["t"]), {"measure": "pose"}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0], [0.0], ["t"]), {"measure": "angle"}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0], [0.0], "t"), {}),
+        (da.StateSpace, ([[1.0]], [[1.0]], [1.0], [0.0], ["t"]), {"start": [1.0, 2.0]}),
+        (da.TransferFunction, ([1.0, 2.0], [1.0]), {}),
+        (da.TransferFunction, ([1.0], [0.0]), {}),
+        (da.TransferFunction, ([1.0], [1.0, 2.0], "u"), {}),
     ],
 )
 def test_bad_numbers_are_named(kind: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:

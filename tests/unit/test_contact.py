@@ -110,9 +110,88 @@ def test_sliding_ball_begins_to_roll_at_five_sevenths_of_its_speed() -> None:
     assert abs(result["energy.balance"]).max() < 1e-5
 
 
+CYLINDER, LENGTH = 0.1, 0.4
+
+
+def log(
+    element: da.Element,
+    *,
+    tilt: float = 0.0,
+    height: float = CYLINDER,
+    spin: float = 0.0,
+    velocity: tuple[float, float, float] = (0, 0, 0),
+    gravity: float = 9.81,
+) -> da.System:
+    """A cylinder whose axis is along y, tilted about x, and spins about its axis."""
+    s = da.System("log", gravity=(0, 0, -gravity))
+    body = s.body("log", da.cylinder(LENGTH, CYLINDER, mass=MASS))
+    marker = s.ground.at(0, 0, 0, rotation=da.bryant(-np.pi / 2, 0, 0))
+    s.connect("free", da.Free(), marker, body)
+    s.connect("contact", element, s.ground, body)
+    half = tilt / 2
+    s.initial("free", position=(np.cos(half), np.sin(half), 0, 0, 0, -height, 0), speed=(0, 0, spin, *velocity))
+    return s
+
+
+def test_a_cylinder_lies_on_its_line_and_resists_tilting_as_a_line_does() -> None:
+    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 1e5)
+    depth = MASS * 9.81 / 1e5
+    flat = da.simulate(log(element, height=CYLINDER * np.sqrt(1 + 1e-6) - depth), 0.2)
+    assert abs(flat["log.velocity"]).max() < 1e-9
+    # rocking about x: a line on an elastic bed, k l^2/12, less the weight on top of its round side
+    result = da.simulate(log(element, height=CYLINDER - depth, tilt=1e-4, gravity=9.81), 0.05, rtol=1e-10)
+    across = MASS * (CYLINDER**2 / 4 + LENGTH**2 / 12)
+    w = np.sqrt((1e5 * LENGTH**2 / 12 - MASS * 9.81 * CYLINDER) / across)
+    rocked = 2 * result.q[:, 1]
+    assert rocked == pytest.approx(1e-4 * np.cos(w * result.t), abs=2e-7)
+    assert abs(result["energy.balance"]).max() < 1e-9
+
+
+def test_a_tilted_cylinder_stands_on_one_rim() -> None:
+    """The push of a rim is a sixth of the stiffness, below the lowest point of the rim."""
+    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 6e5)
+    tilt, lower = 0.3, 1e-4
+    height = CYLINDER * np.cos(tilt) + LENGTH / 2 * np.sin(tilt) - lower
+    s = log(element, tilt=tilt, height=height)
+    model = s.compile()
+    q = model.initial_state().q
+    load = model.applied_loads(0.0, q, np.zeros(6), np.zeros(0))[1][0]  # [moment; force] at the body's origin
+    force, moment, R = load[3:], load[:3], model.pose("log", q).rotation
+    assert force == pytest.approx([0, 0, 1e5 * lower], rel=1e-3, abs=1e-9)
+    axis = R[:, 2]
+    low = axis * (-LENGTH / 2 if axis[2] > 0 else LENGTH / 2)
+    down = np.array([0, 0, -1.0]) + axis[2] * axis
+    arm = low + CYLINDER * down / np.linalg.norm(down)
+    assert moment == pytest.approx(np.cross(arm, force), rel=1e-5, abs=1e-9)
+
+
+def test_a_skidding_cylinder_begins_to_roll_at_a_third_of_its_spin_and_goes_on_for_turns() -> None:
+    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 1e6, friction=0.3, slip_speed=1e-4)
+    depth = MASS * 9.81 / 1e6
+    result = da.simulate(log(element, height=CYLINDER * np.sqrt(1 + 1e-6) - depth, spin=30.0), 2.0)
+    speed = np.linalg.norm(result["log.velocity"][-1])
+    assert speed == pytest.approx(30.0 * CYLINDER / 3, rel=2e-3)  # half m r^2 spins: v = r w/3
+    assert np.linalg.norm(result["log.position"][-1, :2]) > 2 * np.pi * CYLINDER * 2
+    assert abs(result["log.velocity.y"]).max() < 1e-6
+    assert abs(result["energy.balance"]).max() < 1e-5
+    assert result["energy.dissipated"][-1] == pytest.approx(2 / 3 * 0.25 * MASS * CYLINDER**2 * 900, rel=1e-2)
+
+
+def test_a_dropped_cylinder_rocks_and_comes_to_rest() -> None:
+    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 1e5, dissipation=2.0, friction=0.4, slip_speed=1e-2)
+    result = da.simulate(log(element, tilt=0.3, height=0.3, spin=2.0), 3.0)
+    assert (np.diff(result["energy.dissipated"]) > -1e-9).all()
+    assert abs(result["energy.balance"]).max() < 1e-5
+    assert result["energy.dissipated"][-1] == pytest.approx(0.2 * MASS * 9.81, rel=0.1)
+    assert da.check_element(element).ok
+
+
 @pytest.mark.parametrize(
     "make, field",
     [
+        (lambda: da.CylinderPlaneContact(0, 1, 1), "length"),
+        (lambda: da.CylinderPlaneContact(1, -1, 1), "radius"),
+        (lambda: da.CylinderPlaneContact(1, 1, 0), "stiffness"),
         (lambda: da.PointPlaneContact(0), "stiffness"),
         (lambda: da.PointPlaneContact(1, exponent=0.9), "exponent"),
         (lambda: da.PointPlaneContact(1, dissipation=-1), "dissipation"),

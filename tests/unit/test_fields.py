@@ -60,9 +60,50 @@ def test_softened_attraction_keeps_energy_through_the_centre() -> None:
     assert abs(result["energy.total"] - result["energy.total"][0]).max() < 1e-5
 
 
+def test_an_anharmonic_field_with_damping_keeps_account() -> None:
+    parts = ("-k*x", "-4*k*y - c*vy", "-k*z**3")
+    field = da.Field(parts, parameters={"k": 2.0, "c": 0.3}, energy="k*(x**2 + 4*y**2)/2 + k*z**4/4")
+    result = da.simulate(thrown(field, (0.5, 1.0, -0.7)), 5.0)
+    t = result.t
+    assert result["stone.position.x"] == pytest.approx(np.cos(t) + 0.5 * np.sin(t), abs=1e-7)
+    decay, w = 0.3 / 4.0, np.sqrt(4 - (0.3 / 4.0) ** 2)
+    assert result["stone.position.y"] == pytest.approx(np.exp(-decay * t) * np.sin(w * t) / w, abs=1e-7)
+    assert result["energy.dissipated"][-1] > 0.1
+    assert abs(result["energy.balance"]).max() < 1e-7
+    assert da.check_element(field).ok
+
+
+def test_a_turning_field_brings_work_from_outside() -> None:
+    """A force that circles at the rate w moves a mass on the circle of radius F/(m w^2), after the drift is taken."""
+    field = da.Field(("F*cos(w*t)", "F*sin(w*t)", 0), parameters={"F": 3.0, "w": 2.0})
+    result = da.simulate(thrown(field, (0, 0, 0)), 4.0)
+    t = result.t
+    exact = np.column_stack([1 + 3 / 8 * (1 - np.cos(2 * t)), 3 / 8 * (2 * t - np.sin(2 * t))])
+    assert result["stone.position"][:, :2] == pytest.approx(exact, abs=1e-7)
+    assert result["energy.work"] == pytest.approx(result["energy.kinetic"], abs=1e-7)
+
+
+def test_a_field_may_turn_a_body() -> None:
+    """A dipole in a uniform field along z: a pendulum in its attitude, by the moment m x B of the body's x axis."""
+    s = da.System("needle", gravity=(0, 0, 0))
+    needle = s.body("needle", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("pin", da.Revolute("y"), s.ground, needle)
+    # about y the rotation vector is (0, ry, 0); the x axis is (cos ry, 0, -sin ry)
+    field = da.Field((0, 0, 0), (0, "-g*cos(ry)", 0), parameters={"g": 0.4}, energy="g*sin(ry)")
+    s.connect("field", field, s.ground, needle)
+    s.initial("pin", position=-np.pi / 2 + 1e-3)
+    result = da.simulate(s, 3.0)
+    assert result["pin.position"] == pytest.approx(-np.pi / 2 + 1e-3 * np.cos(2 * result.t), abs=1e-8)
+    assert abs(result["energy.balance"]).max() < 1e-9
+
+
 @pytest.mark.parametrize(
     "make, field",
     [
+        (lambda: da.Field("x"), "force"),
+        (lambda: da.Field((0, 0)), "force"),
+        (lambda: da.Field((0, 0, 0), (1,)), "moment"),
+        (lambda: da.Field(("q", 0, 0)), "q"),
         (lambda: da.Drag(linear=-1), "linear"),
         (lambda: da.Drag(quadratic=np.nan), "quadratic"),
         (lambda: da.Drag(1.0, stream=(1, 2)), "stream"),

@@ -204,3 +204,43 @@ def test_damping_of_a_bushing_is_accounted() -> None:
 def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> None:
     with pytest.raises(da.ModelError, match=field):
         make()
+
+
+OIL = {"area": 1e-3, "volume": 2e-4, "bulk_modulus": 1.2e9, "rest": 0.5}
+
+
+@pytest.mark.parametrize("stiffening", [0.0, 1.0, 10.0])
+def test_trapped_oil_follows_its_bulk_modulus(stiffening: float) -> None:
+    """-V dp/dV is B + n (p - p0), whatever the pressure; no pull below the pressure of vapour."""
+    element = da.HydraulicSpring(**OIL, stiffening=stiffening, pressure=5e5, vapour=2e3)
+    s = np.array([0.49, 0.495, 0.5, 0.50005])
+
+    def pressure(s: np.ndarray) -> np.ndarray:
+        rows = [[0.0, each, 0.0, *element.parameters.values()] for each in s]
+        return element.answers(rows)[:, 0] / 1e-3 + 101325.0
+
+    assert pressure(s)[2] == pytest.approx(5e5)
+    volume, h = 2e-4 + 1e-3 * (s - 0.5), 1e-6
+    modulus = -volume * (pressure(s + h) - pressure(s - h)) / (2e-3 * h)
+    assert modulus == pytest.approx(1.2e9 + stiffening * (pressure(s) - 5e5), rel=1e-6)
+    assert pressure(np.array([0.501, 0.6])) == pytest.approx([2e3, 2e3])
+    assert da.check_element(element, size=0.01).ok
+
+
+def test_a_mass_on_trapped_oil_vibrates_and_cavitates() -> None:
+    def run(speed: float, damping: float) -> da.Result:
+        s = da.System("press", gravity=(0, 0, 0))
+        block = s.body("block", da.box(0.1, 0.1, 0.1, mass=50.0))
+        s.connect("slide", da.Prismatic("x"), s.ground, block)
+        s.connect("oil", da.HydraulicSpring(**OIL, stiffening=8.0, pressure=5e6, damping=damping), s.ground, block)
+        s.connect("weight", da.Effort(-1e-3 * (5e6 - 101325)), "slide")
+        s.initial("slide", position=0.5, speed=speed)
+        return da.simulate(s, 0.05, rtol=1e-10)
+
+    gentle = run(-1e-3, 0.0)
+    w = np.sqrt(1.2e9 * 1e-6 / 2e-4 / 50.0)
+    assert gentle["slide.position"] == pytest.approx(0.5 - 1e-3 / w * np.sin(w * gentle.t), abs=2e-9)
+    hard = run(-1.0, 100.0)
+    assert hard["oil.force.x"].min() == pytest.approx(-101.325 - 100 * hard["slide.speed"].max(), rel=0.3)
+    for result in (gentle, hard):
+        assert abs(result["energy.balance"]).max() < 1e-6 * (1 + result["energy.kinetic"].max())

@@ -1,6 +1,15 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
-from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
+from .active import (
+    DCMotor,
+    HillMuscle,
+    HydraulicCylinder,
+    PositionServo,
+    StateSpace,
+    TransferFunction,
+    VelocityServo,
+)
+from .beams import BeamElement, ElasticBar
 from .compiled import law
 from .compound import Compound
 from .connection import Connection
@@ -17,14 +26,14 @@ from .constraints import (
     RollingSphere,
     Skate,
 )
-from .contact import PointPlaneContact, SpherePlaneContact, SphereSphereContact
+from .contact import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
-from .fields import Drag, InverseSquare
+from .fields import Drag, Field, InverseSquare
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .hinges import (
     Cylindrical,
@@ -40,13 +49,14 @@ from .hinges import (
 )
 from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
 from .signals import Delay, Reaction, Sensor
-from .springs import BumpStop, Bushing, Cable, GasSpring, Ligament, NonlinearSpring
+from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
 from .tables import Table
 from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 
 __all__ = [
     "Arc",
     "AxisAngle",
+    "BeamElement",
     "Block",
     "BumpStop",
     "Bushing",
@@ -60,6 +70,7 @@ __all__ = [
     "CoulombFriction",
     "Coupling",
     "Curve",
+    "CylinderPlaneContact",
     "Cylindrical",
     "DCMotor",
     "Delay",
@@ -67,7 +78,9 @@ __all__ = [
     "Drag",
     "Drive",
     "Effort",
+    "ElasticBar",
     "Element",
+    "Field",
     "Fixed",
     "ForceConnection",
     "ForceElement",
@@ -80,6 +93,7 @@ __all__ = [
     "Hinge",
     "HingeSpring",
     "HydraulicCylinder",
+    "HydraulicSpring",
     "Integral",
     "InverseSquare",
     "JointFriction",
@@ -88,7 +102,6 @@ __all__ = [
     "Ligament",
     "Limits",
     "Line",
-    "LinearActuator",
     "Load",
     "LuGreFriction",
     "Maxwell",
@@ -117,9 +130,11 @@ __all__ = [
     "Spherical",
     "Spline",
     "SpringDamper",
+    "StateSpace",
     "StribeckFriction",
     "Table",
     "TorsionSpring",
+    "TransferFunction",
     "Universal",
     "VelocityServo",
     "Zener",

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from ..rotation import finite_number
-from .elements import Element
+from ..rotation import finite_array, finite_number
+from .checked import one_of
+from .elements import MEASURES, Element
 from .expressions import compile_expressions
 
-__all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "LinearActuator", "PositionServo", "VelocityServo"]
+__all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "StateSpace", "TransferFunction", "VelocityServo"]
 
 
 class PositionServo(Element):
@@ -178,7 +179,7 @@ class HillMuscle(Element):
     slack_length : float, m
         Length of the tendon; the fibre is the distance less this.
     fastest : float, 1/s
-        Speed of shortening without load, in optimal lengths.
+        Speed of shortening without load at full activation, in optimal lengths.
     rise, fall : float, s
         Time constants of activation and of its end.
     start : float
@@ -188,14 +189,16 @@ class HillMuscle(Element):
 
     - activation a' = (u - a)/tau, tau = rise (1/2 + 3/2 a) if u > a, else fall/(1/2 + 3/2 a);
     - force-length fl = exp(-(l - 1)^2/0.45);
-    - force-velocity, with w = l'/fastest: Hill's hyperbola (1 + w)/(1 - 4 w) in shortening, and in lengthening
-      1 + 5 w/(1 + 12.5 w), which continues its slope and ends at 1.4;
+    - force-velocity, with w = l'/((1/4 + 3/4 a) fastest): Hill's hyperbola (1 + w)/(1 - 4 w) in shortening, none beyond
+      w = -1, and in lengthening 1 + 10 w/(1 + 25 w), which ends at 1.4; the slope doubles at rest;
     - passive parallel spring fp = (exp(5 (l - 1)/0.6) - 1)/(exp(5) - 1) beyond the optimal length.
 
-    The hyperbola is that of A. V. Hill, "The heat of shortening and the dynamic constants of muscle", Proc. R. Soc. B
-    126 (1938) 136-195, with a/F0 = 1/4. Activation, force-length and passive curves have the form of D. G. Thelen,
-    "Adjustment of muscle mechanics model parameters to simulate dynamic contractions in older adults", J. Biomech. Eng.
-    125 (2003) 70-77; the branch in lengthening is ours. The energy stored is that of the passive spring.
+    Source: D. G. Thelen, "Adjustment of muscle mechanics model parameters to simulate dynamic contractions in older
+    adults", J. Biomech. Eng. 125 (2003) 70-77, with his numbers for young adults: gamma = 0.45, A_f = 0.25, F_len =
+    1.4, k_PE = 5, strain 0.6 at F0, 10 optimal lengths per second, time constants 15 and 50 ms. His muscle has a tendon
+    that stretches and fibres at an angle; here the tendon is rigid and the fibres are in line, so that his (6), solved
+    for the force, is fv. Ours: activation and excitation stay above 0.01. The hyperbola is that of A. V. Hill, Proc. R.
+    Soc. B 126 (1938) 136-195, with a/F0 = A_f. The energy stored is that of the passive spring.
     """
 
     def __init__(
@@ -206,8 +209,8 @@ class HillMuscle(Element):
         *,
         slack_length: float = 0.0,
         fastest: float = 10.0,
-        rise: float = 0.01,
-        fall: float = 0.04,
+        rise: float = 0.015,
+        fall: float = 0.05,
         start: float = 0.01,
     ) -> None:
         item = "HillMuscle"
@@ -221,10 +224,10 @@ class HillMuscle(Element):
             "excitation": excitation,
             "u": "min(1, max(0.01, excitation))",
             "l": "(s - slack)/l0",
-            "w": "max(-1, ds/(l0*vmax))",
+            "w": "max(-1, ds/(l0*vmax*(0.25 + 0.75*a)))",
             "stretch": "max(0, l - 1)",
             "fl": "exp(-(l - 1)**2/0.45)",
-            "fv": "where(w < 0, (1 + w)/(1 - 4*min(w, 0)), 1 + 0.4*12.5*max(w, 0)/(1 + 12.5*max(w, 0)))",
+            "fv": "where(w < 0, (1 + w)/(1 - 4*min(w, 0)), 1 + 10*max(w, 0)/(1 + 25*max(w, 0)))",
             "fp": "(exp(5*stretch/0.6) - 1)/(exp(5) - 1)",
             "tau": "where(u > a, rise*(0.5 + 1.5*a), fall/(0.5 + 1.5*a))",
         }
@@ -311,48 +314,114 @@ class HydraulicCylinder(Element):
         super().__init__("distance", "A1*p1 - A2*p2 - c*ds", numbers, states, stored, definitions, active=True)
 
 
-class LinearActuator(Element):
-    """A linear system x' = A x + B u, effort = C x + D u, from expressions to an effort.
+class StateSpace(Element):
+    """A linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
 
     Parameters
     ----------
-    A : (n, n), B : (n, m), C : (n,) or (1, n), D : (m,) or (1, m)
-        State matrices, as from ``scipy.signal.tf2ss``; n may be 0.
+    A : (n, n), B : (n, m), C : (k, n), D : (k, m)
+        State matrices, as from ``scipy.signal.tf2ss``; n may be 0. There are k forces: one at a hinge or along a
+        distance, where C and D may be rows (n,) and (m,), three for a place, six for a pose.
     inputs : sequence of m expressions
-        u, of the time t, the coordinate s and its rate ds: ``["0.5 - s", "-ds"]``.
+        u, of the time t and of what is measured: ``["0.5 - s", "-ds"]`` at a hinge.
     measure : str
-        ``"hinge"`` or ``"distance"``.
+        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``.
+    start : (n,)
+        States at the start; zero if left out.
 
-    The states are ``x0``, ``x1`` ...; they start at zero.
+    The states are ``x0``, ``x1`` ... What it does counts as work from outside.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> lag = da.StateSpace([[-10.0]], [[10.0]], [[50.0]], [[0.0]], ["0.3 - s"])  # 50/(0.1 p + 1) of an error
+    >>> list(lag.states)
+    ['x0']
     """
 
     def __init__(
-        self, A: ArrayLike, B: ArrayLike, C: ArrayLike, D: ArrayLike, inputs: Sequence[Any], *, measure: str = "hinge"
+        self,
+        A: ArrayLike,
+        B: ArrayLike,
+        C: ArrayLike,
+        D: ArrayLike,
+        inputs: Sequence[Any] = ("s",),
+        *,
+        measure: str = "hinge",
+        start: ArrayLike | None = None,
     ) -> None:
-        item = "LinearActuator"
-        if measure not in ("hinge", "distance"):
-            raise ModelError(item, "measure", measure, "use 'hinge' or 'distance'")
-        a = _matrix(item, "A", A)
-        n, m = len(a), len(inputs)
-        shapes = {"A": (n, n), "B": (n, m), "C": (1, n), "D": (1, m)}
+        item = self.kind
+        one_of(item, "measure", measure, tuple(MEASURES))
+        if isinstance(inputs, str) or not isinstance(inputs, Sequence):
+            raise ModelError(item, "inputs", inputs, "give a sequence of expressions")
+        measured, rates = MEASURES[measure]
+        n, m, k = len(_matrix(item, "A", A)), len(inputs), len(measured)
+        shapes = {"A": (n, n), "B": (n, m), "C": (k, n), "D": (k, m)}
         matrices = {}
         for name, given in (("A", A), ("B", B), ("C", C), ("D", D)):
             matrix = _matrix(item, name, given)
-            if matrix.size != np.prod(shapes[name]):
+            if matrix.size != np.prod(shapes[name]) or (matrix.size and min(shapes[name]) > 1 < k != len(matrix)):
                 raise ModelError(item, f"the shape of {name}", np.shape(given), f"give {shapes[name]}")
             matrices[name] = matrix.reshape(shapes[name])
+        starts = np.zeros(n) if start is None else finite_array(start, (n,), item=item, field="start")
         for each in inputs:
-            _input(item, "inputs", each, "t", "s", "ds")
-        definitions = {f"u{k}": each for k, each in enumerate(inputs)}
+            _input(item, "inputs", each, "t", *measured, *rates)
 
         def row(left: Any, right: Any) -> str:
             terms = [f"({c!r})*x{k}" for k, c in enumerate(left.tolist()) if c]
             terms += [f"({c!r})*u{k}" for k, c in enumerate(right.tolist()) if c]
             return " + ".join(terms) or "0"
 
-        states = {f"x{k}": (0.0, row(matrices["A"][k], matrices["B"][k])) for k in range(n)}
-        effort = row(matrices["C"][0], matrices["D"][0])
-        super().__init__(measure, effort, {}, states, definitions=definitions, active=True)
+        states = {f"x{i}": (float(starts[i]), row(matrices["A"][i], matrices["B"][i])) for i in range(n)}
+        forces = tuple(row(matrices["C"][i], matrices["D"][i]) for i in range(k))
+        definitions = {f"u{i}": each for i, each in enumerate(inputs)}
+        super().__init__(measure, forces, {}, states, definitions=definitions, active=True)
+
+
+class TransferFunction(StateSpace):
+    """A transfer function from one expression to the force at a hinge or along a distance.
+
+    Parameters
+    ----------
+    numerator, denominator : (m,), (n,)
+        Coefficients of powers of p = d/dt, the highest first, as in ``scipy.signal``: ``([2.0], [0.1, 1.0])`` is
+        2/(0.1 p + 1). The degree of the numerator is at most that of the denominator.
+    input : expression
+        Of the time t, the coordinate s and its rate ds.
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    The states ``x0``, ``x1`` ... are those of the controllable canonical form, zero at the start: x0 is what the input
+    drives, each other one the integral of that before.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> lead = da.TransferFunction([0.5, 10.0], [0.01, 1.0], "0.2 - s")
+    >>> lead.answers([[0.0, 0.1, 0.0, 0.0]])[0, 0].round(6).item()  # at once: 50 times the error
+    5.0
+    """
+
+    def __init__(
+        self, numerator: ArrayLike, denominator: ArrayLike, input: Any = "s", *, measure: str = "hinge"
+    ) -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ("hinge", "distance"))
+        above, below = (
+            np.trim_zeros(np.ravel(_matrix(item, name, given)), "f")
+            for name, given in (("numerator", numerator), ("denominator", denominator))
+        )
+        if not len(below):
+            raise ModelError(item, "denominator", denominator, "give at least one coefficient that is not zero")
+        if len(above) > len(below):
+            raise ModelError(
+                item, "numerator", numerator, f"its degree must not be above that of the denominator, {len(below) - 1}"
+            )
+        n = len(below) - 1
+        a, b = below[1:] / below[0], np.concatenate([np.zeros(n + 1 - len(above)), above]) / below[0]
+        A = np.vstack([-a, np.eye(n)[:-1]]) if n else np.zeros((0, 0))
+        B = np.eye(n, 1)
+        super().__init__(A, B, b[None, 1:] - b[0] * a[None], [[b[0]]], [input], measure=measure)
 
 
 def _matrix(item: str, name: str, given: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -1,14 +1,63 @@
-"""Fields and media: drag, and attraction with the inverse square of a distance."""
+"""Fields and media: any field, drag, and attraction with the inverse square of a distance."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from numpy.typing import ArrayLike
 
+from ..errors import ModelError
 from ..rotation import finite_array
 from .checked import finite, not_negative
 from .elements import Element
 
-__all__ = ["Drag", "InverseSquare"]
+__all__ = ["Drag", "Field", "InverseSquare"]
+
+
+class Field(Element):
+    """A field of forces: a force on a marker by its place, its velocity and the time.
+
+    Parameters
+    ----------
+    force : three expressions, N
+        Of the place x, y, z, m, the velocity vx, vy, vz, m/s, and the time t, in axes of the first marker. With the
+        ground's own marker first these are axes of the world: ``s.connect("wind", field, s.ground, sail)``.
+    moment : three expressions, N m
+        Likewise; with a moment also of the rotation vector rx, ry, rz and the angular velocity wx, wy, wz.
+    parameters : dict of str to float
+    energy : expression, J
+        Of the place: what force and moment are the falling slope of. What else they do is dissipated, and has to resist
+        the motion. Without an energy, all their work counts as from outside.
+
+    Examples
+    --------
+    A charge in a uniform magnetic field of 0.5 T along z, which does no work:
+
+    >>> import dalembert as da
+    >>> s = da.System("charge", gravity=(0, 0, 0))
+    >>> bead = s.body("bead", mass=1.0, inertia=(1, 1, 1))
+    >>> _ = s.connect("free", da.Free(), s.ground, bead)
+    >>> _ = s.connect("B", da.Field(("q*vy*B", "-q*vx*B", 0), parameters={"q": 2.0, "B": 0.5}, energy=0), s.ground, bead)
+    >>> s.initial("free", speed=(0, 0, 0, 1, 0, 0))
+    >>> print(da.simulate(s, 3.141592653589793)["bead.position"][-1].round(6) + 0.0)
+    [ 0. -2.  0.]
+    """
+
+    def __init__(
+        self,
+        force: Sequence[Any],
+        moment: Sequence[Any] | None = None,
+        *,
+        parameters: Mapping[str, float] | None = None,
+        energy: Any = None,
+    ) -> None:
+        for field, given in (("force", force), ("moment", moment)):
+            if isinstance(given, str) or (given is not None and len(given) != 3):
+                raise ModelError(self.kind, field, given, "give three expressions, along x, y and z")
+        measure, laws = ("place", (*force,)) if moment is None else ("pose", (*force, *moment))
+        stored = 0.0 if energy is None else energy
+        super().__init__(measure, laws, parameters or {}, energy=stored, active=energy is None)
 
 
 class Drag(Element):

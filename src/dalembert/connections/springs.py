@@ -17,7 +17,7 @@ from ..rotation import finite_array, finite_number, shape_of
 from .checked import at_least_one, finite, not_negative, one_of, positive
 from .elements import Element
 
-__all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "Ligament", "NonlinearSpring"]
+__all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "HydraulicSpring", "Ligament", "NonlinearSpring"]
 
 ALONG = ("hinge", "distance")
 
@@ -264,6 +264,92 @@ class GasSpring(Element):
             numbers,
             energy=f"pressure*volume*({heat}) + outside*area*(s - rest)",
             definitions={"ratio": "1 + area*(s - rest)/volume"},
+        )
+
+
+class HydraulicSpring(Element):
+    """Oil that is shut up behind a piston: stiff in compression, and no pull once it cavitates.
+
+    Parameters
+    ----------
+    area : float, m^2
+        Of the piston.
+    volume : float, m^3
+        V0, of the oil at s = rest, lines included; V = V0 + area (s - rest).
+    bulk_modulus : float, Pa
+        B, at the pressure of rest.
+    stiffening : float
+        n: growth of the bulk modulus with the pressure, B + n (p - p0); about 10 for mineral oil, 0 for a constant one.
+    pressure : float, Pa
+        p0, absolute, at s = rest.
+    outside : float, Pa
+        Absolute pressure on the other side.
+    vapour : float, Pa
+        Absolute pressure that the oil keeps while it cavitates.
+    rest : float, m
+    damping : float, N s/m
+    measure : str
+        ``"distance"``, or ``"hinge"`` for a slide.
+
+    From dp = -(B + n (p - p0)) dV/V, with r = V/V0:
+
+        p = p0 + B (r^-n - 1)/n,   p0 - B log r for n = 0,   but not below the pressure of vapour
+
+    (F. D. Murnaghan, Proc. Natl. Acad. Sci. 30 (1944) 244-247). The force on the second end is (p - outside) area -
+    damping s'. At rest its stiffness is B area^2 / V0.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> oil = da.HydraulicSpring(area=1e-3, volume=2e-4, bulk_modulus=1.4e9, rest=0.5)
+    >>> oil.answers([[0.0, 0.499, 0.0, *oil.parameters.values()]])[0, 0].round(1).item()  # N, 1 mm of 20 cm
+    7017.6
+    """
+
+    def __init__(
+        self,
+        area: float,
+        volume: float,
+        *,
+        bulk_modulus: float = 1.4e9,
+        stiffening: float = 0.0,
+        pressure: float = 101325.0,
+        outside: float = 101325.0,
+        vapour: float = 0.0,
+        rest: float = 0.0,
+        damping: float = 0.0,
+        measure: str = "distance",
+    ) -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ALONG)
+        numbers = positive(item, area=area, volume=volume, bulk_modulus=bulk_modulus)
+        numbers |= finite(item, rest=rest) | not_negative(
+            item, pressure=pressure, outside=outside, vapour=vapour, damping=damping
+        )
+        n = not_negative(item, stiffening=stiffening)["stiffening"]
+        if pressure < vapour:
+            raise ModelError(item, "pressure", pressure, f"it must not be below that of vapour, {vapour:.6g} Pa")
+        if n * (pressure - vapour) >= bulk_modulus:
+            raise ModelError(item, "stiffening", n, "the bulk modulus must stay positive down to the pressure of vapour")
+        # where it begins to cavitate; the integral of p - p0 over V is -B V0 times work
+        if n == 0:
+            end, law, work = "exp((pressure - vapour)/bulk_modulus)", "-log(held)", "held*log(held) - held + 1"
+        else:
+            end = f"(1 - {n!r}*(pressure - vapour)/bulk_modulus)**{-1 / n!r}"
+            law = f"(held**{-n!r} - 1)/{n!r}"
+            power = "log(held)" if n == 1 else f"(held**{1 - n!r} - 1)/{1 - n!r}"
+            work = f"(held - 1 - {power})/{n!r}"
+        super().__init__(
+            measure,
+            "area*(p - outside) - damping*ds",
+            numbers,
+            energy="volume*(bulk_modulus*work - (pressure - outside)*(held - 1) - (vapour - outside)*(ratio - held))",
+            definitions={
+                "ratio": "1 + area*(s - rest)/volume",
+                "held": f"min(ratio, {end})",  # volume of oil without bubbles
+                "p": f"pressure + bulk_modulus*({law})",
+                "work": work,
+            },
         )
 
 
