@@ -214,7 +214,9 @@ def test_transfer_function_answers_a_step_as_scipy_says() -> None:
 def test_a_lead_controller_moves_its_hinge_as_the_closed_loop_does() -> None:
     signal = pytest.importorskip("scipy.signal")
     # 1 kg m^2: theta = C/(p^2 + C) of the setpoint
-    result = da.simulate(wheel(da.TransferFunction([2.0, 10.0], [0.05, 1.0], "0.3 - s")), 4.0, times=np.linspace(0, 4, 41))
+    result = da.simulate(
+        wheel(da.TransferFunction([2.0, 10.0], [0.05, 1.0], "0.3 - s")), 4.0, times=np.linspace(0, 4, 41)
+    )
     closed = ([2.0, 10.0], [0.05, 1.0, 2.0, 10.0])
     assert result["axle.position"] == pytest.approx(0.3 * signal.step(closed, T=result.t)[1], abs=1e-6)
     assert_balanced(result)

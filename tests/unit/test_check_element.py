@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dalembert as da
@@ -56,6 +57,9 @@ def forgetful() -> Any:
         (da.Element("hinge", "-0.1*s - 0.1*sin(1e5*s)", energy="s**2"), "rough"),
         (da.Element("hinge", forgetful()), "inputs alone"),
         (da.Element("hinge", lambda t, s, ds: 1 / 0), "ZeroDivisionError"),
+        (da.Element("hinge", "-1e-3*s - 100*ds"), "creates energy"),  # hidden by damping
+        (da.Element("pose", (0, 0, 0, "-2*rx", "-ry", "-rz"), energy="rx**2 + (ry**2 + rz**2)/2"), "creates energy"),
+        (da.Element("place", (0, 0, 0)), "never gives a force"),
     ],
 )  # fmt: skip
 def test_bad_laws_are_found(element: da.Element, problem: str) -> None:
@@ -63,6 +67,103 @@ def test_bad_laws_are_found(element: da.Element, problem: str) -> None:
     assert not report.ok
     assert any(problem in each for each in report.problems), report
     assert problem in repr(report)
+
+
+def test_derivatives_and_objectivity_are_those_of_the_core() -> None:
+    for element in (
+        da.Bushing([100.0, 200, 300, 4, 5, 6], [1.0, 1, 1, 0.1, 0.1, 0.1]),
+        da.SphereSphereContact(0.5, 0.5, 100.0, friction=0.3, slip_speed=0.1),
+        da.Element("distance", lambda t, s, ds: (-s - ds, 0.5 * s * s)),
+        da.Maxwell(3.0, 0.2),
+    ):
+        report = da.check_element(element)
+        assert report.ok, report
+        assert report.derivative_error < 1e-6
+        assert report.objectivity_error < 1e-12
+        assert "rigid motion      changes loads by" in repr(report)
+
+
+def test_a_wrong_derivative_or_a_load_that_is_not_objective_would_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    element = da.Element("place", ("-x", "-2*y - vy", "-z**3"), energy="x**2/2 + y**2 + z**4/4")
+    monkeypatch.setattr(da.Model, "d_dynamics", lambda self, t, q, v, x: (np.zeros((12, 12)), np.zeros((12, 12))))
+    loads = da.Model.applied_loads
+    tilted = np.array([0, 0, 0, 0.1, 0, 0])  # a wind in the world
+    monkeypatch.setattr(da.Model, "applied_loads", lambda self, *given: (0, loads(self, *given)[1] + tilted))
+    problems = " ".join(da.check_element(element).problems)
+    assert "derivatives in the core are off" in problems and "not objective" in problems
+
+
+def test_directions_without_forces_are_named() -> None:
+    report = da.check_element(da.SpherePlaneContact(0.5, 100.0, friction=0.3, slip_speed=0.1))
+    assert (report.rank, report.idle) == (5, ("rz",))
+    assert "nothing along rz" in repr(report)
+    slanted = da.Element("place", ("-(x + y)", "-(x + y)", "-z"), energy="(x + y)**2/2 + z**2/2")
+    report = da.check_element(slanted)
+    assert report.ok and report.rank == 2 and "dependent: 2 directions of 3" in repr(report)
+
+
+def test_jumps_at_half_a_turn_are_noted() -> None:
+    assert "half a turn" in repr(da.check_element(da.Bushing([1.0] * 6)))
+    assert not da.check_element(da.CylinderPlaneContact(1.0, 0.5, 1.0)).notes
+
+
+def test_points_may_be_tried_about_other_places() -> None:
+    oil = da.HydraulicSpring(1e-3, 2e-4, rest=0.5)
+    assert not da.check_element(oil, size=0.01).ok  # the piston through the bottom
+    assert da.check_element(oil, size=0.01, around={"s": 0.5}).ok
+    with pytest.raises(ModelError, match="around"):
+        da.check_element(oil, around={"z": 0.5})
+
+
+LIBRARY: list[tuple[Any, dict[str, Any]]] = [
+    (da.NonlinearSpring((4.0, 1.0, 9.0), rest=0.3, damping=0.2), {}),
+    (da.Cable(100.0, 0.5, toe=0.1, damping=1.0), {}),
+    (da.Ligament(100.0, 0.5), {}),
+    (da.BumpStop(100.0, 0.5, exponent=1.5, damping=1.0), {}),
+    (da.GasSpring(2e5, 1e-4, 2e-4, damping=1.0), {}),
+    (da.HydraulicSpring(1e-3, 2e-4, rest=0.5, stiffening=10.0, damping=5.0), {"around": {"s": 0.5}, "size": 0.01}),
+    (da.ElasticBar(100.0, 0.5, preload=3.0, damping=1.0), {}),
+    (da.Bushing([100.0, 200, 300, 4, 5, 6], [1.0, 1, 1, 0.1, 0.1, 0.1]), {}),
+    (
+        da.BeamElement(0.5, axial=100.0, bending=(2.0, 3.0), torsion=1.0, damping=0.1),
+        {"around": {"x": 0.5}, "size": 0.5},
+    ),
+    (da.KelvinVoigt(3.0, 0.2), {}),
+    (da.Maxwell(3.0, 0.2, measure="distance"), {}),
+    (da.Zener(3.0, 4.0, 0.5), {}),
+    (da.GeneralisedMaxwell(1.0, [(3.0, 0.1), (2.0, 1.0)]), {}),
+    (da.Drag(0.1, 0.2), {}),
+    (da.InverseSquare(2.0, softening=0.1), {}),
+    (da.Field(("-x", "-y - vy", 0), energy="(x**2 + y**2)/2"), {}),
+    (da.PointPlaneContact(100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
+    (da.SpherePlaneContact(0.5, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
+    (da.CylinderPlaneContact(0.8, 0.5, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
+    (da.SphereSphereContact(0.5, 0.6, 100.0, dissipation=0.3, friction=0.3, slip_speed=0.1), {}),
+    (da.CoulombFriction(2.0, viscous=0.1, slip_speed=0.3), {}),
+    (da.StribeckFriction(3.0, 2.0, 0.5, slip_speed=0.3), {}),
+    (da.LuGreFriction(3.0, 2.0, 0.5, bristle_stiffness=10.0, bristle_damping=0.5), {}),
+    (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
+    (da.VelocityServo(1.0, 3.0, 2.0), {}),
+    (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
+    (da.HillMuscle("t", 100.0, 0.5), {"around": {"s": 0.5, "a": 0.5}, "size": 0.1}),
+    (da.HydraulicCylinder(0.0, 1e-5, 1e-3, 4e-4, (0.2, 1.8)), {"around": {"s": 1.0}, "size": 0.5}),
+    (da.StateSpace([[-1.0]], [[2.0]], [[3.0]], [[0.5]]), {}),
+    (da.TransferFunction([1.0, 2.0], [1.0, 3.0, 4.0], "0.5 - s"), {}),
+]
+
+
+@pytest.mark.parametrize(("element", "keywords"), LIBRARY, ids=lambda e: getattr(e, "kind", ""))
+def test_every_library_element_is_fit(element: da.Element, keywords: dict[str, Any]) -> None:
+    report = da.check_element(element, points=100, **keywords)
+    assert report.ok, report
+
+
+def test_the_list_of_library_elements_is_whole() -> None:
+    def kinds(base: type) -> set[str]:
+        return {base.__name__}.union(*(kinds(kind) for kind in base.__subclasses__()))
+
+    own = {kind for kind in kinds(da.Element) if hasattr(da, kind)} - {"Element"}
+    assert {element.kind for element, _ in LIBRARY} == own
 
 
 def test_figures_of_the_report() -> None:

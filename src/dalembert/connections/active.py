@@ -19,7 +19,15 @@ from .checked import one_of
 from .elements import MEASURES, Element
 from .expressions import compile_expressions
 
-__all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "StateSpace", "TransferFunction", "VelocityServo"]
+__all__ = [
+    "DCMotor",
+    "HillMuscle",
+    "HydraulicCylinder",
+    "PositionServo",
+    "StateSpace",
+    "TransferFunction",
+    "VelocityServo",
+]
 
 
 class PositionServo(Element):

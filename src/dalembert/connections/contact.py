@@ -128,8 +128,8 @@ class CylinderPlaneContact(Element):
     slip_speed : float, m/s
 
     The lowest line of the mantle carries springs with the shares 1/6, 4/6 and 1/6 of the stiffness at its two ends and
-    in the middle (Simpson's rule): lying, the cylinder has stiffness d^exponent for the depth d, and with exponent 1 the
-    exact stiffness * length^2/12 against tilting of a line on an elastic bed, as long as all of the line touches.
+    in the middle (Simpson's rule): lying, the cylinder has stiffness d^exponent for the depth d, and with exponent 1 it
+    resists tilting by stiffness * length^2/12, as a line on an elastic bed does as long as all of it touches.
     Tilted, it stands on the lowest point of one rim. Each point has the law and the friction of
     `connections.contact` by its own depth and velocity, so that the cylinder rolls, skids, spins and rocks.
 
@@ -195,8 +195,7 @@ class CylinderPlaneContact(Element):
             force = [f"{sum_} + {on[i]}" for sum_, i in zip(force, "xyz", strict=True)]
             turned = (("y", "z"), ("z", "x"), ("x", "y"))
             moment = [
-                f"{sum_} + {lever[i]}*{on[j]} - {lever[j]}*{on[i]}"
-                for sum_, (i, j) in zip(moment, turned, strict=True)
+                f"{sum_} + {lever[i]}*{on[j]} - {lever[j]}*{on[i]}" for sum_, (i, j) in zip(moment, turned, strict=True)
             ]
             stored += f" + {share}*stiffness*d{k}**(exponent + 1)/(exponent + 1)"
         super().__init__("pose", (*force, *moment), numbers, energy=stored, definitions=parts)

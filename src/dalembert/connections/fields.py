@@ -38,7 +38,8 @@ class Field(Element):
     >>> s = da.System("charge", gravity=(0, 0, 0))
     >>> bead = s.body("bead", mass=1.0, inertia=(1, 1, 1))
     >>> _ = s.connect("free", da.Free(), s.ground, bead)
-    >>> _ = s.connect("B", da.Field(("q*vy*B", "-q*vx*B", 0), parameters={"q": 2.0, "B": 0.5}, energy=0), s.ground, bead)
+    >>> field = da.Field(("q*vy*B", "-q*vx*B", 0), parameters={"q": 2.0, "B": 0.5}, energy=0)
+    >>> _ = s.connect("field", field, s.ground, bead)
     >>> s.initial("free", speed=(0, 0, 0, 1, 0, 0))
     >>> print(da.simulate(s, 3.141592653589793)["bead.position"][-1].round(6) + 0.0)
     [ 0. -2.  0.]

@@ -330,7 +330,9 @@ class HydraulicSpring(Element):
         if pressure < vapour:
             raise ModelError(item, "pressure", pressure, f"it must not be below that of vapour, {vapour:.6g} Pa")
         if n * (pressure - vapour) >= bulk_modulus:
-            raise ModelError(item, "stiffening", n, "the bulk modulus must stay positive down to the pressure of vapour")
+            raise ModelError(
+                item, "stiffening", n, "the bulk modulus must stay positive down to the pressure of vapour"
+            )
         # where it begins to cavitate; the integral of p - p0 over V is -B V0 times work
         if n == 0:
             end, law, work = "exp((pressure - vapour)/bulk_modulus)", "-log(held)", "held*log(held) - held + 1"
