@@ -51,7 +51,9 @@ exact_small, exact = 0.01 * length**3 / (3 * EI), elastica(20.0)
 error = np.abs(large - exact)[[0, 2]] / length
 
 if __name__ == "__main__":
-    print(f"small: {1e3 * small[2]:.6f} mm, exact {1e3 * exact_small:.6f} mm: {100 * (small[2] / exact_small - 1):+.3f} %")
+    print(
+        f"small: {1e3 * small[2]:.6f} mm, exact {1e3 * exact_small:.6f} mm: {100 * (small[2] / exact_small - 1):+.3f} %"
+    )
     print(f"large: tip at {large[[0, 2]].round(5)} m, elastica {exact[[0, 2]].round(5)} m")
     print(f"off by {100 * error.max():.3f} % of the length, with 40 links")
     links(40, 20.0).draw(bent, path="cantilever.png")

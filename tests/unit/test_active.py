@@ -222,6 +222,22 @@ def test_a_lead_controller_moves_its_hinge_as_the_closed_loop_does() -> None:
     assert_balanced(result)
 
 
+def test_blocks_feed_each_other() -> None:
+    """A filter of one hinge's speed brakes another; its output is a signal."""
+    system = da.System("two", gravity=(0, 0, 0))
+    for name in ("one", "two"):
+        disc = system.body(f"disc {name}", mass=1.0, inertia=(1, 1, 1))
+        system.connect(name, da.Revolute("z"), system.ground, disc)
+    system.connect("filter", da.TransferFunction([0.0], [1.0], "rate", sources={"rate": "one.speed"}), "two")
+    lag = da.StateSpace([[-2.0]], [[2.0]], [[3.0]], [[0.0]], ["rate"], sources={"rate": "one.speed"})
+    system.connect("lag", lag, "two")
+    system.initial("one", speed=1.0)
+    result = da.simulate(system, 2.0)
+    t = result.t
+    assert result["lag.y"] == pytest.approx(3 * (1 - np.exp(-2 * t)), abs=1e-7)
+    assert result["two.speed"] == pytest.approx(3 * t - 1.5 * (1 - np.exp(-2 * t)), abs=1e-7)
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments", "keywords"),
     [

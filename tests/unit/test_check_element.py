@@ -102,6 +102,24 @@ def test_directions_without_forces_are_named() -> None:
     assert report.ok and report.rank == 2 and "dependent: 2 directions of 3" in repr(report)
 
 
+def test_elements_with_several_ends_and_inputs() -> None:
+    stored = "k*((x1 - x2)**2 + y1**2 + z1**2 + (s - 1)**2)/2"
+    three = da.Element(
+        ("place", "place"), None, {"k": 3.0}, energy="k*((x1 - x2)**2 + (y1 - 2*y2)**2 + (z1 + z2)**2)/2"
+    )
+    report = da.check_element(three)
+    assert report.ok and report.rank == 3 and "dependent: 3 directions of 6" in repr(report), report
+    assert report.objectivity_error < 1e-12 and report.derivative_error < 1e-6
+    mixed = da.Element(
+        ("place", "distance"), None, {"k": 3.0}, energy=stored.replace("x2", "s2").replace("(s -", "(s2 -")
+    )
+    assert da.check_element(mixed).ok
+    wrong = da.Element(("hinge", "hinge"), ("-s1 + s2", "-s2"), energy="(s1**2 + s2**2)/2")
+    assert "creates energy" in repr(da.check_element(wrong))
+    fed = da.Element("hinge", "-k*u", {"k": 2.0}, inputs={"u": "other.speed"}, active=True)
+    assert "takes u from elsewhere" in repr(da.check_element(fed))
+
+
 def test_jumps_at_half_a_turn_are_noted() -> None:
     assert "half a turn" in repr(da.check_element(da.Bushing([1.0] * 6)))
     assert not da.check_element(da.CylinderPlaneContact(1.0, 0.5, 1.0)).notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.elements import Element
+from ..connections.elements import MEASURES, Element
 from ..errors import DalembertError, ModelError
 from ..rotation import finite_number
 from .element_trials import Trial
@@ -162,14 +162,18 @@ class _Check:
         centre = np.array([around.get(name, 0.0) for name in element.measured[0]])
         self.centre = centre
         self.inputs[:, 1 : 1 + m] = centre + size * rng.uniform(-1, 1, size=(points, m))
-        if element.measure == "distance":
-            self.inputs[:, 1] = np.abs(self.inputs[:, 1])
+        self.blocks = _blocks(element)
+        self.lengths = [1 + block.start for kind, block in self.blocks if kind == "distance"]
+        self.inputs[:, self.lengths] = np.abs(self.inputs[:, self.lengths])
         # every other point slowly, so that damping does not hide what forces at rest do
         slowly = 10.0 ** np.where(np.arange(points) % 2, rng.uniform(-4, 0, size=points), 0.0)
         self.inputs[:, 1 + m : 1 + 2 * m] = speed * slowly[:, None] * rng.uniform(-1, 1, size=(points, m))
         starts = np.array([around.get(name, start) for name, start in element.starts.items()])
         self.inputs[:, 1 + 2 * m : 1 + 2 * m + n] = starts + (0.1 + np.abs(starts)) * rng.uniform(-1, 1, (points, n))
-        self.inputs[:, 1 + 2 * m + n :] = list(element.parameters.values())
+        known = 1 + 2 * m + n + len(element.parameters)
+        self.inputs[:, 1 + 2 * m + n : known] = list(element.parameters.values())
+        self.inputs[:, known:] = rng.uniform(-1, 1, size=(points, len(element.takes) - known))
+        self.stored = m + n  # place of the energy among the answers
 
     def report(self) -> ElementReport:
         """Try everything; stop early if the law does not even answer."""
@@ -229,7 +233,8 @@ class _Check:
             return
         for sign in (1.0, -1.0):
             far = base.copy()
-            far[0, 1 : 1 + m] = 100.0 * self.size * (sign if self.element.measure != "distance" else 1.0)
+            far[0, 1 : 1 + m] = 100.0 * self.size * sign
+            far[0, self.lengths] = 100.0 * self.size
             far[0, 1 + m : 1 + 2 * m] = 100.0 * self.speed * sign
             self._answers(far, " far out")
 
@@ -252,7 +257,7 @@ class _Check:
         columns = []
         for column in range(1, 1 + 2 * self.m):
             unit = self.size if column <= self.m else self.speed
-            near, far = (self._slope(self.inputs, column, h * unit)[:, :-1] for h in (1e-5, 1e-3))
+            near, far = (self._slope(self.inputs, column, h * unit)[:, : self.stored] for h in (1e-5, 1e-3))
             error = np.abs(near - far).max(axis=1) * unit / scale
             error[~np.isfinite(error)] = np.inf
             worst, rough = max(worst, float(np.median(error))), rough | (error > 1e-2)
@@ -266,15 +271,21 @@ class _Check:
         """Return how fast inputs change, (n, len(inputs)), as measures have these rates (n, measures)."""
         change = np.zeros_like(inputs)
         change[:, 1 : 1 + self.m] = rates
-        if self.element.measure == "pose":
-            change[:, 4:7] = _vector_rates(inputs[:, 4:7], rates[:, 3:])
+        for turn in self._turns():
+            change[:, 1 + turn.start : 1 + turn.stop] = _vector_rates(
+                inputs[:, 1 + turn.start : 1 + turn.stop], rates[:, turn]
+            )
         return change
+
+    def _turns(self) -> list[slice]:
+        """Return where rotation vectors are among the measures."""
+        return [slice(block.start + 3, block.start + 6) for kind, block in self.blocks if kind == "pose"]
 
     def _growth(self, inputs: Array, change: Array, share: float = 1.0) -> Array:
         """Return the power that goes into the energy (n,) as inputs change at these rates; of fourth order."""
         h = share * self._stretch(change)
         rises = [
-            self._raw(inputs + k * h[:, None] * change)[:, -1] - self._raw(inputs - k * h[:, None] * change)[:, -1]
+            (self._raw(inputs + k * h[:, None] * change) - self._raw(inputs - k * h[:, None] * change))[:, self.stored]
             for k in (1, 2)
         ]
         growth: Array = (8 * rises[0] - rises[1]) / (12 * h)
@@ -288,7 +299,7 @@ class _Check:
     def _last_digits(self, inputs: Array) -> Array:
         """Return by how much energies (n,) are uncertain: how they scatter with the last digits of the inputs."""
         wobbles = 1.0 + 4e-16 * self.rng.integers(-1, 2, size=(4, *inputs.shape))
-        energies = np.array([self._raw(inputs * wobble)[:, -1] for wobble in wobbles])
+        energies = np.array([self._raw(inputs * wobble)[:, self.stored] for wobble in wobbles])
         scatter: Array = np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
         return scatter
 
@@ -351,6 +362,9 @@ class _Check:
 
     def _in_the_core(self, smooth: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the errors of derivatives and of objectivity, on a few points where the law is smooth."""
+        if self.element.sources:
+            self.notes.append(f"not tried in the core: it takes {', '.join(self.element.sources)} from elsewhere")
+            return 0.0, 0.0
         rows = np.flatnonzero(smooth)[:5].tolist()
         try:
             trial = Trial(self.element, self.inputs, self.rng)
@@ -366,17 +380,24 @@ class _Check:
 
     def _look_at_half_turns(self) -> None:
         """Note forces that differ on both sides of half a turn, where the rotation vector jumps."""
-        if self.element.measure != "pose":
-            return
-        rows = self.inputs[:20].copy()
-        turns = rows[:, 4:7] / np.linalg.norm(rows[:, 4:7], axis=1, keepdims=True)
-        rows[:, 4:7] = np.pi * turns
-        ahead = self._raw(rows)
-        rows[:, 4:7] *= -1
-        behind = self._raw(rows)
-        jump = np.abs(ahead - behind).max()
-        if jump > 1e-6 * (1.0 + np.abs(ahead).max()):
-            self.notes.append("its answers jump at half a turn: keep the markers within")
+        for turn in self._turns():
+            rows, place = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
+            rows[:, place] *= np.pi / np.linalg.norm(rows[:, place], axis=1, keepdims=True)
+            ahead = self._raw(rows)
+            rows[:, place] *= -1
+            if np.abs(self._raw(rows) - ahead).max() > 1e-6 * (1.0 + np.abs(ahead).max()):
+                self.notes.append("its answers jump at half a turn: keep the markers within")
+                return
+
+
+def _blocks(element: Element) -> list[tuple[str, slice]]:
+    """Return each measure of an element, with its place among the numbers that are measured."""
+    found, first = [], 0
+    for kind in element.each_measure:
+        count = len(MEASURES[kind][0])
+        found.append((kind, slice(first, first + count)))
+        first += count
+    return found
 
 
 def _vector_rates(turns: Array, spins: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Elements tried in small systems of the core: two free bodies, or a slide."""
+"""Elements tried in small systems of the core: free bodies, or slides."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Array = NDArray[np.float64]
 
 
 class Trial:
-    """An element between two free bodies of unit mass and inertia, or at a slide, on the rows of inputs of its law.
+    """An element between free bodies of unit mass and inertia, or at slides, on the rows of inputs of its law.
 
     Parameters
     ----------
     element : Element
-        With one measure.
-    inputs : (n, len(element.inputs))
+        That takes nothing from elsewhere.
+    inputs : (n, len(element.takes))
         Time, measures, rates, states and parameters; rates of markers are made anew.
     """
 
@@ -40,31 +40,37 @@ class Trial:
         from ..system import System
 
         s = System("trial", gravity=(0, 0, 0))
-        bodies = [s.body(name, mass=1.0, inertia=(1, 1, 1)) for name in ("one", "two")]
+        ports = len(self.element.each_measure)
+        bodies = [s.body(f"body {k}", mass=1.0, inertia=(1, 1, 1)) for k in range(ports + 1)]
         if self.element.at_hinge:
             from ..connections.hinges import Prismatic
 
-            for number, body in enumerate(bodies):
-                s.connect(f"slide {number}", Prismatic("x"), s.ground, body)
-            s.connect("element", self.element, "slide 0")
+            for k, body in enumerate(bodies):
+                s.connect(f"slide {k}", Prismatic("x"), s.ground, body)
+            s.connect("element", self.element, *(f"slide {k}" for k in range(ports)))
         else:
             s.connect("element", self.element, *bodies)
         return s.compile()
 
     def state(self, row: int) -> tuple[Array, Array]:
         """Return q and v at which the element measures what a row of inputs says."""
-        given = self.inputs[row, 1 : 1 + self.m]
+        given, rates = self.inputs[row, 1 : 1 + self.m], self.inputs[row, 1 + self.m : 1 + 2 * self.m]
         if self.element.at_hinge:
-            return np.array([given[0], 0.0]), np.array([self.inputs[row, 1 + self.m], 0.0])
-        rng, free = self.rng, np.zeros(3)
+            return np.append(given, 0.0), np.append(rates, 0.0)
+        rng, first = self.rng, 0
         R, p = _rotation(rng.normal(size=3)), rng.normal(size=3)
-        if self.element.measure == "distance":
-            direction = rng.normal(size=3)
-            place, turn = given[0] * direction / np.linalg.norm(direction), rng.normal(size=3)
-        else:
-            place, turn = given[:3], given[3:] if self.m == 6 else free
-        q = np.concatenate([_free(R, p), _free(R @ _rotation(turn), p + R @ place)])
-        return q, rng.normal(size=12) * np.abs(self.inputs[:, 1 + self.m : 1 + 2 * self.m]).max()
+        poses = [_free(R, p)]
+        for kind in self.element.each_measure:
+            if kind == "distance":
+                direction, turn = rng.normal(size=(2, 3))
+                place = given[first] * direction / np.linalg.norm(direction)
+            else:
+                place, turn = given[first : first + 3], given[first + 3 : first + 6] if kind == "pose" else np.zeros(3)
+            first += {"distance": 1, "place": 3, "pose": 6}[kind]
+            poses.append(_free(R @ _rotation(turn), p + R @ place))
+        return np.concatenate(poses), rng.normal(size=6 * len(poses)) * np.abs(
+            self.inputs[:, 1 + self.m :][:, : self.m]
+        ).max()
 
     def objectivity_error(self, rows: Sequence[int]) -> float:
         """Return by how much loads miss action and reaction, and the loads before a rigid motion, relative."""

@@ -7,7 +7,7 @@ counts as work from outside, heat of its own included, so that the energy balanc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -336,8 +336,11 @@ class StateSpace(Element):
         ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``.
     start : (n,)
         States at the start; zero if left out.
+    sources : dict of str to source
+        Further names that the inputs may use, as ``inputs`` of an `Element`: other outputs, sensors, laws of time.
 
-    The states are ``x0``, ``x1`` ... What it does counts as work from outside.
+    The states are ``x0``, ``x1`` ...; the forces are signals, too: ``y``, or ``y0``, ``y1`` ... What it does counts as
+    work from outside.
 
     Examples
     --------
@@ -357,6 +360,7 @@ class StateSpace(Element):
         *,
         measure: str = "hinge",
         start: ArrayLike | None = None,
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = self.kind
         one_of(item, "measure", measure, tuple(MEASURES))
@@ -373,7 +377,7 @@ class StateSpace(Element):
             matrices[name] = matrix.reshape(shapes[name])
         starts = np.zeros(n) if start is None else finite_array(start, (n,), item=item, field="start")
         for each in inputs:
-            _input(item, "inputs", each, "t", *measured, *rates)
+            _input(item, "inputs", each, "t", *measured, *rates, *(sources or {}))
 
         def row(left: Any, right: Any) -> str:
             terms = [f"({c!r})*x{k}" for k, c in enumerate(left.tolist()) if c]
@@ -383,7 +387,10 @@ class StateSpace(Element):
         states = {f"x{i}": (float(starts[i]), row(matrices["A"][i], matrices["B"][i])) for i in range(n)}
         forces = tuple(row(matrices["C"][i], matrices["D"][i]) for i in range(k))
         definitions = {f"u{i}": each for i, each in enumerate(inputs)}
-        super().__init__(measure, forces, {}, states, definitions=definitions, active=True)
+        signals = {f"y{i}" if k > 1 else "y": force for i, force in enumerate(forces)}
+        super().__init__(
+            measure, forces, {}, states, definitions=definitions, active=True, inputs=sources or {}, signals=signals
+        )
 
 
 class TransferFunction(StateSpace):
@@ -398,6 +405,8 @@ class TransferFunction(StateSpace):
         Of the time t, the coordinate s and its rate ds.
     measure : str
         ``"hinge"`` or ``"distance"``.
+    sources : dict of str to source
+        Further names that the input may use, as of `StateSpace`.
 
     The states ``x0``, ``x1`` ... are those of the controllable canonical form, zero at the start: x0 is what the input
     drives, each other one the integral of that before.
@@ -411,7 +420,13 @@ class TransferFunction(StateSpace):
     """
 
     def __init__(
-        self, numerator: ArrayLike, denominator: ArrayLike, input: Any = "s", *, measure: str = "hinge"
+        self,
+        numerator: ArrayLike,
+        denominator: ArrayLike,
+        input: Any = "s",
+        *,
+        measure: str = "hinge",
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = self.kind
         one_of(item, "measure", measure, ("hinge", "distance"))
@@ -429,7 +444,7 @@ class TransferFunction(StateSpace):
         a, b = below[1:] / below[0], np.concatenate([np.zeros(n + 1 - len(above)), above]) / below[0]
         A = np.vstack([-a, np.eye(n)[:-1]]) if n else np.zeros((0, 0))
         B = np.eye(n, 1)
-        super().__init__(A, B, b[None, 1:] - b[0] * a[None], [[b[0]]], [input], measure=measure)
+        super().__init__(A, B, b[None, 1:] - b[0] * a[None], [[b[0]]], [input], measure=measure, sources=sources)
 
 
 def _matrix(item: str, name: str, given: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:

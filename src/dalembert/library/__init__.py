@@ -7,4 +7,13 @@ from .manipulator import space_manipulator
 from .windows import windows
 from .woodpecker import woodpecker, woodpecker_impacts
 
-__all__ = ["binary_tree", "chain", "humanoid", "mechanisms", "space_manipulator", "windows", "woodpecker", "woodpecker_impacts"]
+__all__ = [
+    "binary_tree",
+    "chain",
+    "humanoid",
+    "mechanisms",
+    "space_manipulator",
+    "windows",
+    "woodpecker",
+    "woodpecker_impacts",
+]

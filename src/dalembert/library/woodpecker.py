@@ -32,8 +32,8 @@ def woodpecker(scale: float = 1.0) -> System:
 
     The sleeve falls (`fall`) and tilts (`tilt`); the bird swings on it (`swing`). The rims `sleeve.lower` and
     `sleeve.upper` and the beak `bird.beak` touch the pole, whose surfaces are the markers ``ground.beak``,
-    ``ground.lower`` and ``ground.upper``. Impacts are for `woodpecker_impacts`, without restitution but of the beak; the
-    stiff contacts of the rims only hold what has come to rest on them. It starts as published, on its cycle.
+    ``ground.lower`` and ``ground.upper``. Impacts are for `woodpecker_impacts`; only that of the beak has restitution,
+    and the stiff contacts of the rims hold what has come to rest on them. It starts as published.
 
     Source: R. I. Leine, Ch. Glocker, D. H. van Campen, "Nonlinear dynamics of the woodpecker toy", ASME DETC 2001
     VIB-21608, after Ch. Glocker's thesis, TU Munich 1995; data as programs quote them that follow the paper. The start,
