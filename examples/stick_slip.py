@@ -16,6 +16,7 @@ def belt(friction):
     s.connect("spring", da.SpringDamper(stiffness, 0.0, 1.0), s.ground.at(-1.0, 0, 0), block)
     s.connect("friction", friction, "slip")
     s.drive("run", speed=belt_speed)
+    s.initial("slip", speed=-belt_speed)  # at rest, the spring free of force
     return s
 
 
@@ -25,7 +26,7 @@ slip = da.Event("slip", "block.position.x", static / stiffness, direction=1, act
 system = belt(da.Element("hinge", "F", {"F": sliding}))  # it slips one way only
 result = da.simulate(system, 6.0, events=[stick, slip])
 stuck, slipped = (np.array([e.t for e in result.events if e.name == name]) for name in ("stick", "slip"))
-period, share = stuck[2] - stuck[1], (slipped[2] - stuck[1]) / (stuck[2] - stuck[1])
+period, share = stuck[2] - stuck[1], (slipped[1] - stuck[1]) / (stuck[2] - stuck[1])
 
 bristles = da.LuGreFriction(static, sliding, 1e-4, bristle_stiffness=1e8, bristle_damping=2e4)
 soft = da.simulate(belt(bristles), 6.0, events=[da.Event("slip", "block.velocity.x", direction=-1)])

@@ -105,7 +105,7 @@ OF_THREE: dict[str, Callable[[Number], Any]] = {
 def add_random_elements(
     system: da.System, model: da.Model, q: Array, rng: np.random.Generator, count: int
 ) -> list[str]:
-    """Put `count` random elements into a system, of which `model` is the state without them, at q; return their kinds."""
+    """Put `count` random elements into a system, whose model without them is at q; return their kinds."""
 
     def number(low: float, high: float) -> float:
         return float(rng.uniform(low, high))
@@ -124,7 +124,7 @@ def add_random_elements(
     kinds: list[str] = []
     while len(kinds) < count:
         kind, make, ends, family = pool[int(rng.integers(len(pool)))]
-        if ends == 0 and not hinges or ends > len(system.bodies) + 1:
+        if (ends == 0 and not hinges) or ends > len(system.bodies) + 1:
             continue
         name = f"e{len(kinds)}"
         if ends == 0:

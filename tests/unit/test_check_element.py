@@ -120,6 +120,12 @@ def test_elements_with_several_ends_and_inputs() -> None:
     assert "takes u from elsewhere" in repr(da.check_element(fed))
 
 
+def test_a_block_has_answers_alone() -> None:
+    report = da.check_element(da.Block({"u": "2*y"}, inputs={"w": "A.speed"}, states={"y": (0.0, "w - y")}))
+    assert report.ok and "acts on nothing" in repr(report)
+    assert not da.check_element(da.Block({"u": "sqrt(y - 10)"}, states={"y": (0.0, "-y")})).ok
+
+
 def test_jumps_at_half_a_turn_are_noted() -> None:
     assert "half a turn" in repr(da.check_element(da.Bushing([1.0] * 6)))
     assert not da.check_element(da.CylinderPlaneContact(1.0, 0.5, 1.0)).notes
@@ -180,7 +186,7 @@ def test_the_list_of_library_elements_is_whole() -> None:
     def kinds(base: type) -> set[str]:
         return {base.__name__}.union(*(kinds(kind) for kind in base.__subclasses__()))
 
-    own = {kind for kind in kinds(da.Element) if hasattr(da, kind)} - {"Element"}
+    own = {kind for kind in kinds(da.Element) if hasattr(da, kind)} - {"Element", "Block"}
     assert {element.kind for element, _ in LIBRARY} == own
 
 

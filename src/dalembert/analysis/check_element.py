@@ -185,6 +185,8 @@ class _Check:
         if again is None or not np.array_equal(again[::-1], answers):
             self.problems.append("it does not depend on its inputs alone: asked again, it answers otherwise")
             return ElementReport(self.problems)
+        if not self.m:
+            return ElementReport(self.problems, ["it acts on nothing"])
         slope_error, rough, slopes = self._slopes()
         created, dissipated = self._power(answers)
         remainder = self._static_remainder()
