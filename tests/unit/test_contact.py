@@ -166,11 +166,11 @@ def test_a_tilted_cylinder_stands_on_one_rim() -> None:
 
 
 def test_a_skidding_cylinder_begins_to_roll_at_a_third_of_its_spin_and_goes_on_for_turns() -> None:
-    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 1e6, friction=0.3, slip_speed=1e-4)
-    depth = MASS * 9.81 / 1e6
-    result = da.simulate(log(element, height=CYLINDER * np.sqrt(1 + 1e-6) - depth, spin=30.0), 2.0)
+    element = da.CylinderPlaneContact(LENGTH, CYLINDER, 1e5, friction=0.3, slip_speed=1e-3)
+    depth = MASS * 9.81 / 1e5
+    result = da.simulate(log(element, height=CYLINDER * np.sqrt(1 + 1e-6) - depth, spin=30.0), 1.6, rtol=1e-6)
     speed = np.linalg.norm(result["log.velocity"][-1])
-    assert speed == pytest.approx(30.0 * CYLINDER / 3, rel=2e-3)  # half m r^2 spins: v = r w/3
+    assert speed == pytest.approx(30.0 * CYLINDER / 3, rel=3e-3)  # half m r^2 spins: v = r w/3
     assert np.linalg.norm(result["log.position"][-1, :2]) > 2 * np.pi * CYLINDER * 2
     assert abs(result["log.velocity.y"]).max() < 1e-6
     assert abs(result["energy.balance"]).max() < 1e-5
