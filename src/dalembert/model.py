@@ -160,9 +160,10 @@ class Model(_core.Model):
         factors: Array,
         pieces: Array,
         curves: NDArray[np.int32],
+        *programs: NDArray[Any],
     ) -> None:
         super().__init__(
-            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves
+            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves, *programs
         )
         self.system = system
         self.forest = forest

@@ -142,7 +142,11 @@ def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], floa
 def _length_rows(model: Model) -> NDArray[np.bool_]:
     """Return which closure rows are in metres."""
     forest = model.forest
-    rows = [row in _LENGTH_ROWS for chord in forest.chords for row in chord.element.rows]
+    rows: list[bool] = []
+    for chord in forest.chords:
+        units = getattr(chord.element, "row_units", None)
+        names = chord.element.rows
+        rows += [row in _LENGTH_ROWS for row in names] if units is None else [unit == "m" for unit in units]
     for coupling in forest.couplings:
         hinge = coupling.second.element
         assert isinstance(hinge, Hinge)

@@ -1,6 +1,7 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
 from .active import DCMotor, HillMuscle, HydraulicCylinder, LinearActuator, PositionServo, VelocityServo
+from .chains import Bar, KinematicChain, Offset
 from .compiled import law
 from .compound import Compound
 from .connection import Connection
@@ -21,6 +22,7 @@ from .contact import PointPlaneContact, SpherePlaneContact, SphereSphereContact
 from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
+from .custom import CustomConstraint, CustomHinge, PfaffConstraint
 from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
@@ -47,6 +49,7 @@ from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "Arc",
     "AxisAngle",
+    "Bar",
     "Block",
     "BumpStop",
     "Bushing",
@@ -60,6 +63,8 @@ __all__ = [
     "CoulombFriction",
     "Coupling",
     "Curve",
+    "CustomConstraint",
+    "CustomHinge",
     "Cylindrical",
     "DCMotor",
     "Delay",
@@ -84,6 +89,7 @@ __all__ = [
     "InverseSquare",
     "JointFriction",
     "KelvinVoigt",
+    "KinematicChain",
     "Law",
     "Ligament",
     "Limits",
@@ -93,8 +99,10 @@ __all__ = [
     "LuGreFriction",
     "Maxwell",
     "NonlinearSpring",
+    "Offset",
     "Parallel",
     "Perpendicular",
+    "PfaffConstraint",
     "Planar",
     "PointOnCurve",
     "PointOnLine",
