@@ -83,16 +83,31 @@ inline double square_of(const double *e) {
   return sum;
 }
 
+// the step of least norm towards (1); returns its largest component
+inline double chain_step(const ChainPoint<double> &at, int inner, double mu, double *step) {
+  double x[6], longest = 0.0;
+  solve_across(at, inner, mu, at.e, x);
+  for (int k = 0; k < inner; ++k) {
+    step[k] = 0.0;
+    for (int i = 0; i < 6; ++i)
+      step[k] += at.Y[k][i] * x[i];
+    const double reach = std::fabs(step[k]);
+    longest = reach > longest ? reach : longest;
+  }
+  return longest;
+}
+
 // (1) from one start (Levenberg and Marquardt); returns |e|^2, with the last point in `at`
 inline double settle_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
                            double *gamma, ChainPoint<double> &at) {
   constexpr int most_rounds = 100;
   ChainPoint<double> trial;
-  double shifted[most_inner], x[6], step[most_inner];
+  double shifted[most_inner], step[most_inner], size = 0.0;
   chain_point(model, ws, chord, R, p, gamma, at);
   double square = square_of(at.e), damping = 1e-12;
   for (int round = 0; round < most_rounds && square > 0.0; ++round) {
-    double size = 0.0, gradient = 0.0;
+    double gradient = 0.0;
+    size = 0.0;
     for (int k = 0; k < chord.inner; ++k) {
       double pull = 0.0;
       for (int i = 0; i < 6; ++i) {
@@ -103,15 +118,7 @@ inline double settle_chain(const ModelData &model, Workspace<double> &ws, const 
     }
     if (gradient <= 1e-30 * size * square || !(size > 0.0))
       break;
-    solve_across(at, chord.inner, damping * size, at.e, x);
-    double longest = 0.0;
-    for (int k = 0; k < chord.inner; ++k) {
-      step[k] = 0.0;
-      for (int i = 0; i < 6; ++i)
-        step[k] += at.Y[k][i] * x[i];
-      const double reach = std::fabs(step[k]);
-      longest = reach > longest ? reach : longest;
-    }
+    const double longest = chain_step(at, chord.inner, damping * size, step);
     const double part = longest > 1.0 ? 1.0 / longest : 1.0;
     for (int k = 0; k < chord.inner; ++k)
       shifted[k] = gamma[k] + part * step[k];
@@ -131,6 +138,15 @@ inline double settle_chain(const ModelData &model, Workspace<double> &ws, const 
     damping = damping > 1e-11 ? 0.1 * damping : 1e-12;
     if (settled)
       break;
+  }
+  // |e| is flat where it is least: two steps more where the chain is open, so that its rows are smooth there too
+  for (int round = 0; round < 2 && square > 1e-26 * chord.parameter * chord.parameter; ++round) {
+    if (!(chain_step(at, chord.inner, 1e-12 * size, step) < 0.1))
+      break;
+    for (int k = 0; k < chord.inner; ++k)
+      gamma[k] += step[k];
+    chain_point(model, ws, chord, R, p, gamma, at);
+    square = square_of(at.e);
   }
   return square;
 }

@@ -47,6 +47,8 @@ class Scales:
         Scaled residual that rounding alone may leave.
     targets : (3, nc) m or rad, per s, per s2
         What residuals, their rates and second rates have to be: zero, except where a drive prescribes them.
+    t : float, s
+        Time, for rows that depend on it by themselves.
     """
 
     length: float
@@ -55,27 +57,36 @@ class Scales:
     units: tuple[str, ...]
     floor: float
     targets: Array
+    t: float = 0.0
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False, t: float | None = 0.0) -> Scales:
-        """Read the scales off a model at time t (None: without targets).
+    def of(
+        cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True
+    ) -> Scales:
+        """Read the scales off a model at time t; unless `prescribed`, without targets.
 
         With `positions_only`, rows that bind velocities count for nothing.
         """
         length, rows, columns, units, floor = _constants(model)
         if positions_only:
             rows = np.where(model.holonomic, rows, 0.0)
-        return cls(length, rows, columns, units, floor, np.zeros((3, model.nc)) if t is None else model.row_motion(t))
+        targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
+        return cls(length, rows, columns, units, floor, targets, t)
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
-        r: Array = self.rows * (model.constraint_residual(q) - self.targets[0])
+        r: Array = self.rows * (model.constraint_residual(q, t=self.t) - self.targets[0])
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return S P D (nc, nv)."""
-        J: Array = self.rows[:, None] * model.constraint_jacobian(q) * self.columns
+        J: Array = self.rows[:, None] * model.constraint_jacobian(q, t=self.t) * self.columns
         return J
+
+    def rates(self, model: Model, q: Array) -> Array:
+        """Return what P v has to be (nc,), m/s or rad/s."""
+        wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
+        return wanted
 
 
 def as_model(system_or_model: System | Model) -> Model:

@@ -78,7 +78,7 @@ class KinematicChain(Constraint):
     ----------
     parts : sequence of Hinge and Offset
         From the first marker to the second. Hinges may be of the library or `CustomHinge` without time.
-    start : dict of int to (n,) numbers
+    near : dict of int to (n,) numbers
         Coordinates of hinges, by their number in `parts`, near which inner coordinates are searched first.
 
     The relative motion that the hinges allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on the
@@ -87,7 +87,7 @@ class KinematicChain(Constraint):
     (the spin of that bar) stay where the search leaves them.
 
     Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
-    `inner` has to choose, and takes the one that the search from `start` finds. The rank is that of generic positions:
+    `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions:
     where the chain is stretched or folded so that it drops, the chain limits motion further, which is not seen.
 
     Attributes
@@ -108,7 +108,7 @@ class KinematicChain(Constraint):
     """
 
     parts: Sequence[Hinge | Offset] = ()
-    start: Mapping[int, Any] = field(default_factory=dict)
+    near: Mapping[int, Any] = field(default_factory=dict)
     programs: PosePrograms = field(init=False, repr=False)
     inner_names: tuple[str, ...] = field(init=False)
     rank: int = field(init=False)
@@ -207,14 +207,14 @@ class KinematicChain(Constraint):
         found = []
         for k, part in enumerate(self.parts):
             if isinstance(part, Hinge):
-                given = self.start.get(k)
-                item = f"{self.kind}: start of part {k}"
+                given = self.near.get(k)
+                item = f"{self.kind}: near, part {k}"
                 one = [given] if np.ndim(given) == 0 and given is not None else given
                 found.append(part.zero if one is None else finite_array(one, (part.nq,), item=item, field="value"))
-        unknown = [k for k in self.start if not (isinstance(k, int) and 0 <= k < len(self.parts))]
-        unknown += [k for k in self.start if k not in unknown and not isinstance(self.parts[k], Hinge)]
+        unknown = [k for k in self.near if not (isinstance(k, int) and 0 <= k < len(self.parts))]
+        unknown += [k for k in self.near if k not in unknown and not isinstance(self.parts[k], Hinge)]
         if unknown:
-            raise ModelError(self.kind, "start", unknown, "name hinges by their number in `parts`, from 0")
+            raise ModelError(self.kind, "near", unknown, "name hinges by their number in `parts`, from 0")
         return np.concatenate(found)
 
 

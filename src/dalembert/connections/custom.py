@@ -272,6 +272,11 @@ class _RowsByFormula(Constraint):
         """Units of the rows."""
         return tuple(self.units)
 
+    @property
+    def rheonomic(self) -> bool:
+        """Whether time stands in the formulas."""
+        return any(_uses(program, 12) for program in self.programs)
+
     def _compiled(self, formulas: Sequence[Any], definitions: dict[str, Any]) -> tuple[Program, Program]:
         item = self.kind
         k, p, R, w, v, t, named = _pose_inputs()
