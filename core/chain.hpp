@@ -101,10 +101,11 @@ inline double chain_step(const ChainPoint<double> &at, int inner, double mu, dou
 inline double settle_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
                            double *gamma, ChainPoint<double> &at) {
   constexpr int most_rounds = 100;
+  constexpr double least = 1e-8; // of the size of Y Y^T: what cannot be taken away comes back as rounding, divided by this
   ChainPoint<double> trial;
   double shifted[most_inner], step[most_inner], size = 0.0;
   chain_point(model, ws, chord, R, p, gamma, at);
-  double square = square_of(at.e), damping = 1e-12;
+  double square = square_of(at.e), damping = least;
   for (int round = 0; round < most_rounds && square > 0.0; ++round) {
     double gradient = 0.0;
     size = 0.0;
@@ -125,9 +126,9 @@ inline double settle_chain(const ModelData &model, Workspace<double> &ws, const 
     chain_point(model, ws, chord, R, p, shifted, trial);
     const double now = square_of(trial.e);
     if (!(now < square)) {
-      if (longest < 1e-14 || damping > 1e6)
+      if (longest < 1e-9 || damping > 1e6)
         break; // as far as rounding lets it
-      damping = damping < 1e-6 ? 1e-6 : 10.0 * damping;
+      damping = 10.0 * damping;
       continue;
     }
     const bool settled = now > 0.9999999999 * square;
@@ -135,13 +136,13 @@ inline double settle_chain(const ModelData &model, Workspace<double> &ws, const 
       gamma[k] = shifted[k];
     at = trial;
     square = now;
-    damping = damping > 1e-11 ? 0.1 * damping : 1e-12;
+    damping = damping > 10.0 * least ? 0.1 * damping : least;
     if (settled)
       break;
   }
   // |e| is flat where it is least: two steps more where the chain is open, so that its rows are smooth there too
   for (int round = 0; round < 2 && square > 1e-26 * chord.parameter * chord.parameter; ++round) {
-    if (!(chain_step(at, chord.inner, 1e-12 * size, step) < 0.1))
+    if (!(chain_step(at, chord.inner, least * size, step) < 0.1))
       break;
     for (int k = 0; k < chord.inner; ++k)
       gamma[k] += step[k];

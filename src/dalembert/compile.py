@@ -149,9 +149,7 @@ def compile_system(system: System) -> Model:
     return model
 
 
-def _flatten(
-    system: System, forest: Forest, frames: FrameMap, joints: JointTables
-) -> tuple[Array, NDArray[np.int32]]:
+def _flatten(system: System, forest: Forest, frames: FrameMap, joints: JointTables) -> tuple[Array, NDArray[np.int32]]:
     """Return the rows of core/bind/build.cpp: 35 numbers and 5 integers per body."""
     nb = forest.nb
     bodies = [system.bodies[name] for name in forest.bodies[1:]]

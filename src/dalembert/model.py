@@ -163,7 +163,16 @@ class Model(_core.Model):
         *programs: NDArray[Any],
     ) -> None:
         super().__init__(
-            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves, *programs
+            numbers,
+            integers,
+            system.gravity,
+            chord_numbers,
+            chord_integers,
+            coupled,
+            factors,
+            pieces,
+            curves,
+            *programs,
         )
         self.system = system
         self.forest = forest

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.constraints import Constraint
+from ..connections.custom import TIME, CustomHinge
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
@@ -60,9 +61,7 @@ class Scales:
     t: float = 0.0
 
     @classmethod
-    def of(
-        cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True
-    ) -> Scales:
+    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scales:
         """Read the scales off a model at time t; unless `prescribed`, without targets.
 
         With `positions_only`, rows that bind velocities count for nothing.
@@ -140,11 +139,11 @@ def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], floa
     """Return length, rows, columns, units and floor of a model."""
     length, reach = _lengths(model)
     is_length = _length_rows(model)
-    speeds = [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
+    speeds = [_is_length(hinge.element, speed) for hinge in model.forest.hinges for speed in hinge.element.speeds]
     return (
         length,
         np.where(is_length, 1.0 / length, 1.0),
-        np.array([length if speed in _LENGTH_SPEEDS else 1.0 for speed in speeds], dtype=float),
+        np.array([length if flag else 1.0 for flag in speeds], dtype=float),
         tuple("m" if flag else "rad" for flag in is_length),
         16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
     )
@@ -161,8 +160,15 @@ def _length_rows(model: Model) -> NDArray[np.bool_]:
     for coupling in forest.couplings:
         hinge = coupling.second.element
         assert isinstance(hinge, Hinge)
-        rows.append(hinge.speeds[coupling.coordinates[1]] in _LENGTH_SPEEDS)
+        rows.append(_is_length(hinge, hinge.speeds[coupling.coordinates[1]]))
     return np.array(rows, dtype=bool)
+
+
+def _is_length(hinge: Hinge, speed: str) -> bool:
+    """Return whether a speed is in m/s."""
+    if isinstance(hinge, CustomHinge):
+        return not speed.startswith("angle") and speed != TIME
+    return speed in _LENGTH_SPEEDS
 
 
 def _lengths(model: Model) -> tuple[float, float]:

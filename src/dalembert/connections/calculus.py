@@ -109,9 +109,7 @@ class Calculus:
     def cross(self, a: Vector, b: Vector) -> Vector:
         """Return a x b."""
         return [
-            self.subtract(
-                self.multiply(a[(k + 1) % 3], b[(k + 2) % 3]), self.multiply(a[(k + 2) % 3], b[(k + 1) % 3])
-            )
+            self.subtract(self.multiply(a[(k + 1) % 3], b[(k + 2) % 3]), self.multiply(a[(k + 2) % 3], b[(k + 1) % 3]))
             for k in range(3)
         ]
 
@@ -223,7 +221,10 @@ class Calculus:
     def vector_of_turn(self, R: Matrix) -> Vector:
         """Return the rotation vector of a rotation matrix; regular at zero, not at half a turn."""
         half = self.constant(0.5)
-        s = [self.multiply(half, self.subtract(R[(k + 2) % 3][(k + 1) % 3], R[(k + 1) % 3][(k + 2) % 3])) for k in range(3)]
+        s = [
+            self.multiply(half, self.subtract(R[(k + 2) % 3][(k + 1) % 3], R[(k + 1) % 3][(k + 2) % 3]))
+            for k in range(3)
+        ]
         trace = self.add(self.add(R[0][0], R[1][1]), R[2][2])
         cosine = self.multiply(half, self.subtract(trace, self.one))
         square = self.dot(s, s)

@@ -272,12 +272,16 @@ def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector) -> tuple[Matrix, Vector]:
         case Free():
             return k.turn_by_quaternion(q[:4]), list(q[4:])
         case _:
-            raise ModelError("KinematicChain", "part", hinge.kind, "only hinges of the library and custom ones are known")
+            raise ModelError(
+                "KinematicChain", "part", hinge.kind, "only hinges of the library and custom ones are known"
+            )
 
 
 def _random_coordinates(parts: Sequence[Hinge | Offset], rng: np.random.Generator) -> Array:
     """Return random coordinates of all hinges, angles anywhere, displacements of the order of the offsets."""
-    reach = max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
+    reach = (
+        max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
+    )
     found = [np.zeros(0)]
     for part in parts:
         if not isinstance(part, Hinge):

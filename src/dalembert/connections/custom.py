@@ -171,9 +171,10 @@ class CustomHinge(Hinge):
         """Return H' v (6,), in axes of the first marker."""
         return self.programs[0].bias_at(q, v)
 
-    def coordinates_of(self, C: Array, c: Array) -> Array:
-        """Return the coordinates (nq,) nearest to a pose, the best of several searches."""
-        found = (self.programs[0].nearest(C, c, start, self.length) for start in self.starts)
+    def coordinates_of(self, C: Array, c: Array, near: Array | None = None) -> Array:
+        """Return the coordinates (nq,) nearest to a pose: those found from `near` if they fit, else the best of several."""
+        starts = [*([] if near is None else [near]), *self.starts]
+        found = (self.programs[0].nearest(C, c, start, self.length) for start in starts)
         best = None
         for q, miss in found:
             if best is None or miss < best[1]:
@@ -202,12 +203,16 @@ class CustomHinge(Hinge):
         at = f"reference {self.reference.tolist()}"
         C, c, H = self.programs[0].at(self.zero)
         if not (np.isfinite(C).all() and np.isfinite(c).all() and np.isfinite(H).all()):
-            raise ModelError(item, at, c, "the formulas or their derivatives are not finite there; give another reference")
+            raise ModelError(
+                item, at, c, "the formulas or their derivatives are not finite there; give another reference"
+            )
         for shift in ((np.zeros(self.nq)), *_around(self.nq)):
             R = self.programs[0].at(self.zero + shift)[0]
             if np.isfinite(R).all() and (np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0):
                 where = dict(zip(self.coordinates, (self.zero + shift).tolist(), strict=True))
-                raise ModelError(item, f"rotation at {where}", R, "it is no rotation: R^T R must be 1, its determinant 1")
+                raise ModelError(
+                    item, f"rotation at {where}", R, "it is no rotation: R^T R must be 1, its determinant 1"
+                )
         free = H[:, : self.nq - (self.clock is not None)]
         scaled = free * np.array([self.length] * 3 + [1.0] * 3)[:, None]
         sizes = np.linalg.norm(scaled, axis=0)
@@ -257,7 +262,12 @@ class _RowsByFormula(Constraint):
         if len(units) != count or not set(units) <= {"m", "rad"}:
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
         parameters = checked_parameters(item, self.parameters)
-        for name, value in (("formulas", tuple(formulas)), ("rows", names), ("units", units), ("parameters", parameters)):
+        for name, value in (
+            ("formulas", tuple(formulas)),
+            ("rows", names),
+            ("units", units),
+            ("parameters", parameters),
+        ):
             object.__setattr__(self, name, value)
         definitions = {**parameters, **dict(self.definitions)}
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
@@ -284,9 +294,7 @@ class _RowsByFormula(Constraint):
         used = {**named, **(dict(zip(_RATES, (*v, *w), strict=True)) if self.nonholonomic else {})}
         places = compile_into(k, formulas, used, definitions, item=item)
         entries = [entry for row in R for entry in row]
-        moving = Rate(
-            k, {**dict(zip([*p, *entries], [*v, *(e for row in spun for e in row)], strict=True)), t: k.one}
-        )
+        moving = Rate(k, {**dict(zip([*p, *entries], [*v, *(e for row in spun for e in row)], strict=True)), t: k.one})
         if self.nonholonomic:
             rates, residuals = places, [k.zero] * len(places)
         else:

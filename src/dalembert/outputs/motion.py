@@ -235,12 +235,12 @@ class Motion:
 
     def chord_speed(self, chord: Connection) -> Array:
         """Return the speeds of a cut hinge, (n, nv)."""
-        return relative_speeds(_hinge(chord), self._relative_pose(chord)[0], self._relative_velocity(chord))
+        return relative_speeds(_hinge(chord), *self._relative_pose(chord), self._relative_velocity(chord))
 
     def chord_acceleration(self, chord: Connection) -> Array:
         """Return the accelerations of a cut hinge, (n, nv)."""
-        C, V = self._relative_pose(chord)[0], self._relative_velocity(chord)
-        return relative_accelerations(_hinge(chord), C, V, self._relative_acceleration(chord))
+        V, A = self._relative_velocity(chord), self._relative_acceleration(chord)
+        return relative_accelerations(_hinge(chord), *self._relative_pose(chord), V, A)
 
     def velocity(self, marker: Marker) -> tuple[Array, Array]:
         """Return angular velocity and velocity of a marker, (n, 3) each, world axes."""
