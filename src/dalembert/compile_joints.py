@@ -1,4 +1,4 @@
-"""From joints that are programs, custom hinges, custom constraints and chains, to the flat arrays of core/bind/build.cpp."""
+"""From custom hinges, custom constraints and chains to the flat arrays of core/bind/build.cpp."""
 
 from __future__ import annotations
 

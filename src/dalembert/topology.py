@@ -265,8 +265,8 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
     Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then
-    hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom hinges, whose rows
-    cost a search.
+    hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom hinges, whose
+    rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()

@@ -52,7 +52,10 @@ PAIRS: dict[str, tuple[list[Constraint], list[Constraint]]] = {
     "ball": ([da.PointOnPoint()], [da.CustomConstraint(("x", "y", "z"))]),
     "angle": ([da.AxisAngle("x", "y", 1.2)], [da.CustomConstraint("Rxy - cos(1.2)", units="rad")]),
     "parallel": ([da.Parallel("z")], [da.CustomConstraint(("Rxz", "Ryz"), units="rad")]),
-    "skate": ([da.PointOnPlane("z"), da.Skate("y")], [da.CustomConstraint("z"), da.PfaffConstraint("vx*Rxy + vy*Ryy + vz*Rzy")]),
+    "skate": (
+        [da.PointOnPlane("z"), da.Skate("y")],
+        [da.CustomConstraint("z"), da.PfaffConstraint("vx*Rxy + vy*Ryy + vz*Rzy")],
+    ),
     "rolling sphere": (
         [da.RollingSphere(0.3)],
         [da.CustomConstraint("z - r", {"r": 0.3}), da.PfaffConstraint(("vx - r*wy", "vy + r*wx"), {"r": 0.3})],

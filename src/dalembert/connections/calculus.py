@@ -1,4 +1,4 @@
-"""Calculus on programs: arithmetic that simplifies as it goes, derivatives, and what is left when only some results count.
+"""Calculus on programs: arithmetic that simplifies as it goes, derivatives, and parts of programs.
 
 A derivative is again part of a program: the rate of every operation follows by the chain rule from the rates of what it
 works on. So derivatives of any order run in the core as the formulas themselves do, for single states, for packs of
@@ -7,7 +7,7 @@ states and for dual numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .expressions import OPERATIONS, Program
 
@@ -126,7 +126,7 @@ class Calculus:
         """Return the vector w of a skew matrix A = [w x]."""
         return [A[2][1], A[0][2], A[1][0]]
 
-    def numbers(self, values: Sequence[float]) -> Vector:
+    def numbers(self, values: Iterable[float]) -> Vector:
         """Return a vector of constants."""
         return [self.constant(float(value)) for value in values]
 
@@ -153,7 +153,7 @@ class Calculus:
 
     # ---- rotations
 
-    def turn(self, axis: Sequence[float], angle: int) -> Matrix:
+    def turn(self, axis: Iterable[float], angle: int) -> Matrix:
         """Return the rotation by an angle about a unit vector."""
         s, c = self.program.emit("sine", angle), self.program.emit("cosine", angle)
         if self.program.value_of(angle) == 0.0:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..rotation import as_rotation_matrix, finite_array, finite_number, unit_vector
+from ..rotation import as_rotation_matrix, finite_array, finite_number, shape_of, unit_vector
 from .calculus import Calculus, Matrix, Vector
 from .constraints import Constraint
 from .custom import CustomHinge, typical_length
@@ -81,10 +81,10 @@ class KinematicChain(Constraint):
     near : dict of int to (n,) numbers
         Coordinates of hinges, by their number in `parts`, near which inner coordinates are searched first.
 
-    The relative motion that the hinges allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on the
-    pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have no
-    place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant ones
-    (the spin of that bar) stay where the search leaves them.
+    The relative motion that the hinges allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
+    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
+    no place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
+    ones (the spin of that bar) stay where the search leaves them.
 
     Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
     `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions:
@@ -207,10 +207,9 @@ class KinematicChain(Constraint):
         found = []
         for k, part in enumerate(self.parts):
             if isinstance(part, Hinge):
-                given = self.near.get(k)
-                item = f"{self.kind}: near, part {k}"
-                one = [given] if np.ndim(given) == 0 and given is not None else given
-                found.append(part.zero if one is None else finite_array(one, (part.nq,), item=item, field="value"))
+                item, given = f"{self.kind}: near, part {k}", self.near.get(k, part.zero)
+                numbers = [given] if shape_of(given) == () else given
+                found.append(finite_array(numbers, (part.nq,), item=item, field="value"))
         unknown = [k for k in self.near if not (isinstance(k, int) and 0 <= k < len(self.parts))]
         unknown += [k for k in self.near if k not in unknown and not isinstance(self.parts[k], Hinge)]
         if unknown:

@@ -6,9 +6,9 @@ Derivatives follow from the formulas (see `calculus`), so that everything else t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,8 @@ class CustomHinge(Hinge):
     time: bool = False
     programs: tuple[PosePrograms, PosePrograms] = field(init=False, repr=False)
     """Of the pose of the second marker in the first, and of the inverse."""
+    length: float = field(init=False, repr=False)
+    """A length of the hinge, m: how far it moves the second marker for coordinates of the order of one."""
 
     def __post_init__(self) -> None:
         item = self.kind
@@ -107,8 +109,22 @@ class CustomHinge(Hinge):
         object.__setattr__(self, "programs", programs)
         object.__setattr__(self, "parameters", parameters)
         object.__setattr__(self, "reference", self._checked_reference())
+        object.__setattr__(self, "length", typical_length(programs[0], self.starts))
         super().__post_init__()
         self._check()
+
+    def with_parameters(self, **numbers: float) -> CustomHinge:
+        """Return the same hinge with other numbers for some parameters.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> arc = da.CustomHinge(("angle",), ("r*cos(angle)", "r*sin(angle)", 0), None, {"r": 1.0})
+        >>> arc.with_parameters(r=2.0).pose([0.0])[1].tolist()
+        [2.0, 0.0, 0.0]
+        """
+        names = self.coordinates[: self.clock]
+        return replace(self, coordinates=names, parameters=changed(self.kind, self.parameters, numbers))
 
     def _formulas(self, names: Sequence[str], parameters: Mapping[str, float]) -> tuple[Any, Any, dict[str, str]]:
         """Return position, rotation and the definitions that they use."""
@@ -149,11 +165,6 @@ class CustomHinge(Hinge):
         return np.array(self.reference)
 
     @property
-    def length(self) -> float:
-        """A length of the hinge, m: how far it moves the second marker for coordinates of the order of one."""
-        return typical_length(self.programs[0], [self.zero + shift for shift in _around(self.nq)])
-
-    @property
     def starts(self) -> Array:
         """Sets of coordinates (k, n) from which those of a given pose are searched where it closes a loop."""
         return np.array([self.zero, *(self.zero + shift for shift in _around(self.nq))])
@@ -172,7 +183,7 @@ class CustomHinge(Hinge):
         return self.programs[0].bias_at(q, v)
 
     def coordinates_of(self, C: Array, c: Array, near: Array | None = None) -> Array:
-        """Return the coordinates (nq,) nearest to a pose: those found from `near` if they fit, else the best of several."""
+        """Return the coordinates (nq,) nearest to a pose, from `near` if that leads there, else the best of several."""
         starts = [*([] if near is None else [near]), *self.starts]
         found = (self.programs[0].nearest(C, c, start, self.length) for start in starts)
         best = None
@@ -281,6 +292,11 @@ class _RowsByFormula(Constraint):
     def row_units(self) -> tuple[str, ...]:
         """Units of the rows."""
         return tuple(self.units)
+
+    def with_parameters(self, **numbers: float) -> Self:
+        """Return the same constraint with other numbers for some parameters."""
+        parameters = changed(self.kind, self.parameters, numbers)
+        return type(self)(self.formulas, parameters, definitions=self.definitions, names=self.rows, units=self.units)
 
     @property
     def rheonomic(self) -> bool:
@@ -445,7 +461,7 @@ def _around(n: int) -> list[Array]:
     return [rng.uniform(-1.5, 1.5, n) for _ in range(8)]
 
 
-def typical_length(programs: PosePrograms, samples: Sequence[Array]) -> float:
+def typical_length(programs: PosePrograms, samples: Iterable[Array]) -> float:
     """Return the root mean square of the displacement over samples, m; one if there is none."""
     squares = [float(c @ c) for _, c, _ in (programs.at(q) for q in samples) if np.isfinite(c).all()]
     size = math.sqrt(float(np.mean(squares))) if squares else 0.0
@@ -459,6 +475,14 @@ def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) ->
     if not good or (reserved and (TIME in listed or any(name.startswith("_") for name in listed))):
         raise ModelError(item, what, listed, "give different names that formulas can use; t is the time")
     return listed
+
+
+def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return parameters with some of them changed."""
+    unknown = sorted(set(numbers) - set(parameters))
+    if unknown:
+        raise ModelError(item, "parameters", unknown, f"known are {', '.join(parameters) or 'none'}")
+    return {**parameters, **numbers}
 
 
 def checked_parameters(item: str, parameters: Any) -> dict[str, float]:

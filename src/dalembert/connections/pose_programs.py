@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..rotation import shape_of, unit_vector
+from ..rotation import unit_vector
 from .calculus import Calculus, Matrix, Rate, Vector, part_of, transposed
 from .expressions import Program, compile_expressions
 
@@ -66,7 +66,8 @@ class PosePrograms:
         """Return C (3, 3), c (3,) and H (6, n), [omega; v] in axes of the first frame."""
         out = np.array([float(x) for x in self.pose.evaluate(list(q))])
         C = out[3:12].reshape(3, 3)
-        H = out[12:].reshape(self.n, 2, 3) @ C.T
+        with np.errstate(invalid="ignore"):  # formulas that are not finite are refused by name
+            H = out[12:].reshape(self.n, 2, 3) @ C.T
         return C, out[:3], H.reshape(self.n, 6).T.copy()
 
     def bias_at(self, q: Array, v: Array) -> Array:
@@ -76,7 +77,7 @@ class PosePrograms:
         return np.concatenate([C @ out[:3], C @ out[3:]])
 
     def nearest(self, R: Array, p: Array, start: Array, length: float = 1.0) -> tuple[Array, float]:
-        """Return the coordinates whose pose is nearest to (R, p), from a start, and by how much they miss it, m or rad."""
+        """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad."""
 
         def error(q: Array) -> tuple[Array, Array]:
             C, c, H = self.at(q)
@@ -164,7 +165,7 @@ def _rotation_form(item: str, rotation: Any) -> tuple[str, list[Any], list[Array
         parts = []
     if isinstance(rotation, (str, bytes, dict)) or not parts:
         raise ModelError(item, "rotation", rotation, remedy)
-    if hasattr(rotation, "tolist") and len(shape_of(rotation)) == 2 or type(rotation).__name__.endswith("Matrix"):
+    if hasattr(rotation, "tolist") and len(getattr(rotation, "shape", ())) == 2:  # of NumPy or SymPy
         parts = rotation.tolist()
     if all(isinstance(part, (tuple, list)) and len(part) == 2 for part in parts):
         axes = [unit_vector(axis, item=item, field="rotation") for axis, _ in parts]

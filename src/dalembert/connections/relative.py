@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 def relative_coordinates(hinge: Hinge, C: Array, c: Array) -> Array:
     """Return the coordinates of a hinge, (n, nq) rad or m; angles within +-pi, qw not negative.
 
-    A screw's angle counts its turns by the advance; coordinates of a custom hinge are searched for, each time from where
-    the last search has ended.
+    A screw's angle counts its turns by the advance; coordinates of a custom hinge are searched for, each time from
+    where the last search has ended.
     """
     if isinstance(hinge, CustomHinge):
         return _searched(hinge, C, c)

@@ -1,7 +1,7 @@
-"""Python functions as formulas: a function is called once, with names in place of numbers, and what it does is written down.
+"""Python functions as formulas: a function is called once, with names in place of numbers, and what it does is noted.
 
-So it may use arithmetic, NumPy's elementary functions and arrays, loops and functions of its own, but may not ask which of
-two numbers is larger.
+So it may use arithmetic, NumPy's elementary functions and arrays, loops and functions of its own, but may not ask which
+of two numbers is larger.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ __all__ = ["Traced", "traced"]
 
 _FUNCTIONS = {
     **{name: name for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{"arcsin": "asin", "arccos": "acos", "arctan": "atan", "sign": "sign", "fabs": "abs"},
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "sign": "sign",
+    "fabs": "abs",
 }
 
 
