@@ -17,8 +17,11 @@ from dalembert.connections.relative import relative_accelerations, relative_coor
 
 @pytest.mark.parametrize(
     "formula",
-    ["sin(a)*cos(b)", "a/b", "sqrt(a*a + b*b)", "exp(a*b)", "log(2 + a*a)", "atan2(a, b)", "atan(a*b)", "tanh(a - b)"]
-    + ["abs(a*b)", "min(a, b)*max(a, b)", "where(a < b, a**3, b**2)", "a**2.5", "(1.5 + a*a)**b", "asin(0.3*a)"],
+    [
+        *("sin(a)*cos(b)", "a/b", "sqrt(a*a + b*b)", "exp(a*b)", "log(2 + a*a)", "atan2(a, b)", "atan(a*b)"),
+        *("tanh(a - b)", "abs(a*b)", "min(a, b)*max(a, b)", "where(a < b, a**3, b**2)", "a**2.5", "(1.5 + a*a)**b"),
+        "asin(0.3*a)",
+    ],
 )
 def test_rates_of_programs_are_derivatives(formula: str) -> None:
     program = compile_expressions([formula], ("a", "b"), item="test")
