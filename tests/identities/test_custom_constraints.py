@@ -246,6 +246,26 @@ def test_rows_that_depend_on_time_are_obeyed_by_analysis_too() -> None:
         assert_close(by_q[:, k], near, 1e-6)
 
 
+def test_a_drive_lets_a_formula_follow_a_law() -> None:
+    custom = arm(da.CustomConstraint(("x", "z"), names=("u", "w")))
+    third = arm(da.CustomConstraint(("x - 0.1*sin(3*t)", "z - 0.2*t")))
+    custom.drive("C0.u", position=da.Harmonic(0.1, 3.0))
+    custom.drive("C0.w", position=da.Polynomial((0.0, 0.2)))
+    t = 0.3
+    models = [s.compile() for s in (custom, third)]
+    motions = [da.driven_motion(m, t) for m in models]
+    for motion in motions:
+        assert_close(motion.q, motions[0].q, 1e-10)
+        assert_close(motion.v, motions[0].v, 1e-10)
+    found = [m.dynamics(t, motions[0].q, motions[0].v) for m in models]
+    assert_close(found[0].a, found[1].a, 1e-11)
+    assert_close(found[0].lam, found[1].lam, 1e-11)
+    efforts = models[0].drive_efforts(t, motions[0].q, motions[0].v)
+    assert_close(np.array([efforts["C0.u"], efforts["C0.w"]]), found[0].lam, 1e-11)
+    with pytest.raises(da.ModelError, match="coordinate"):
+        arm(da.PfaffConstraint("vx")).drive("C0.f1", position=1.0)
+
+
 # ---- chains
 
 

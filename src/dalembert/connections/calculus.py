@@ -147,6 +147,8 @@ class Calculus:
                 moved.append(inputs[instruction[1]])
             elif name in simple:
                 moved.append(simple[name](*places))
+            elif name == "lookup":
+                moved.append(self.program.emit(name, self.program.table(part.tables[instruction[1]]), *places))
             else:
                 moved.append(self.negate(*places) if name == "negate" else self.program.emit(name, *places))
         return [moved[place] for place in part.outputs]
@@ -298,6 +300,8 @@ class Rate:
         name = OPERATIONS[code]
         if name in ("constant", "input"):
             return k.zero
+        if name == "lookup":
+            return self._of_table(a, (b, c, d))
         da = self._known[a]
         match name:
             case "add":
@@ -342,6 +346,16 @@ class Rate:
             case _:  # absolute
                 return k.multiply(k.choose(a, k.zero, k.constant(-1.0), k.one), da)
 
+    def _of_table(self, number: int, at: tuple[int, ...]) -> int:
+        k = self.calculus
+        table, total = k.program.tables[number], k.zero
+        for axis in range(table.variables):
+            rate = self._known[at[axis]]
+            if rate != k.zero:
+                slope = k.program.emit("lookup", k.program.table(table.slope(axis)), *at)
+                total = k.add(total, k.multiply(slope, rate))
+        return total
+
     def _power(self, place: int, base: int, exponent: int) -> int:
         k = self.calculus
         d_base, d_exponent = self._known[base], self._known[exponent]
@@ -367,6 +381,8 @@ def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
         return ()
     if name == "less":
         return a, b, c, d
+    if name == "lookup":
+        return b, c, d
     two = ("add", "subtract", "multiply", "divide", "power", "arctangent2", "smaller", "larger")
     return (a, b) if name in two else (a,)
 
@@ -393,6 +409,9 @@ def part_of(program: Program, outputs: Sequence[int]) -> Program:
             moved[place] = part.constant(program.constants[a])
         elif OPERATIONS[code] == "input":
             moved[place] = part.emit("input", a)
+        elif OPERATIONS[code] == "lookup":
+            places = (moved[p] for p in operands(program.instructions[place]))
+            moved[place] = part.emit("lookup", part.table(program.tables[a]), *places)
         else:
             places = (moved[p] for p in operands(program.instructions[place]))
             moved[place] = part.emit(OPERATIONS[code], *places)

@@ -17,7 +17,7 @@ from ..errors import ModelError
 from ..rotation import finite_array, finite_number, shape_of
 from .calculus import Calculus, Matrix, Rate, Vector, needed, part_of
 from .constraints import Constraint
-from .expressions import Program, compile_expressions, is_symbolic
+from .expressions import Program, add_expression, is_symbolic, mind_name
 from .hinges import Hinge
 from .pose_programs import PosePrograms, expressed_pose
 from .traced import traced
@@ -349,7 +349,8 @@ class CustomConstraint(_RowsByFormula):
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
     formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
-    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude.
+    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of ``"name.f1"``
+    lets a formula follow a law of time instead of staying zero.
 
     Examples
     --------
@@ -358,6 +359,8 @@ class CustomConstraint(_RowsByFormula):
     >>> ellipsoid.rows
     ('f1',)
     """
+
+    drivable: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -433,8 +436,11 @@ def compile_into(
     k: Calculus, formulas: Sequence[Any], names: Mapping[str, int], definitions: Mapping[str, Any], *, item: str
 ) -> list[int]:
     """Return the places of formulas in a program that has named places already."""
-    part = compile_expressions(formulas, tuple(names), definitions=dict(definitions), item=item)
-    return k.graft(part, list(names.values()))
+    known = dict(names)
+    for name, part in definitions.items():
+        mind_name(name, known, item, "definition")
+        known[name] = add_expression(k.program, part, known, {}, f"{item}: definition {name!r}")
+    return [add_expression(k.program, formula, known, {}, item) for formula in formulas]
 
 
 def _without(k: Calculus, place: int, gone: set[int]) -> int:
