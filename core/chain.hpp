@@ -174,8 +174,7 @@ inline void solve_chain(const ModelData &model, Workspace<double> &ws, const Cho
   }
 }
 
-// for duals: gamma of the values, then one step of Newton's for the slopes. `numbers` is room for a workspace of doubles
-// that only runs programs.
+// the values of duals
 inline double lowered(double x) { return x; }
 template <int W> inline double lowered(const Dual<W> &x) { return x.value; }
 template <class T> inline Vec3<double> lowered(const Vec3<T> &a) { return {lowered(a.x), lowered(a.y), lowered(a.z)}; }

@@ -122,10 +122,6 @@ class Calculus:
         columns = transposed(B)
         return [[self.dot(row, column) for column in columns] for row in A]
 
-    def axial(self, A: Matrix) -> Vector:
-        """Return the vector w of a skew matrix A = [w x]."""
-        return [A[2][1], A[0][2], A[1][0]]
-
     def numbers(self, values: Iterable[float]) -> Vector:
         """Return a vector of constants."""
         return [self.constant(float(value)) for value in values]

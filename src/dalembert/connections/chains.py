@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix, finite_array, finite_number, shape_of, unit_vector
-from .calculus import Calculus, Matrix, Vector
+from .calculus import Calculus, Matrix, Vector, transposed
 from .constraints import Constraint
 from .custom import CustomHinge, typical_length
 from .expressions import Program
@@ -28,7 +28,7 @@ from .hinges import (
     Spherical,
     Universal,
 )
-from .pose_programs import PosePrograms
+from .pose_programs import PosePrograms, motion_columns
 
 __all__ = ["Bar", "KinematicChain", "Offset"]
 
@@ -222,18 +222,27 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
     program = Program(tuple(f"g{k}" for k in range(2 * n)))
     places = [program.emit("input", k) for k in range(2 * n)]
     k = Calculus(program)
+    # from the end to the beginning: C, c the pose of the end in the frame that a part begins with
     C: Matrix = k.matrix(np.eye(3).tolist())
     c: Vector = k.numbers([0.0] * 3)
-    at = 0
-    for part in parts:
+    columns: list[tuple[Vector, Vector]] = []
+    last = n
+    for part in reversed(parts):
         if isinstance(part, Offset):
             R, p = k.matrix(part.rotation.tolist()), k.numbers(part.position)
         else:
-            R, p = _hinge_pose(k, part, places[at : at + part.nq])
-            at += part.nq
-        c = [k.add(x, y) for x, y in zip(c, k.apply(C, p), strict=True)]
-        C = k.product(C, R)
-    return PosePrograms.of(k, C, c, n)
+            q = places[last - part.nq : last]
+            last -= part.nq
+            R, p = _hinge_pose(k, part, q)
+            back = transposed(C)
+            mine = []
+            for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
+                moved = [k.add(x, y) for x, y in zip(v, k.cross(w, c), strict=True)]
+                mine.append((k.apply(back, w), k.apply(back, moved)))
+            columns = mine + columns
+        c = [k.add(x, y) for x, y in zip(p, k.apply(R, c), strict=True)]
+        C = k.product(R, C)
+    return PosePrograms.of(k, C, c, n, columns=columns)
 
 
 def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector) -> tuple[Matrix, Vector]:

@@ -349,8 +349,8 @@ class CustomConstraint(_RowsByFormula):
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
     formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
-    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of ``"name.f1"``
-    lets a formula follow a law of time instead of staying zero.
+    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of
+    ``"name.f1"`` lets a formula follow a law of time instead of staying zero.
 
     Examples
     --------

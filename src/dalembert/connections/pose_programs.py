@@ -3,7 +3,7 @@
 From C(q) and c(q), pose of one frame in another, follow by differentiation (Sol 1983, (3.3.21)-(3.3.36), in axes of the
 turned frame):
 
-    w_j = axial(C^T dC/dq_j)     v_j = C^T dc/dq_j     bias = [w_j' q_j'; C^T (dc/dq_j)' q_j'], summed over j
+    w_j = axial(C^T dC/dq_j)     v_j = C^T dc/dq_j     bias = [axial(C^T C')'; C^T c''] at constant q'            (1)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..rotation import unit_vector
 from .calculus import Calculus, Matrix, Rate, Vector, part_of, transposed
 from .expressions import Program, compile_expressions
 
-__all__ = ["PosePrograms", "expressed_pose", "named_inputs"]
+__all__ = ["PosePrograms", "expressed_pose", "motion_columns", "named_inputs"]
 
 Array = NDArray[np.float64]
 
@@ -43,23 +43,42 @@ class PosePrograms:
     bias: Program
 
     @classmethod
-    def of(cls, calculus: Calculus, C: Matrix, c: Vector, n: int, *, inverse: bool = False) -> PosePrograms:
-        """Differentiate a pose; the program's inputs are q and q', 2 n of them."""
+    def of(
+        cls,
+        calculus: Calculus,
+        C: Matrix,
+        c: Vector,
+        n: int,
+        *,
+        inverse: bool = False,
+        columns: Sequence[tuple[Vector, Vector]] | None = None,
+    ) -> PosePrograms:
+        """Differentiate a pose; the program's inputs are q and q', 2 n of them.
+
+        Parameters
+        ----------
+        calculus : Calculus
+        C, c : places of the pose
+        n : int
+        inverse : bool
+            Of the pose of the first frame in the second instead.
+        columns : n pairs of places
+            w_j and v_j, if they are known.
+        """
         k = calculus
         if inverse:
             C = transposed(C)
             c = [k.negate(x) for x in k.apply(C, c)]
-        to_turned = transposed(C)
-        inputs = [k.program.emit("input", i) for i in range(2 * n)]
+        q, rates = ([k.program.emit("input", i + shift) for i in range(n)] for shift in (0, n))
+        if columns is None:
+            columns = motion_columns(k, C, c, q)
         outputs = [*c, *(entry for row in C for entry in row)]
-        for i in range(n):
-            along = Rate(k, {inputs[i]: k.one})
-            outputs += k.axial(k.product(to_turned, along.matrix(C)))
-            outputs += k.apply(to_turned, along.vector(c))
-        moving = Rate(k, dict(zip(inputs[:n], inputs[n:], strict=True)))
-        omega = k.axial(k.product(to_turned, moving.matrix(C)))
+        for w, v in columns:
+            outputs += [*w, *v]
+        moving = Rate(k, dict(zip(q, rates, strict=True)))
+        omega = axial_rate(k, C, moving)
         second = [moving(x) for x in moving.vector(c)]
-        bias = [*moving.vector(omega), *k.apply(to_turned, second)]
+        bias = [*moving.vector(omega), *k.apply(transposed(C), second)]
         return cls(n, part_of(k.program, outputs), part_of(k.program, bias))
 
     def at(self, q: Array) -> tuple[Array, Array, Array]:
@@ -102,6 +121,22 @@ class PosePrograms:
             q, e, H, damping = trial, e_trial, H_trial, max(1e-12, 0.1 * damping)
         C, c, _ = self.at(q)
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))
+
+
+def motion_columns(k: Calculus, C: Matrix, c: Vector, q: Vector) -> list[tuple[Vector, Vector]]:
+    """Return w_j and v_j of (1) for every coordinate of a pose."""
+    axes = transposed(C)
+    found = []
+    for place in q:
+        along = Rate(k, {place: k.one})
+        found.append((axial_rate(k, C, along), k.apply(axes, along.vector(c))))
+    return found
+
+
+def axial_rate(k: Calculus, C: Matrix, rate: Rate) -> Vector:
+    """Return axial(C^T C'): the angular velocity in axes of the turned frame."""
+    axes, rates = transposed(C), transposed(rate.matrix(C))
+    return [k.dot(axes[(i + 2) % 3], rates[(i + 1) % 3]) for i in range(3)]
 
 
 def named_inputs(coordinates: Sequence[str]) -> tuple[str, ...]:
