@@ -193,6 +193,47 @@ def test_bad_input_is_named(make, message: str) -> None:  # type: ignore[no-unty
     assert message in str(caught.value)
 
 
+# ---- constraints
+
+
+def test_functions_of_a_constraint_become_its_formulas() -> None:
+    def plane(p, R, t, k):  # type: ignore[no-untyped-def]
+        return [k * (p @ p) + R[0] @ p - np.sin(t), np.exp(R[1, 2]) - p[1] * t]
+
+    def roll(p, R, v, w, t, k):  # type: ignore[no-untyped-def]
+        return (R.T @ v)[1] + k * np.cross(w, p)[0] + t * p[2]
+
+    pairs = [
+        (
+            da.CustomConstraint(plane, {"k": 0.3}),
+            da.CustomConstraint(("k*(x*x + y*y + z*z) + Rxx*x + Rxy*y + Rxz*z - sin(t)", "exp(Ryz) - y*t"), {"k": 0.3}),
+        ),
+        (
+            da.PfaffConstraint(roll, {"k": 0.3}),
+            da.PfaffConstraint("Rxy*vx + Ryy*vy + Rzy*vz + k*(wy*z - wz*y) + t*z", {"k": 0.3}),
+        ),
+    ]
+    for pair in pairs:
+        rows = []
+        for element in pair:
+            s = da.System("pair")
+            s.connect("C", element, s.ground, s.body("b", mass=1.0, inertia=(0.1, 0.2, 0.25)))
+            model = s.compile()
+            state = model.random_state(4)
+            rows.append(
+                [
+                    model.constraint_residual(state.q, t=0.4),
+                    model.constraint_jacobian(state.q, t=0.4),
+                    model.constraint_bias(state.q, state.v, t=0.4),
+                    model.constraint_drift(state.q, t=0.4),
+                ]
+            )
+        for x, y in zip(*rows, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-13)
+    again = pairs[0][0].with_parameters(k=0.5)
+    assert again.parameters == {"k": 0.5}
+
+
 # ---- chains
 
 

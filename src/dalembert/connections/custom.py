@@ -6,7 +6,7 @@ Derivatives follow from the formulas (see `calculus`), so that everything else t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -257,7 +257,10 @@ class _RowsByFormula(Constraint):
 
     def __post_init__(self) -> None:
         item = self.kind
-        formulas = self.formulas
+        parameters = checked_parameters(item, self.parameters)
+        formulas, parts = self.formulas, dict[str, str]()
+        if callable(formulas) and not is_symbolic(formulas):
+            formulas, parts = self._traced(formulas, tuple(parameters))
         if isinstance(formulas, str) or is_symbolic(formulas) or not isinstance(formulas, Sequence):
             formulas = (formulas,)
         if not 1 <= len(formulas) <= 6:
@@ -272,16 +275,21 @@ class _RowsByFormula(Constraint):
         units = (self.units,) * count if isinstance(self.units, str) else tuple(self.units)
         if len(units) != count or not set(units) <= {"m", "rad"}:
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
-        parameters = checked_parameters(item, self.parameters)
-        for name, value in (
-            ("formulas", tuple(formulas)),
-            ("rows", names),
-            ("units", units),
-            ("parameters", parameters),
-        ):
+        for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
             object.__setattr__(self, name, value)
-        definitions = {**parameters, **dict(self.definitions)}
+        definitions = {**parameters, **dict(self.definitions), **parts}
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
+
+    def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
+        """Return what a function of p, R, t (or p, R, v, w, t) and parameters gives, in formulas, and their parts."""
+
+        def called(*x: Any) -> Any:
+            p, R = np.array(x[:3], dtype=object), np.array(x[3:12], dtype=object).reshape(3, 3)
+            rates = [np.array(x[k : k + 3], dtype=object) for k in ((13, 16) if self.nonholonomic else ())]
+            return function(p, R, *rates, x[12], *x[19 if self.nonholonomic else 13 :])
+
+        rates = _RATES if self.nonholonomic else ()
+        return traced(called, (*_PLACE, *_ENTRIES, TIME, *rates, *parameters), item=self.kind)
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
@@ -338,7 +346,8 @@ class CustomConstraint(_RowsByFormula):
     residual : formula, or sequence of one to six
         Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
         marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below half a turn), the time ``t``, and
-        parameters. Text or SymPy.
+        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
+        matrix (3, 3), read once as that of a `CustomHinge`.
     parameters : dict of str to float
     definitions : dict of str to formula
         Named parts that formulas use.
@@ -374,7 +383,7 @@ class CustomConstraint(_RowsByFormula):
         super().__init__(residual, parameters or {}, definitions or {}, names, units)
 
     def __repr__(self) -> str:
-        return f"CustomConstraint({list(self.formulas)!r})"
+        return f"CustomConstraint({self.formulas!r})"
 
 
 class PfaffConstraint(_RowsByFormula):
@@ -385,7 +394,7 @@ class PfaffConstraint(_RowsByFormula):
     rows : formula, or sequence of one to six
         What has to be zero: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second
         marker seen from the first, in axes of the first, with coefficients that may use the pose (as in
-        `CustomConstraint`), the time ``t`` and parameters.
+        `CustomConstraint`), the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
     parameters, definitions, names, units
         As in `CustomConstraint`.
 
@@ -412,7 +421,7 @@ class PfaffConstraint(_RowsByFormula):
         super().__init__(rows, parameters or {}, definitions or {}, names, units)
 
     def __repr__(self) -> str:
-        return f"PfaffConstraint({list(self.formulas)!r})"
+        return f"PfaffConstraint({self.formulas!r})"
 
 
 _PLACE = ("x", "y", "z")
