@@ -157,7 +157,7 @@ class Residual:
         self.equations, model = equations, equations.model
         self.model = model
         self.driven = model.marks()[0].astype(bool)
-        self.rows = _independent(model, start.q, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
+        self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
     def start(self, state: State) -> tuple[Array, Array]:
@@ -190,11 +190,11 @@ class Residual:
         )
 
 
-def _independent(model: Model, q: Array, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
     from scipy.linalg import qr
 
-    P = model.constraint_jacobian(q)[:, free] / np.sqrt(model.composite_inertias(q)[free])
+    P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
     triangle, order = qr(P.T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(triangle))
     return np.sort(order[: int((pivots > RANK * pivots.max(initial=0.0)).sum())])
