@@ -8,9 +8,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 // [moment; force] on B at its origin, axes of A. On the way, second rates of the rows (seconds may be null).
 template <class T>
-inline Load<T> chord_load(const ModelData &m, const ChordData &chord, const ChordMotion<T> &motion, const double *lambda, T *seconds) {
+inline Load<T> chord_load(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const ChordMotion<T> &motion, const double *lambda, T *seconds) {
   ChordRows<T> rows;
-  chord_rows(m, chord, motion.relative, rows);
+  chord_rows(m, ws, chord, motion.relative, rows);
   Load<T> load{zero3<T>(), zero3<T>()};
   for (int j = 0; j < rows.count; ++j) {
     const Motion<T> &g = rows.g[j];
@@ -42,7 +42,7 @@ template <class T> struct ChordAndElementLoads {
         continue;
       }
       const ChordMotion<T> motion = chord_motion(ws, chord);
-      const Load<T> load = chord_load(m, chord, motion, lambda, seconds);
+      const Load<T> load = chord_load(m, ws, chord, motion, lambda, seconds);
       const Vec3<T> n = mul(motion.A.X.R, load.n), f = mul(motion.A.X.R, load.f);
       const auto push = [&](int body, double sign) {
         const Pose<T> &X = ws.X_W[body];

@@ -26,40 +26,21 @@
 //     flat face on cam phi = r . d, r the y axis of B     g_w = r x d     g_v = r
 //                      bias = (omega x (omega x r)) . d + 2 (omega x r) . v + ((omega x r) . c')^2 / (r . c'')            (4)
 //
+// Custom rows are programs (custom_rows.hpp); hinges in series are solved for their inner coordinates (chain.hpp).
+//
 // A row is a wrench [R_WA g_w; R_WA g_v] at the origin of B: it acts on B's body, and its opposite, at the same point, on
 // A's. So a row of the Jacobian P is the wrench times the motions of the freedoms between the two ends:
 //
 //     P_k = +- wrench . S_k        + on the way to B, - on the way to A, nothing inward of where the ways meet       (5)
 #pragma once
 
+#include "chain.hpp"
 #include "curves.hpp"
+#include "custom_rows.hpp"
 #include "kinematics.hpp"
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
-
-template <class T> struct ChordRows {
-  T residual[6], bias[6];
-  Motion<T> g[6];
-  int count = 0;
-
-  void add(const T &phi, const Vec3<T> &g_w, const Vec3<T> &g_v, const T &b) {
-    residual[count] = phi;
-    g[count] = {g_w, g_v};
-    bias[count++] = b;
-  }
-};
-
-template <class T> struct RelativeMotion {
-  Mat3<T> R;
-  Vec3<T> p, w, v;
-};
-
-template <class T> inline Vec3<T> unit_axis(int k) { return {T(k == 0), T(k == 1), T(k == 2)}; }
-
-template <class T> inline const T &component(const Vec3<T> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
-
-template <class T> inline T larger(const T &a, const T &b) { return select(less(a, b), b, a); }
 
 // p has no component along axis k
 template <class T> inline void row_along(const RelativeMotion<T> &m, int k, ChordRows<T> &rows) { rows.add(component(m.p, k), zero3<T>(), unit_axis<T>(k), T(0.0)); }
@@ -67,24 +48,6 @@ template <class T> inline void row_along(const RelativeMotion<T> &m, int k, Chor
 // column r of R has no component along axis k
 template <class T> inline void row_tilt(const RelativeMotion<T> &m, const Vec3<T> &r, int k, ChordRows<T> &rows) {
   rows.add(component(r, k), cross(r, unit_axis<T>(k)), zero3<T>(), component(cross(m.w, cross(m.w, r)), k));
-}
-
-template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
-  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz, 1.0 - R.xx - R.yy + R.zz};
-  int k = 0;
-  for (int i = 1; i < 4; ++i)
-    if (less(squares[k], squares[i]))
-      k = i;
-  const T rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
-                        {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
-                        {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
-                        {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
-  T norm(0.0);
-  for (const T &c : rows[k])
-    norm = norm + c * c;
-  norm = (less(rows[k][0], T(0.0)) ? -1.0 : 1.0) / root(norm);
-  for (int i = 0; i < 4; ++i)
-    q[i] = rows[k][i] * norm;
 }
 
 template <class T> inline void rows_attitude(const RelativeMotion<T> &m, ChordRows<T> &rows) {
@@ -201,7 +164,8 @@ template <class T> inline void row_cam_flat(const ModelData &model, const CurveD
 }
 
 // the rows of a closure between frames, in the order of ChordData
-template <class T> inline void chord_rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+template <class T>
+inline void chord_rows(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
   const Mat3<T> &R = m.R;
   const Vec3<T> y{R.xy, R.yy, R.zy}, z{R.xz, R.yz, R.zz};
   rows.count = 0;
@@ -264,6 +228,10 @@ template <class T> inline void chord_rows(const ModelData &model, const ChordDat
     return row_cam_roller(model, model.curves[chord.curve], m, chord.parameter, rows);
   case Closure::cam_flat:
     return row_cam_flat(model, model.curves[chord.curve], m, rows);
+  case Closure::custom:
+    return rows_custom(model, ws, chord, m, rows);
+  case Closure::chain:
+    return rows_chain(model, ws, chord, m, rows);
   default:
     return;
   }
@@ -318,13 +286,14 @@ struct ChordOutputs {
   double *values = nullptr;   // Jacobian blocks: of each chord, row by row over its support
   double *wrenches = nullptr; // nc x 6: [moment; force] of each row at the origin of B, world axes
   double *leverage = nullptr; // nc; with values: largest Jacobian entry as a part of what its lever arms could give
+  double *drift = nullptr;    // nc: rates of the rows while nothing moves, because they depend on time
   double *opening = nullptr;  // 1: how far the hinges among the chords are open, as a part of their loops
   const unsigned char *active = nullptr; // of each chord, on entry; rows of others are zero and demand nothing
 };
 
 inline void clear_chord(const ChordData &chord, const ChordOutputs &out) {
   for (int j = chord.row; j < chord.row + chord.rows; ++j) {
-    for (double *each : {out.residual, out.bias, out.leverage})
+    for (double *each : {out.residual, out.bias, out.leverage, out.drift})
       if (each)
         each[j] = 0.0;
     for (int c = 0; out.wrenches && c < 6; ++c)
@@ -336,7 +305,7 @@ inline void clear_chord(const ChordData &chord, const ChordOutputs &out) {
 
 // the rows of all chords; v may be null unless the bias is wanted
 inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, const ChordOutputs &out) {
-  const auto [residual, bias, values, wrenches, leverage, opening, active] = out;
+  const auto [residual, bias, values, wrenches, leverage, drift, opening, active] = out;
   if (opening)
     *opening = 0.0;
   ground(m, ws, false);
@@ -352,6 +321,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
     coasting(m, ws, i);
   }
   ChordRows<double> rows;
+  rows.moving = v != nullptr;
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     if (active && !active[k]) {
@@ -365,6 +335,8 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         bias[chord.row] = 0.0;
       if (leverage)
         leverage[chord.row] = 1.0;
+      if (drift)
+        drift[chord.row] = 0.0;
       for (int c = 0; wrenches && c < 6; ++c)
         wrenches[6 * chord.row + c] = 0.0;
       for (int s = 0; values && s < chord.supports; ++s)
@@ -375,12 +347,14 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
     const FrameMotion<double> &B = motion.B;
     const Mat3<double> &R_A = motion.A.X.R;
     const Vec3<double> &alpha = motion.alpha, &a = motion.a;
-    chord_rows(m, chord, motion.relative, rows);
+    chord_rows(m, ws, chord, motion.relative, rows);
     for (int j = 0; j < rows.count; ++j) {
       if (residual)
         residual[chord.row + j] = rows.residual[j];
       if (bias)
         bias[chord.row + j] = dot(rows.g[j].w, alpha) + dot(rows.g[j].v, a) + rows.bias[j];
+      if (drift)
+        drift[chord.row + j] = rows.drift[j];
     }
     // (5): the wrenches, then every freedom of the support
     Vec3<double> moment[6], force[6];
@@ -402,7 +376,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         length += std::sqrt(dot(ws.X[i].p, ws.X[i].p));
     for (int j = 0; leverage && j < rows.count; ++j)
       leverage[chord.row + j] = 0.0;
-    if (opening && chord.kind <= Closure::free)
+    if (opening && (chord.kind <= Closure::free || chord.kind == Closure::chain))
       for (int j = 0; j < rows.count; ++j) {
         const bool displacement = dot(rows.g[j].v, rows.g[j].v) > 0.0;
         const double part = std::fabs(rows.residual[j]) / (displacement ? (length > 0.0 ? length : 1.0) : 1.0);

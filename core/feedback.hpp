@@ -29,7 +29,7 @@ inline void transmitted(const ModelData &m, Run &run, RatesRoom<W> &room, double
       const ChordData &chord = m.chords[wanted.chord];
       const ChordMotion<double> motion = chord_motion(ws, chord);
       const bool off = run.active && !run.active[wanted.chord];
-      const Load<double> load = off ? Load<double>{zero3<double>(), zero3<double>()} : chord_load<double>(m, chord, motion, room.lambda, nullptr);
+      const Load<double> load = off ? Load<double>{zero3<double>(), zero3<double>()} : chord_load<double>(m, ws, chord, motion, room.lambda, nullptr);
       n = mul(motion.A.X.R, load.n), f = mul(motion.A.X.R, load.f);
     } else {
       const Pose<double> &X = ws.X_W[wanted.carried];

@@ -8,6 +8,7 @@
 //     columns      any H, nv columns kept in the workspace
 #pragma once
 
+#include "hinges/custom.hpp"
 #include "hinges/cylindrical.hpp"
 #include "hinges/fixed.hpp"
 #include "hinges/free.hpp"
@@ -60,6 +61,10 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
     return f(Columns<2>{});
   case 3:
     return f(Columns<3>{});
+  case 4:
+    return f(Columns<4>{});
+  case 5:
+    return f(Columns<5>{});
   case 6:
     return f(Columns<6>{});
   default:
@@ -77,6 +82,8 @@ template <class T> DALEMBERT_INLINE void position(const ModelData &m, Workspace<
     return Prismatic::position(b, q + b.q, ws.X[i], ws.H);
   case Hinge::fixed:
     return Fixed::position(b, q, ws.X[i], ws.H);
+  case Hinge::custom:
+    return custom_position(m, ws, b, q + b.q, ws.X[i], ws.H + b.H);
   default:
     visit_general(b.kind, [&](auto hinge) { decltype(hinge)::position(b, q + b.q, ws.X[i], ws.H + b.H); });
   }

@@ -70,7 +70,7 @@ template <class T> inline void evaluate(const ModelData &m, Workspace<T> &ws, co
 
 bool has_loops(Kernel kernel) {
   return kernel == Kernel::constrained_dynamics || kernel == Kernel::constrained_mixed || kernel == Kernel::constraint_residual || kernel == Kernel::constraint_jacobian ||
-         kernel == Kernel::constraint_bias || kernel == Kernel::row_pivots || kernel == Kernel::chord_loads;
+         kernel == Kernel::constraint_bias || kernel == Kernel::constraint_drift || kernel == Kernel::row_pivots || kernel == Kernel::chord_loads;
 }
 
 bool is_derivative(Kernel kernel) {
@@ -93,11 +93,16 @@ struct DerivativeMemory {
   double *a, *tile;
 };
 
+// the recursions of derivatives.hpp know the library's hinges; custom ones go by duals
+bool needs_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.custom_hinges; }
+
 std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kernel, DerivativeMemory &d) {
   Arena arena{base};
+  if (needs_duals(m, kernel))
+    arena.take<std::byte>(lay_out(m, base, d.duals));
   if (kernel == Kernel::d_inverse_by_duals)
-    return lay_out(m, base, d.duals);
-  arena.take<std::byte>(lay_out(m, base, d.ws));
+    return arena.used;
+  arena.take<std::byte>(lay_out(m, base + arena.used, d.ws));
   arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
   const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
   d.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
@@ -107,15 +112,23 @@ std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kern
   return arena.used;
 }
 
+void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const double *v, const double *a, const double *loads, double *by_q,
+               double *by_v, double *M) {
+  if (!m.custom_hinges)
+    return d_inverse_dynamics<double>(m, d.ws, d.room, q, v, a, loads, by_q, by_v, M);
+  d_inverse_dynamics_by_duals<W>(m, d.duals, q, v, a, loads, by_q, by_v);
+  mass_matrix<double>(m, d.ws, q, M);
+}
+
 void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const double *const *in, double *const *out) {
   DerivativeMemory d;
   lay_out_derivatives(m, memory, call.kernel, d);
   if (call.kernel == Kernel::d_inverse_by_duals)
     return d_inverse_dynamics_by_duals<W>(m, d.duals, in[0], in[1], in[2], in[3], out[0], out[1]);
   if (call.kernel == Kernel::d_inverse_dynamics)
-    return d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
+    return d_inverse(m, d, in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
   forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], GivenLoads<double>{in[3]}, nullptr, d.a, nullptr);
-  d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], d.a, in[3], out[0], out[1], out[2]);
+  d_inverse(m, d, in[0], in[1], d.a, in[3], out[0], out[1], out[2]);
   const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
   for (std::ptrdiff_t k = 0; k < size; ++k)
     out[2][k] = 0.0;
@@ -137,7 +150,13 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
 void loops_of_one(const ModelData &m, std::byte *memory, const Call &call, const double *const *in, double *const *out) {
   LoopRoom<W> room;
   lay_out(m, memory, room);
+  if (call.kernel != Kernel::row_pivots) { // time is the last input
+    const double *t = in[call.inputs - 1];
+    room.ws.t = t ? *t : 0.0;
+  }
   switch (call.kernel) {
+  case Kernel::constraint_drift:
+    return evaluate_chords(m, room.ws, in[0], nullptr, {.drift = out[0]});
   case Kernel::constraint_residual:
     return evaluate_chords(m, room.ws, in[0], nullptr, {.residual = out[0]});
   case Kernel::constraint_bias:

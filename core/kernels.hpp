@@ -12,13 +12,14 @@ namespace dalembert {
 
 enum class Kernel {
   forward_dynamics,    // q v tau [loads] -> a
-  constrained_dynamics, // q v tau [loads] [second rates of rows] -> a lambda
-  constrained_mixed,   // q v tau a [loads] [second rates of rows] -> a tau lambda, with the marks in `given`
-  constraint_residual, // q -> residuals of the chords
-  constraint_jacobian, // q -> P
-  constraint_bias,     // q v -> P' v
+  constrained_dynamics, // q v tau [loads] [second rates of rows] [t] -> a lambda
+  constrained_mixed,   // q v tau a [loads] [second rates of rows] [t] -> a tau lambda, with the marks in `given`
+  constraint_residual, // q [t] -> residuals of the chords
+  constraint_jacobian, // q [t] -> P
+  constraint_bias,     // q v [t] -> P' v and what time adds
+  constraint_drift,    // q [t] -> rates of the rows while nothing moves
   row_pivots,          // q -> pivot of each row as a part of its diagonal, chord by chord
-  chord_loads,         // q lambda -> load of each chord on its second marker
+  chord_loads,         // q lambda [t] -> load of each chord on its second marker
   inverse_dynamics,    // q v a [loads] -> tau
   bias_forces,         // q v [loads] -> tau at a = 0
   mixed_dynamics,      // q v tau a [loads] [-] -> a tau, with the marks in `given`
@@ -44,7 +45,7 @@ enum class Kernel {
   d_forward_dynamics,  // q v tau [loads] -> da/dq, da/dv, M^-1
 };
 
-constexpr int max_inputs = 6, max_outputs = 3;
+constexpr int max_inputs = 7, max_outputs = 3;
 
 // `size` numbers per state; states are `stride` numbers apart (0: the same for all)
 struct Input {

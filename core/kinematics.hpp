@@ -45,6 +45,13 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, Workspace<
     c.w = zero3<T>();
     ws.w[i] = w;
     break;
+  case Hinge::custom: {
+    const Motion<T> r = relative(ws.H + b.H, v + b.v, b.nv), bias = custom_bias(m, ws, b, v + b.v);
+    c.w = cross(w, r.w) + bias.w;
+    c.v += scale(2.0, cross(w, r.v)) + bias.v;
+    ws.w[i] = w + r.w;
+    break;
+  }
   default:
     visit_general(b.kind, [&](auto hinge) {
       using Kind = decltype(hinge);

@@ -25,6 +25,7 @@ template <int W> struct LoopRoom {
   double *gamma;    // nc
   double *wrenches; // nc x 6
   double *leverage; // nc: see ChordOutputs
+  double *drift;    // nc: see ChordOutputs
   double *rhs;      // nc: P a_0 + gamma
   double *D;        // the envelope, then L
   double *d;        // nc: reciprocal pivots
@@ -46,6 +47,7 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.gamma = arena.take<double>(nc);
   room.wrenches = arena.take<double>(6 * nc);
   room.leverage = arena.take<double>(nc);
+  room.drift = arena.take<double>(nc);
   room.rhs = arena.take<double>(nc);
   room.D = arena.take<double>(m.nc ? std::size_t(m.all_rows.start[m.nc]) : 0);
   room.d = arena.take<double>(nc);

@@ -25,8 +25,9 @@ enum class Hinge : std::int32_t {
   spherical_reversed,
   free,
   free_reversed,
+  custom, // its pose is a program of its coordinates; a program of its own for each direction
 };
-constexpr int hinge_kinds = 13;
+constexpr int hinge_kinds = 14;
 
 struct BodyData {
   double R_PJ[9], p_PJ[3]; // hinge frame J in the parent's frame, constant
@@ -43,6 +44,7 @@ struct BodyData {
   std::int32_t v_end;  // speeds of the subtree of this body: [v, v_end)
   std::int32_t last;   // last body of its subtree
   std::int32_t H;      // offset of its motion map in the workspace, in columns
+  std::int32_t program; // custom: of its pose and motion map among ModelData::joints; that of its bias follows
 };
 
 // what closes a loop: a hinge in its constraint form (numbered as in Hinge; never reversed, the rows are those of the
@@ -69,6 +71,8 @@ enum class Closure : std::int32_t {
   point_on_curve,
   cam_roller,
   cam_flat,
+  custom, // rows by programs
+  chain,  // hinges in series, custom ones among them: their pose as a program of inner coordinates
 };
 
 // a piece of a curve: sum of c[k] u^k, 0 <= u <= 1, and a sphere that holds it
@@ -92,6 +96,8 @@ struct ChordData {
   double R_FB[9], p_FB[3]; // B in F of body_b
   double parameter;        // screw: advance per radian, m; a length, the cosine of an angle, a radius, an offset
   std::int32_t curve;      // its place in ModelData::curves, for those that have one
+  std::int32_t program;    // custom, chain: its first program among ModelData::joints
+  std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
   std::int32_t row, rows;  // its rows among the constraint rows
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
   std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
@@ -160,6 +166,15 @@ struct Instruction {
 struct ProgramData {
   std::int32_t first, count;
   std::int32_t output, outputs; // places in ModelData::program_outputs
+};
+
+// programs with their tables
+struct ProgramTable {
+  const ProgramData *programs;
+  const Instruction *instructions;
+  const double *constants;
+  const std::int32_t *outputs;
+  std::int32_t most_values; // instructions of the longest
 };
 
 // what an element measures: the coordinate of a hinge; the distance of two points; the place of B in A (3); place and
@@ -257,6 +272,9 @@ struct ModelData {
   std::int64_t values;              // numbers in all blocks of the Jacobian
   std::int64_t responses;           // numbers in all blocks of M^-1 P^T
   const unsigned char *holonomic;   // of each row: binds positions too
+  ProgramTable joints;              // of custom hinges, custom constraints and chains
+  std::int32_t custom_hinges;       // how many the trees have
+  const double *inner_starts;       // of chains
   std::int32_t force_count, drive_count, hosted_laws, parameter_count;
   std::int32_t element_count, most_values; // most_values: instructions of the longest program
   std::int32_t signal_count, feedback_count;

@@ -6,13 +6,14 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // values: room for the results of all instructions
-template <class T> inline void run_program(const ModelData &m, const ProgramData &program, const T *inputs, T *values, T *outputs) {
-  const Instruction *code = m.instructions + program.first;
+template <class T>
+inline void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs) {
+  const Instruction *code = table.instructions + program.first;
   for (int k = 0; k < program.count; ++k) {
     const Instruction &i = code[k];
     switch (i.operation) {
     case Operation::constant:
-      values[k] = T(m.program_constants[i.a]);
+      values[k] = T(table.constants[i.a]);
       break;
     case Operation::input:
       values[k] = inputs[i.a];
@@ -80,7 +81,11 @@ template <class T> inline void run_program(const ModelData &m, const ProgramData
     }
   }
   for (int k = 0; k < program.outputs; ++k)
-    outputs[k] = values[m.program_outputs[program.output + k]];
+    outputs[k] = values[table.outputs[program.output + k]];
+}
+
+template <class T> inline void run_program(const ModelData &m, const ProgramData &program, const T *inputs, T *values, T *outputs) {
+  run_program(m, ProgramTable{m.programs, m.instructions, m.program_constants, m.program_outputs, m.most_values}, program, inputs, values, outputs);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -80,13 +80,13 @@ inline void project_speeds(const ModelData &m, Run &run, RatesRoom<W> &room, con
                            const unsigned char *held) {
   LoopRoom<W> &loops = room.loops;
   evaluate_chords(m, loops.ws, q, nullptr,
-                  {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.active});
+                  {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = run.active});
   const Factored factored = factor_loops(m, loops, q, held);
   for (int round = 0; round < 2; ++round) {
     for (int k = 0; k < m.chord_count; ++k) {
       const ChordData &chord = m.chords[k];
       for (int j = 0; j < chord.rows; ++j) {
-        double rate = room.targets[m.nc + chord.row + j];
+        double rate = room.targets[m.nc + chord.row + j] - loops.drift[chord.row + j];
         for (int s = 0; s < chord.supports; ++s)
           rate -= loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
         loops.rhs[chord.row + j] = rate;

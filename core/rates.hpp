@@ -93,8 +93,9 @@ inline bool consult(const Run &run, RatesRoom<W> &room, double t, const double *
   return !run.host || run.host->evaluate(run.host->self, t, q, v, x, room.hosted, room.efforts, room.loads);
 }
 
-// residual, rate and second rate demanded of every row
+// residual, rate and second rate demanded of every row; rows that depend on time by themselves do so at t from now on
 template <int W> inline void set_targets(const ModelData &m, RatesRoom<W> &room, double t) {
+  room.loops.ws.t = t;
   for (int i = 0; i < 3 * m.nc; ++i)
     room.targets[i] = 0.0;
   for (int k = 0; k < m.drive_count; ++k) {
@@ -111,12 +112,12 @@ template <int W> inline void set_targets(const ModelData &m, RatesRoom<W> &room,
 // Baumgarte 1972: gamma += 2 alpha (P v - rate) + beta^2 (phi - target), as second rates that the rows should have
 template <int W> inline void stabilize(const ModelData &m, const Run &run, RatesRoom<W> &room, const double *q, const double *v) {
   LoopRoom<W> &loops = room.loops;
-  evaluate_chords(m, loops.ws, q, nullptr, {.residual = loops.rhs, .values = loops.values, .active = run.active});
+  evaluate_chords(m, loops.ws, q, nullptr, {.residual = loops.rhs, .values = loops.values, .drift = loops.drift, .active = run.active});
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     for (int j = 0; j < chord.rows; ++j) {
       const int row = chord.row + j;
-      double rate = -room.targets[m.nc + row];
+      double rate = loops.drift[row] - room.targets[m.nc + row];
       for (int s = 0; s < chord.supports; ++s)
         rate += loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
       room.targets[2 * m.nc + row] -= run.stabilization[0] * rate;

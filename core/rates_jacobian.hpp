@@ -101,6 +101,7 @@ inline void vary_residual(const ModelData &m, const Run &run, RatesRoom<W> &rate
                           const double *v, const double *x, const double *a, const double *lambda, Take &&take) {
   using D = Dual<W>;
   DualRoom<W> &d = room.duals;
+  d.ws.t = D(t);
   for (int k = 0; k < m.nq; ++k)
     d.q[k] = q[k];
   for (int f = 0; f < m.nv; ++f) {
@@ -196,6 +197,7 @@ inline void rates_jacobian(const ModelData &m, Run &run, RatesRoom<W> &rates, Ra
   Factored factored{nullptr, 0};
   if (m.nc) {
     copy(lambda, m.nc, room.lambda);
+    loops.ws.t = t;
     evaluate_chords(m, loops.ws, q, nullptr,
                     {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.active});
     factored = factor_loops(m, loops, q, run.marks.given);

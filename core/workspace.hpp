@@ -42,6 +42,10 @@ template <class T> struct Workspace {
   // acceleration stage
   Motion<T> *A;        // angular acceleration and acceleration of the origin of F      outward
   T *columns;          // 6 nv: loads or motions per freedom                            mass_matrix
+  // programs of joints
+  T *joint_values;     // results of one program's instructions
+  T *joint_q;          // nv: coordinates of custom hinges, for their bias                position
+  T t;                 // time, s: for rows that depend on it
 };
 
 // hands out aligned pieces of a block; with base = nullptr it only counts
@@ -73,6 +77,9 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.y = arena.take<T>(nv);
   ws.A = arena.take<Motion<T>>(n);
   ws.columns = arena.take<T>(6 * nv);
+  ws.joint_values = arena.take<T>(std::size_t(m.joints.most_values));
+  ws.joint_q = arena.take<T>(m.custom_hinges ? nv : 0);
+  ws.t = T(0.0);
   return arena.used;
 }
 

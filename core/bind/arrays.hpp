@@ -81,7 +81,7 @@ inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
 inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count) {
   const int extra = PyArray_NDIM(array) - shape.dimensions;
   const npy_intp *dims = PyArray_DIMS(array);
-  if (extra < 0 || extra > 1 || dims[extra] != shape.rows || (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
+  if (extra < 0 || extra > 1 || (shape.dimensions && dims[extra] != shape.rows) || (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
     return false;
   input.data = static_cast<const double *>(PyArray_DATA(array));
   input.size = shape.size();

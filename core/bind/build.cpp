@@ -13,7 +13,7 @@ struct HingeSize {
   int nq, nv;
 };
 constexpr HingeSize hinge_sizes[hinge_kinds] = {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {2, 2},
-                                                {3, 3}, {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}};
+                                                {3, 3}, {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}, {0, 0}}; // custom: as given
 
 // the first body of the tree that a body belongs to; 0 for ground
 std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t body) {
@@ -75,10 +75,55 @@ void build_curves(BoundModel &model, const Doubles &pieces, const Integers &curv
   model.data.pieces = model.pieces.data();
 }
 
+// program rows: first count output outputs; instruction rows: operation a b c d
+void build_joint_programs(BoundModel &model, const Integers &programs, const Integers &instructions, const Doubles &constants, const Integers &outputs) {
+  BoundModel::Programs &joints = model.joints;
+  if (programs.size() % 4 || instructions.size() % 5)
+    throw nb::value_error("the arrays of the programs of joints disagree in shape");
+  joints.constants.assign(constants.data(), constants.data() + constants.size());
+  joints.outputs.assign(outputs.data(), outputs.data() + outputs.size());
+  for (std::size_t k = 0; k < instructions.size() / 5; ++k) {
+    const std::int32_t *row = instructions.data() + 5 * k;
+    if (row[0] < 0 || row[0] > std::int32_t(Operation::less))
+      throw nb::value_error("an operation is unknown");
+    joints.instructions.push_back({static_cast<Operation>(row[0]), row[1], row[2], row[3], row[4]});
+  }
+  ProgramTable &table = model.data.joints;
+  for (std::size_t k = 0; k < programs.size() / 4; ++k) {
+    const std::int32_t *row = programs.data() + 4 * k;
+    if (row[0] < 0 || row[1] < 0 || std::size_t(row[0]) + std::size_t(row[1]) > joints.instructions.size() || row[2] < 0 || row[3] < 0 ||
+        std::size_t(row[2]) + std::size_t(row[3]) > joints.outputs.size())
+      throw nb::value_error("a program of a joint is out of range");
+    for (std::int32_t i = 0; i < row[1]; ++i) { // every operation works on results before it
+      const Instruction &step = joints.instructions[std::size_t(row[0] + i)];
+      const std::int32_t limit = step.operation == Operation::constant ? std::int32_t(constants.size()) : step.operation == Operation::input ? 64 : i;
+      for (const std::int32_t place : {step.a, step.b, step.c, step.d})
+        if (place < 0 || (place && place >= limit))
+          throw nb::value_error("an operation of a joint refers to something out of range");
+    }
+    for (std::int32_t i = row[2]; i < row[2] + row[3]; ++i)
+      if (joints.outputs[std::size_t(i)] < 0 || joints.outputs[std::size_t(i)] >= row[1])
+        throw nb::value_error("a result of a joint's program is out of range");
+    joints.programs.push_back({row[0], row[1], row[2], row[3]});
+    table.most_values = std::max(table.most_values, row[1]);
+  }
+  table.programs = joints.programs.data();
+  table.instructions = joints.instructions.data();
+  table.constants = joints.constants.data();
+  table.outputs = joints.outputs.data();
+}
+
+// programs `at` and `at + 1` of the joints give as many results as they should
+bool programs_fit(const BoundModel &model, std::int32_t at, std::int32_t first, std::int32_t second) {
+  const std::vector<ProgramData> &programs = model.joints.programs;
+  return at >= 0 && std::size_t(at) + 1 < programs.size() && programs[std::size_t(at)].outputs == first &&
+         programs[std::size_t(at) + 1].outputs == second;
+}
+
 // chord rows: R_FA (9) p_FA (3) R_FB (9) p_FB (3) parameter; integer rows: kind body_a body_b rows, first and number of
-// the freedoms that a coupling couples, curve
+// the freedoms that a coupling couples, curve, program, inner coordinates of a chain, where its starts begin, their number
 void build_chords(BoundModel &model, const Doubles &numbers, const Integers &integers, const Integers &freedoms, const Doubles &factors) {
-  constexpr std::size_t width = 25, codes_width = 7;
+  constexpr std::size_t width = 25, codes_width = 11;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
       numbers.shape(0) != integers.shape(0) || freedoms.size() != factors.size())
     throw nb::value_error("the arrays of the chords disagree in shape");
@@ -97,8 +142,8 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     const double *row = numbers.data() + k * width;
     const std::int32_t *codes = integers.data() + k * codes_width;
     const bool kind_known = codes[0] >= 0 && (codes[0] <= std::int32_t(Closure::free) || codes[0] >= std::int32_t(Closure::distance)) &&
-                            codes[0] <= std::int32_t(Closure::cam_flat);
-    const bool curved = codes[0] >= std::int32_t(Closure::point_on_curve);
+                            codes[0] <= std::int32_t(Closure::chain);
+    const bool curved = codes[0] >= std::int32_t(Closure::point_on_curve) && codes[0] <= std::int32_t(Closure::cam_flat);
     if (!kind_known || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
         codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
         std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size() ||
@@ -114,6 +159,15 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     std::memcpy(chord.p_FB, row + 21, sizeof chord.p_FB);
     chord.parameter = row[24];
     chord.curve = codes[6];
+    chord.program = codes[7], chord.inner = codes[8], chord.start = codes[9], chord.starts = codes[10];
+    const std::int32_t inner = chord.inner;
+    if (chord.kind == Closure::custom && !programs_fit(model, chord.program, 8 * codes[3], codes[3]))
+      throw nb::value_error("the programs of a custom constraint do not fit");
+    if (chord.kind == Closure::chain &&
+        (inner < 0 || inner > 24 || chord.start < 0 || chord.starts < 1 ||
+         std::size_t(chord.start) + std::size_t(chord.starts) * std::size_t(inner) > model.inner_starts.size() ||
+         !programs_fit(model, chord.program, 12 + 6 * inner, 6)))
+      throw nb::value_error("the programs of a chain do not fit");
     chord.row = m.nc;
     chord.rows = codes[3];
     chord.support = std::int32_t(model.support.size());
@@ -264,11 +318,13 @@ void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers 
   m.law_numbers = model.law_numbers.data();
 }
 
-// body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed
+// body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed program freedoms,
+// the last two of custom hinges
 void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
-           Integers coupled, Doubles factors, Doubles pieces, Integers curves) {
-  constexpr std::size_t width = 35;
-  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != 3 ||
+           Integers coupled, Doubles factors, Doubles pieces, Integers curves, Integers programs, Integers instructions, Doubles constants,
+           Integers outputs, Doubles inner_starts) {
+  constexpr std::size_t width = 35, codes_width = 5;
+  if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
       numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
     throw nb::value_error("the arrays of a model disagree in shape");
   new (self) BoundModel();
@@ -277,10 +333,13 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   model.bodies.resize(nb_ + 1);
   model.bodies[0] = BodyData{};
   ModelData &m = model.data;
+  build_joint_programs(model, programs, instructions, constants, outputs);
+  model.inner_starts.assign(inner_starts.data(), inner_starts.data() + inner_starts.size());
+  m.inner_starts = model.inner_starts.data();
   std::vector<std::int32_t> depth(nb_ + 1, 0);
   for (std::size_t i = 1; i <= nb_; ++i) {
     const double *row = numbers.data() + (i - 1) * width;
-    const std::int32_t *codes = integers.data() + (i - 1) * 3;
+    const std::int32_t *codes = integers.data() + (i - 1) * codes_width;
     if (codes[0] < 0 || codes[0] >= hinge_kinds || codes[1] < 0 || codes[1] >= std::int32_t(i))
       throw nb::value_error("a hinge kind or a parent is out of range");
     BodyData &b = model.bodies[i];
@@ -297,6 +356,13 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
     b.reversed = codes[2];
     b.nq = hinge_sizes[codes[0]].nq;
     b.nv = hinge_sizes[codes[0]].nv;
+    if (b.kind == Hinge::custom) {
+      b.program = codes[3];
+      b.nq = b.nv = codes[4];
+      if (b.nv < 1 || b.nv > 6 || !programs_fit(model, b.program, 12 + 6 * b.nv, 6))
+        throw nb::value_error("the programs of a custom hinge do not fit");
+      ++m.custom_hinges;
+    }
     b.q = m.nq;
     b.v = b.H = m.nv;
     if (b.nq != b.nv)

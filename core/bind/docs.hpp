@@ -41,7 +41,7 @@ Examples
 array([14.715])
 )";
 
-constexpr const char *constraint_residual = R"(constraint_residual($self, q, *, out=None)
+constexpr const char *constraint_residual = R"(constraint_residual($self, q, *, t=None, out=None)
 --
 
 Return how far each row of the closed loops is from closing; zero in an assembled configuration.
@@ -49,6 +49,8 @@ Return how far each row of the closed loops is from closing; zero in an assemble
 Parameters
 ----------
 q : (nq,) or (B, nq) rad or m
+t : float or (B,) s
+    For rows that depend on time by themselves; zero if left out.
 out : ndarray
 
 Returns
@@ -57,7 +59,25 @@ residual : (nc,) or (B, nc) m or rad
     In the order of `constraint_names`.
 )";
 
-constexpr const char *constraint_jacobian = R"(constraint_jacobian($self, q, *, out=None)
+constexpr const char *constraint_drift = R"(constraint_drift($self, q, *, t=None, out=None)
+--
+
+Return the rates of the rows while nothing moves: of rows that depend on time by themselves; zero of all others.
+
+Parameters
+----------
+q : (nq,) or (B, nq) rad or m
+t : float or (B,) s
+    Zero if left out.
+out : ndarray
+
+Returns
+-------
+drift : (nc,) or (B, nc) m/s or rad/s
+    The rate of the residual is P v plus this.
+)";
+
+constexpr const char *constraint_jacobian = R"(constraint_jacobian($self, q, *, t=None, out=None)
 --
 
 Return P with residual' = P v, for the hinges that close loops.
@@ -65,6 +85,8 @@ Return P with residual' = P v, for the hinges that close loops.
 Parameters
 ----------
 q : (nq,) or (B, nq) rad or m
+t : float or (B,) s
+    For rows that depend on time by themselves; zero if left out.
 out : ndarray
 
 Returns
@@ -72,15 +94,17 @@ Returns
 P : (nc, nv) or (B, nc, nv)
 )";
 
-constexpr const char *constraint_bias = R"(constraint_bias($self, q, v, *, out=None)
+constexpr const char *constraint_bias = R"(constraint_bias($self, q, v, *, t=None, out=None)
 --
 
-Return P' v: the second rate of the residual is P a plus this.
+Return P' v, and what time adds to it: the second rate of the residual is P a plus this.
 
 Parameters
 ----------
 q : (nq,) or (B, nq) rad or m
 v : (nv,) or (B, nv) rad/s or m/s
+t : float or (B,) s
+    For rows that depend on time by themselves; zero if left out.
 out : ndarray
 
 Returns

@@ -16,29 +16,32 @@ constexpr Argument tau_needed{"tau", E::v};
 constexpr Argument loads{"loads", E::loads, true, false, true};
 constexpr Argument rows{"rows", E::rows, true, false, true};
 constexpr Argument lam{"lam", E::rows};
+constexpr Argument t{"t", E::one, true, false, true};
 constexpr Argument q0{"q0", E::q}, q1{"q1", E::q};
 
 constexpr Spec specs[] = {
     {.kernel = Kernel::forward_dynamics, .name = "forward_dynamics",
      .arguments = {q, v, tau, loads}, .results = {E::v}, .inputs = 4, .outputs = 1, .inverts = true, .doc = docs::forward_dynamics},
     {.kernel = Kernel::constrained_dynamics, .name = "_constrained_dynamics",
-     .arguments = {q, v, tau, loads, rows}, .results = {E::v, E::rows}, .inputs = 5, .outputs = 2, .inverts = true},
+     .arguments = {q, v, tau, loads, rows, t}, .results = {E::v, E::rows}, .inputs = 6, .outputs = 2, .inverts = true},
     {.kernel = Kernel::constraint_residual, .name = "constraint_residual",
-     .arguments = {q}, .results = {E::rows}, .inputs = 1, .outputs = 1, .doc = docs::constraint_residual},
+     .arguments = {q, t}, .results = {E::rows}, .inputs = 2, .outputs = 1, .doc = docs::constraint_residual},
     {.kernel = Kernel::constraint_jacobian, .name = "constraint_jacobian",
-     .arguments = {q}, .results = {E::rows_v}, .inputs = 1, .outputs = 1, .doc = docs::constraint_jacobian},
+     .arguments = {q, t}, .results = {E::rows_v}, .inputs = 2, .outputs = 1, .doc = docs::constraint_jacobian},
     {.kernel = Kernel::constraint_bias, .name = "constraint_bias",
-     .arguments = {q, v}, .results = {E::rows}, .inputs = 2, .outputs = 1, .doc = docs::constraint_bias},
+     .arguments = {q, v, t}, .results = {E::rows}, .inputs = 3, .outputs = 1, .doc = docs::constraint_bias},
+    {.kernel = Kernel::constraint_drift, .name = "constraint_drift",
+     .arguments = {q, t}, .results = {E::rows}, .inputs = 2, .outputs = 1, .doc = docs::constraint_drift},
     {.kernel = Kernel::row_pivots, .name = "_row_pivots",
      .arguments = {q}, .results = {E::rows}, .inputs = 1, .outputs = 1, .inverts = true},
     {.kernel = Kernel::chord_loads, .name = "_chord_loads",
-     .arguments = {q, lam}, .results = {E::chords_six}, .inputs = 2, .outputs = 1},
+     .arguments = {q, lam, t}, .results = {E::chords_six}, .inputs = 3, .outputs = 1},
     {.kernel = Kernel::inverse_dynamics, .name = "inverse_dynamics",
      .arguments = {q, v, a, loads}, .results = {E::v}, .inputs = 4, .outputs = 1, .open = true, .doc = docs::inverse_dynamics},
     {.kernel = Kernel::bias_forces, .name = "bias_forces",
      .arguments = {q, v, loads}, .results = {E::v}, .inputs = 3, .outputs = 1, .doc = docs::bias_forces},
     {.kernel = Kernel::mixed_dynamics, .name = "_mixed_dynamics",
-     .arguments = {q, v, tau_needed, a, loads, rows}, .results = {E::v, E::v}, .inputs = 6, .outputs = 2, .inverts = true, .given = true},
+     .arguments = {q, v, tau_needed, a, loads, rows, t}, .results = {E::v, E::v}, .inputs = 7, .outputs = 2, .inverts = true, .given = true},
     {.kernel = Kernel::mass_matrix, .name = "mass_matrix",
      .arguments = {q}, .results = {E::matrix}, .inputs = 1, .outputs = 1, .doc = docs::mass_matrix},
     {.kernel = Kernel::composite_diagonal, .name = "_composite_diagonal",
@@ -254,8 +257,10 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
   try {
     if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
       call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
-      if (spec.kernel == Kernel::forward_dynamics)
+      if (spec.kernel == Kernel::forward_dynamics) {
         call.in[call.inputs++] = {nullptr, 0, model.data.nc}; // nothing prescribed
+        call.in[call.inputs++] = {nullptr, 0, 1};             // t = 0
+      }
       multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
       call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
     }

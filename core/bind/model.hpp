@@ -89,6 +89,13 @@ struct BoundModel {
   std::vector<ChordData> chords;
   std::vector<CurveData> curves;
   std::vector<CurvePiece> pieces;
+  struct Programs {
+    std::vector<ProgramData> programs;
+    std::vector<Instruction> instructions;
+    std::vector<double> constants;
+    std::vector<std::int32_t> outputs;
+  } joints;
+  std::vector<double> inner_starts;
   std::vector<std::int32_t> support, tree, coordinate;
   std::vector<double> support_factor;
   struct Order {

@@ -69,7 +69,8 @@ NB_MODULE(_core, module) {
     throw nb::python_error();
   nb::class_<BoundModel> model(module, "Model");
   model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
-            nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"), nb::arg("pieces"), nb::arg("curves"))
+            nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"), nb::arg("pieces"), nb::arg("curves"), nb::arg("programs"),
+            nb::arg("instructions"), nb::arg("constants"), nb::arg("outputs"), nb::arg("inner_starts"))
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
       .def("_set_forces", &set_forces, nb::arg("force_numbers"), nb::arg("force_integers"), nb::arg("drive_numbers"),
            nb::arg("drive_integers"), nb::arg("law_numbers"), nb::arg("law_integers"), nb::arg("parameters"), nb::arg("holonomic"))

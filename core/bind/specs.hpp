@@ -9,15 +9,17 @@ namespace dalembert::bind {
 
 // shape of one state's share of an array
 struct Shape {
-  int dimensions; // 1 or 2
+  int dimensions; // 0, 1 or 2
   std::ptrdiff_t rows, columns;
   std::ptrdiff_t size() const { return dimensions == 2 ? rows * columns : rows; }
 };
 
-enum class Extent { q, v, rows, rows_v, chords_six, loads, matrix, bodies_pose, bodies_six, pose, six, six_v, two, three };
+enum class Extent { one, q, v, rows, rows_v, chords_six, loads, matrix, bodies_pose, bodies_six, pose, six, six_v, two, three };
 
 inline Shape shape_of(Extent extent, const ModelData &m) {
   switch (extent) {
+  case Extent::one:
+    return {0, 1, 1};
   case Extent::q:
     return {1, m.nq, 1};
   case Extent::v:

@@ -79,7 +79,7 @@ inline bool motion_residual(const ModelData &m, Run &run, SteppingRoom<W> &room,
     residual[f] -= rates.tau[f];
   if (!m.nc)
     return true;
-  evaluate_chords(m, loops.ws, q, nullptr, {.residual = loops.rhs, .values = loops.values, .active = run.active});
+  evaluate_chords(m, loops.ws, q, nullptr, {.residual = loops.rhs, .values = loops.values, .drift = loops.drift, .active = run.active});
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     for (int j = 0; j < chord.rows; ++j)
@@ -204,7 +204,7 @@ inline Outcome alpha_newton(const ModelData &m, Run &run, SteppingRoom<W> &room,
           mine.b[nv + i] = room.rates.targets[i] - room.rates.loops.rhs[i];
           continue;
         }
-        double slip = room.rates.targets[m.nc + i]; // (5)
+        double slip = room.rates.targets[m.nc + i] - room.rates.loops.drift[i]; // (5)
         for (int s = 0; s < chord.supports; ++s)
           slip -= room.rates.loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s] * room.v1[m.support[chord.support + s]];
         mine.b[nv + i] = slip / rate;

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from .compile_elements import flatten_elements
 from .compile_forces import flatten_forces
+from .compile_joints import CHAIN, JointTables
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
+from .connections.custom import CustomHinge
 from .connections.hinges import Hinge
 from .errors import DalembertError, ModelError
 from .topology import Forest
@@ -52,6 +54,7 @@ _KINDS = {
     ("Free", False): 11,
     ("Free", True): 12,
 }
+_CUSTOM = 13
 
 # Walked from its second end, a hinge about or along z is again one of its kind, with the same sign, in frames
 # turned by pi about x; a universal joint likewise in frames turned by pi about (1, -1, 0).
@@ -131,8 +134,10 @@ def compile_system(system: System) -> Model:
         body.validate()
     forest = system.forest()
     frames = FrameMap.of(forest)
-    numbers, integers = _flatten(system, forest, frames)
-    model = Model(system, forest, frames, numbers, integers, *_flatten_chords(forest, frames), *_flatten_curves(forest))
+    joints = JointTables()
+    numbers, integers = _flatten(system, forest, frames, joints)
+    chords = _flatten_chords(forest, frames, joints)
+    model = Model(system, forest, frames, numbers, integers, *chords, *_flatten_curves(forest), *joints.arrays())
     if model.nc:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
@@ -144,8 +149,8 @@ def compile_system(system: System) -> Model:
     return model
 
 
-def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32]]:
-    """Return the rows of core/bind/build.cpp: 35 numbers and 3 integers per body."""
+def _flatten(system: System, forest: Forest, frames: FrameMap, joints: JointTables) -> tuple[Array, NDArray[np.int32]]:
+    """Return the rows of core/bind/build.cpp: 35 numbers and 5 integers per body."""
     nb = forest.nb
     bodies = [system.bodies[name] for name in forest.bodies[1:]]
     mass = np.array([body.mass for body in bodies])
@@ -173,20 +178,29 @@ def _flatten(system: System, forest: Forest, frames: FrameMap) -> tuple[Array, N
             "too large",
             "lengths and masses must stay finite when multiplied",
         )
-    integers = np.empty((nb, 3), dtype=np.int32)
+    integers = np.zeros((nb, 5), dtype=np.int32)
     for k, hinge in enumerate(forest.hinges):
-        integers[k] = _KINDS[hinge.element.kind, hinge.reversed], forest.parent[k], hinge.reversed
+        element, custom = hinge.element, isinstance(hinge.element, CustomHinge)
+        kind = _CUSTOM if custom else _KINDS[element.kind, hinge.reversed]
+        integers[k, :3] = kind, forest.parent[k], hinge.reversed
+        if isinstance(element, CustomHinge):
+            integers[k, 3:] = joints.of_hinge(element, reversed=hinge.reversed)
     return numbers, integers
 
 
-def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
+def _flatten_chords(
+    forest: Forest, frames: FrameMap, joints: JointTables
+) -> tuple[Array, NDArray[np.int32], NDArray[np.int32], Array]:
     """Return the chord rows of core/bind/build.cpp, couplings last, and the freedoms that couplings couple."""
     count = len(forest.chords) + len(forest.couplings)
-    numbers, integers = np.zeros((count, 25)), np.zeros((count, 7), dtype=np.int32)
+    numbers, integers = np.zeros((count, 25)), np.zeros((count, 11), dtype=np.int32)
     curves = 0
     for k, chord in enumerate(forest.chords):
         element = chord.element
-        if isinstance(element, Hinge):
+        axes: tuple[Array, Array]
+        if isinstance(element, CustomHinge):
+            axes, code, parameter = (np.eye(3), np.eye(3)), CHAIN, element.length
+        elif isinstance(element, Hinge):
             axes, code = (element.frame(), element.frame()), _KINDS[element.kind, False]
             parameter = getattr(element, "pitch", 0.0) / (2 * np.pi)
         else:
@@ -197,6 +211,7 @@ def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
         numbers[k, 24] = parameter
         integers[k, :4] = code, *ends, len(element.rows)
+        integers[k, 7:] = joints.of_chord(element)
         if isinstance(element, Constraint) and element.table() is not None:
             integers[k, 6] = curves
             curves += 1
@@ -282,6 +297,12 @@ def _chord_order(forest: Forest) -> NDArray[np.int32]:
 def _check_inertia(model: Model, forest: Forest) -> None:
     """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration."""
     weak = model.freedoms_without_inertia(model.random_state(np.random.default_rng(1)).q)
+    clocks = {
+        model.speed_names[model.v_slice(hinge.name)][hinge.element.clock]
+        for hinge in forest.hinges
+        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None
+    }
+    weak = [freedom for freedom in weak if freedom not in clocks]  # time needs no inertia: it is driven
     if not weak:
         return
     freedom = weak[0]

@@ -160,9 +160,19 @@ class Model(_core.Model):
         factors: Array,
         pieces: Array,
         curves: NDArray[np.int32],
+        *programs: NDArray[Any],
     ) -> None:
         super().__init__(
-            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves
+            numbers,
+            integers,
+            system.gravity,
+            chord_numbers,
+            chord_integers,
+            coupled,
+            factors,
+            pieces,
+            curves,
+            *programs,
         )
         self.system = system
         self.forest = forest
@@ -419,7 +429,7 @@ class Model(_core.Model):
             a, lam = self._constrained_dynamics(q, v, tau, loads=loads)
         else:
             a, lam = self.forward_dynamics(q, v, tau, loads=loads), np.zeros(0)
-        return q, given, least_loads(self, q, v, a, lam, loads=loads, given=given)
+        return q, given, least_loads(self, q, v, a, lam, loads=loads, given=given, t=t or 0.0)
 
     # ---- motion in time: drives, force elements, loops
 
@@ -470,7 +480,9 @@ class Model(_core.Model):
             closures: list[Connection | CoordinateConnection] = [*self.forest.chords, *self.forest.couplings]
             sizes = [len(c.element.rows) for c in closures]
             acting = np.repeat(np.array(stepper.active, dtype=np.bool_), sizes)
-            parts[2] = least_multipliers(self, states[1], states[2], parts[0], parts[2], on_bodies, acting=acting)
+            parts[2] = least_multipliers(
+                self, states[1], states[2], parts[0], parts[2], on_bodies, acting=acting, t=states[0]
+            )
         return Dynamics(*(part[0] if single else part for part in parts))
 
     def d_dynamics(self, t: float, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> tuple[Array, Array]:
@@ -715,7 +727,7 @@ class Model(_core.Model):
         given = ~np.isnan(a)
         forces = np.zeros(self.nv) if tau is None else tau
         return self._mixed_dynamics(
-            q, v, forces, np.where(given, a, 0.0), given, loads=loads, rows=self.row_motion(t)[2]
+            q, v, forces, np.where(given, a, 0.0), given, loads=loads, rows=self.row_motion(t)[2], t=t
         )
 
     def factor(self, q: ArrayLike) -> Factor:

@@ -132,12 +132,12 @@ class UnknownConnection(ModelError, KeyError):
 
 
 def loads_by_connection(
-    model: Model, q: Array, v: ArrayLike, a: ArrayLike, lam: ArrayLike, loads: ArrayLike | None
+    model: Model, q: Array, v: ArrayLike, a: ArrayLike, lam: ArrayLike, loads: ArrayLike | None, t: float = 0.0
 ) -> Array:
     """Return the loads of a motion, (number of hinges and chords, 6), on second markers, world axes."""
     on_bodies = np.zeros((model.nb, 6)) if loads is None else np.array(loads, dtype=float)
     chords = model.forest.chords
-    chord_loads = model._chord_loads(q, lam)[: len(chords)] if chords else np.zeros((0, 6))
+    chord_loads = model._chord_loads(q, lam, t=t)[: len(chords)] if chords else np.zeros((0, 6))
     if chords:
         origins, points = model.poses(q).position, second_markers(model, q).position[model.nb :]
     for k, (chord, load) in enumerate(zip(chords, chord_loads, strict=True)):
@@ -159,6 +159,7 @@ def least_loads(
     *,
     loads: ArrayLike | None = None,
     given: NDArray[np.bool_] | None = None,
+    t: float = 0.0,
 ) -> tuple[Array, Array, SelfStress]:
     """Return loads, multipliers and states of self-stress of a motion, the first two of least norm.
 
@@ -168,13 +169,15 @@ def least_loads(
         Multipliers of the motion, one choice of them where they are not unique.
     given : (nv,) bool
         Freedoms that drives prescribe.
+    t : float, s
+        Time, for rows that depend on it by themselves.
     """
     from .analysis.self_stress import self_stress
 
-    stress = self_stress(model, q)
-    found, multipliers = stress.least(loads_by_connection(model, q, v, a, lam, loads), lam)
+    stress = self_stress(model, q, t=t)
+    found, multipliers = stress.least(loads_by_connection(model, q, v, a, lam, loads, t), lam)
     if given is not None and given.any():
-        stress = self_stress(model, q, given=given)
+        stress = self_stress(model, q, given=given, t=t)
     return found, multipliers, stress
 
 
@@ -187,6 +190,7 @@ def least_multipliers(
     loads: Array,
     *,
     acting: NDArray[np.bool_] | None = None,
+    t: Array | None = None,
 ) -> Array:
     """Return the multipliers (n, nc) of the loads of least norm for n motions.
 
@@ -196,14 +200,18 @@ def least_multipliers(
         On the bodies.
     acting : (nc,) bool
         Rows that are not switched off; all if left out.
+    t : (n,) s
+        Times, for rows that depend on it by themselves; zero if left out.
     """
     from .analysis.self_stress import self_stress
 
     result = lam.copy()
     for k in range(len(lam)):
-        stress = self_stress(model, q[k], acting=acting)
+        at = 0.0 if t is None else float(t[k])
+        stress = self_stress(model, q[k], acting=acting, t=at)
         if len(stress.loads):
-            result[k] = stress.least(loads_by_connection(model, q[k], v[k], a[k], lam[k], loads[k]), lam[k])[1]
+            found = loads_by_connection(model, q[k], v[k], a[k], lam[k], loads[k], at)
+            result[k] = stress.least(found, lam[k])[1]
     return result
 
 

@@ -14,11 +14,12 @@ from .bodies.shapes import Shape
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection, Coupling
+from .connections.custom import CustomHinge
 from .connections.drives import Drive
 from .connections.elements import Element
 from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
-from .connections.laws import as_law, integrated
+from .connections.laws import Polynomial, as_law, integrated
 from .connections.mimic import Mimic
 from .errors import ModelError
 from .rotation import finite_array, quaternion, shape_of
@@ -161,6 +162,9 @@ class System:
             raise ModelError(item, "second", ends[1].name, both)
         connection = Connection(name, element, *ends)
         self.connections[name] = connection
+        if isinstance(element, CustomHinge) and element.clock is not None:
+            clock = Drive(connection, element.clock, Polynomial((0.0, 1.0)), 0)
+            self.drives[clock.name] = clock
         return connection
 
     def initial(self, connection: str | Connection, *, position: Any = None, speed: Any = None) -> None:
@@ -171,11 +175,15 @@ class System:
         if not isinstance(hinge, Hinge):
             raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
 
+        clocked = isinstance(hinge, CustomHinge) and hinge.clock is not None  # the time need not be given
+
         def vector(value: Any, size: int, field: str) -> NDArray[np.float64] | None:
             if value is None:
                 return None
-            if size == 1 and shape_of(value) == ():
+            if shape_of(value) == () and (size == 1 or (size == 2 and clocked)):
                 value = [value]
+            if clocked and shape_of(value) == (size - 1,):
+                value = [*value, 0.0 if field == "position" else 1.0]
             array = finite_array(value, (size,), item=item, field=field)
             if field == "position" and "qw" in hinge.coordinates:
                 quaternion(*array[:4])  # refuses a quaternion of length zero

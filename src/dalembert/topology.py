@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.couplings import CoordinateConnection
+from .connections.custom import CustomHinge
 from .connections.hinges import Free, Hinge
 from .connections.mimic import Mimic
 from .errors import ModelError, TopologyError
@@ -264,7 +265,8 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
     Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then
-    hinges of massless bodies, so that these do not end up as leaves that move no inertia.
+    hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom hinges, whose
+    rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
@@ -274,8 +276,9 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
-    def rank(c: Connection) -> tuple[bool, bool, int]:
-        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), c.element.nv
+    def rank(c: Connection) -> tuple[bool, bool, bool, int]:
+        custom = isinstance(c.element, CustomHinge)
+        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), not custom, c.element.nv
 
     for c in sorted(hinges, key=rank):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):

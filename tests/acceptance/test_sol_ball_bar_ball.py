@@ -117,3 +117,26 @@ def test_the_force_in_the_bar_is_the_multiplier() -> None:
     assert np.linalg.norm(along) == pytest.approx(LENGTH, abs=1e-12)
     load = model.connection_loads(q, np.zeros(model.nv))["tie"]
     assert load[3:] == pytest.approx(lam * along / LENGTH, abs=1e-10)
+
+
+def test_as_a_chain_it_is_that_distance() -> None:
+    # ngamma = 6, rank 5 (WE-15): the same motion, the same loads, the same derivatives along it
+    chain = da.KinematicChain([da.Spherical(), da.Bar(LENGTH), da.Spherical()])
+    assert (chain.rank, chain.redundant, len(chain.rows)) == (5, 1, 1)
+    tied = two_bodies(None)
+    chained = tied.copy()
+    tie = chained.connections["tie"]
+    chained.remove("tie")
+    chained.connect("tie", chain, tie.first, tie.second)
+    a, b = tied.compile(), chained.compile()
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        q = da.assemble(a, q=a.random_state(rng).q).q
+        v = da.consistent_speeds(a, q, rng.normal(size=a.nv))
+        assert abs(b.constraint_residual(q)[0]) < 1e-12
+        # round-off of accelerations of the order of 100
+        assert b.forward_dynamics(q, v) == pytest.approx(a.forward_dynamics(q, v), rel=1e-11, abs=1e-11)
+        one, other = a.connection_loads(q, v), b.connection_loads(q, v)
+        for name in ("A", "B", "tie"):
+            assert other[name] == pytest.approx(one[name], rel=1e-10, abs=1e-10)
+    assert da.mobility(chained).mobility == 4

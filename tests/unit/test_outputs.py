@@ -39,8 +39,8 @@ def test_coordinates_of_a_cut_hinge_invert_its_definition() -> None:
         V = np.array([hinge.motion(x) @ y for x, y in zip(q, v, strict=True)])
         A = np.array([hinge.motion(x) @ z + hinge.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
         assert np.allclose(relative_coordinates(hinge, C, c), q, atol=1e-13), kind
-        assert np.allclose(relative_speeds(hinge, C, V), v, atol=1e-13), kind
-        assert np.allclose(relative_accelerations(hinge, C, V, A), a, atol=1e-13), kind
+        assert np.allclose(relative_speeds(hinge, C, c, V), v, atol=1e-13), kind
+        assert np.allclose(relative_accelerations(hinge, C, c, V, A), a, atol=1e-13), kind
 
 
 def test_a_screw_counts_its_turns_by_its_advance() -> None:

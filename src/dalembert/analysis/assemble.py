@@ -198,7 +198,7 @@ def consistent_speeds(
         return v.copy()
     q = model._coordinates("consistent_speeds", q)
     scales = Scales.of(model, t=t)
-    rates = scales.rows * scales.targets[1]
+    rates = scales.rows * scales.rates(model, q)
     names = _names(fixed)
     free = np.ones(model.nv, dtype=bool)
     for name in names:

@@ -89,7 +89,7 @@ class Closure:
 
     def gaps(self, q: Array) -> Array:
         """Return how far the rows are from what they have to be, (nc,) m or rad."""
-        gap: Array = self.model.constraint_residual(q) - self.scales.targets[0]
+        gap: Array = self.model.constraint_residual(q, t=self.t) - self.scales.targets[0]
         return gap
 
     def residual(self, q: Array) -> Array:
@@ -100,7 +100,7 @@ class Closure:
 
     def jacobian(self, q: Array, free: Marks) -> Array:
         """Return J of (1), with a column for every free speed."""
-        J = self.scales.rows[:, None] * self.model.constraint_jacobian(q)
+        J = self.scales.rows[:, None] * self.model.constraint_jacobian(q, t=self.t)
         length = self.scales.length
         J = np.vstack([J, *(held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)])
         J = J[:, free] * (self.scales.columns * self.metric)[free]

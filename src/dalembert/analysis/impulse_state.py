@@ -93,8 +93,8 @@ class ImpulseState:
         self.P = np.zeros((0, model.nv))
         if model.nc:
             self._check_closed()
-            self.P = model.constraint_jacobian(q)
-            self.rows = request.scales.targets[1] - self.P @ v
+            self.P = model.constraint_jacobian(q, t=request.t)
+            self.rows = request.scales.rates(model, q) - self.P @ v
         self.further = [_speed_rows(model, lock, q) for lock in request.locks if lock.chord]
         self.further += [_closing_rows(model, c, q) for c in request.closing]
         self.touches: list[tuple[Any, ...]] = []
@@ -223,7 +223,7 @@ class ImpulseState:
         every = np.vstack([self.P, *G])
         if not len(every):
             return
-        wanted = np.concatenate([request.scales.targets[1], np.zeros(len(every) - model.nc)])
+        wanted = np.concatenate([request.scales.rates(model, self.q), np.zeros(len(every) - model.nc)])
         missed = np.abs(every @ self.after - wanted)
         parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
         speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.total)

@@ -144,7 +144,7 @@ def inverse_dynamics(
         rest = force - tau
         rest[np.abs(rest) < 1e-12 * np.abs(force).max(initial=0.0)] = 0.0  # rounding loads no loop
         lam = scales.rows * _shortest(scales.jacobian(model, q).T, scales.columns * rest)
-        lam = least_loads(model, q, v, a, lam, loads=loads)[1]
+        lam = least_loads(model, q, v, a, lam, loads=loads, t=t)[1]
     kept = None if loads is None else np.array(loads, dtype=float)
     return Efforts(model, q, v, a, tau, lam, bool(rank == len(columns)), kept)
 
@@ -185,7 +185,7 @@ def consistent_accelerations(
     scales = Scales.of(model, t=t)
     free = np.ones(model.nv, dtype=bool)
     free[_actuated(model, fixed)] = False
-    P, bias = model.constraint_jacobian(q), model.constraint_bias(q, v)
+    P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
     gap = scales.rows * (P @ a + bias - scales.targets[2])
     terms = np.abs(scales.rows) * (np.abs(P) @ np.abs(a) + np.abs(bias))
     if (np.abs(gap) <= np.finfo(float).eps * terms).all():
@@ -215,11 +215,13 @@ def _actuated(model: Model, names: str | Iterable[str] | None) -> list[int]:
 
 
 def _check_closed(model: Model, scales: Scales, q: Array, v: Array, a: Array) -> None:
-    P, bias = model.constraint_jacobian(q), model.constraint_bias(q, v)
-    target, rate, second = scales.targets
+    t = scales.t
+    P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
+    target, _, second = scales.targets
+    rate = scales.rates(model, q)
     size_v, size_a = np.abs(P) @ np.abs(v) + np.abs(rate), np.abs(P) @ np.abs(a) + np.abs(bias) + np.abs(second)
     for what, gap, size, remedy in (
-        ("q", model.constraint_residual(q) - target, 1.0 / scales.rows, "assemble it first"),
+        ("q", model.constraint_residual(q, t=t) - target, 1.0 / scales.rows, "assemble it first"),
         ("v", P @ v - rate, _with_floor(size_v), "make it so with consistent_speeds"),
         ("a", P @ a + bias - second, _with_floor(size_a), "make it so with consistent_accelerations"),
     ):

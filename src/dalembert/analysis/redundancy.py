@@ -50,7 +50,7 @@ def row_wrenches(model: Model, q: Array, scales: Scales) -> Array:
             place[row] = place[row - 1] + 1
     # the k-th rows of all chords at once: each chord shows the wrench of its own
     for k in range(int(place.max(initial=-1)) + 1):
-        loads = model._chord_loads(q, np.where(place == k, scales.rows, 0.0))
+        loads = model._chord_loads(q, np.where(place == k, scales.rows, 0.0), t=scales.t)
         for row in map(int, np.flatnonzero(place == k)):
             name = model.constraint_connections[row]
             if name in owner:  # a coupling of coordinates passes no load between markers

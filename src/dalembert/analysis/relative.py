@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from ..connections.custom import CustomHinge
 from ..connections.hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Screw, Spherical, Universal
 from ..model import Model
 from ..rotation import quaternion_from_matrix
@@ -72,12 +73,14 @@ def relative(model: Model, first: Marker, second: Marker, q: Array) -> Relative:
 def hinge_state(hinge: Hinge, motion: Relative) -> tuple[Array, float]:
     """Return the coordinates (nq,) nearest to a relative pose, and what they miss of it, m or rad.
 
-    Angles are within +-pi; a screw's whole turns follow from its advance.
+    Angles are within +-pi; a screw's whole turns follow from its advance, and a custom hinge is searched for.
     """
     F = hinge.frame()
     R, r = F.T @ motion.rotation @ F, F.T @ motion.position
     turn = np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
     match hinge:
+        case CustomHinge():
+            q = [*hinge.coordinates_of(motion.rotation, motion.position)]
         case Fixed():
             q = []
         case Prismatic():

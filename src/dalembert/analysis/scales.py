@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.constraints import Constraint
+from ..connections.custom import TIME, CustomHinge
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
@@ -47,6 +48,8 @@ class Scales:
         Scaled residual that rounding alone may leave.
     targets : (3, nc) m or rad, per s, per s2
         What residuals, their rates and second rates have to be: zero, except where a drive prescribes them.
+    t : float, s
+        Time, for rows that depend on it by themselves.
     """
 
     length: float
@@ -55,27 +58,34 @@ class Scales:
     units: tuple[str, ...]
     floor: float
     targets: Array
+    t: float = 0.0
 
     @classmethod
-    def of(cls, model: Model, *, positions_only: bool = False, t: float | None = 0.0) -> Scales:
-        """Read the scales off a model at time t (None: without targets).
+    def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scales:
+        """Read the scales off a model at time t; unless `prescribed`, without targets.
 
         With `positions_only`, rows that bind velocities count for nothing.
         """
         length, rows, columns, units, floor = _constants(model)
         if positions_only:
             rows = np.where(model.holonomic, rows, 0.0)
-        return cls(length, rows, columns, units, floor, np.zeros((3, model.nc)) if t is None else model.row_motion(t))
+        targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
+        return cls(length, rows, columns, units, floor, targets, t)
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
-        r: Array = self.rows * (model.constraint_residual(q) - self.targets[0])
+        r: Array = self.rows * (model.constraint_residual(q, t=self.t) - self.targets[0])
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return S P D (nc, nv)."""
-        J: Array = self.rows[:, None] * model.constraint_jacobian(q) * self.columns
+        J: Array = self.rows[:, None] * model.constraint_jacobian(q, t=self.t) * self.columns
         return J
+
+    def rates(self, model: Model, q: Array) -> Array:
+        """Return what P v has to be (nc,), m/s or rad/s."""
+        wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
+        return wanted
 
 
 def as_model(system_or_model: System | Model) -> Model:
@@ -129,11 +139,11 @@ def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], floa
     """Return length, rows, columns, units and floor of a model."""
     length, reach = _lengths(model)
     is_length = _length_rows(model)
-    speeds = [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
+    speeds = [_is_length(hinge.element, speed) for hinge in model.forest.hinges for speed in hinge.element.speeds]
     return (
         length,
         np.where(is_length, 1.0 / length, 1.0),
-        np.array([length if speed in _LENGTH_SPEEDS else 1.0 for speed in speeds], dtype=float),
+        np.array([length if flag else 1.0 for flag in speeds], dtype=float),
         tuple("m" if flag else "rad" for flag in is_length),
         16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
     )
@@ -142,12 +152,23 @@ def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], floa
 def _length_rows(model: Model) -> NDArray[np.bool_]:
     """Return which closure rows are in metres."""
     forest = model.forest
-    rows = [row in _LENGTH_ROWS for chord in forest.chords for row in chord.element.rows]
+    rows: list[bool] = []
+    for chord in forest.chords:
+        units = getattr(chord.element, "row_units", None)
+        names = chord.element.rows
+        rows += [row in _LENGTH_ROWS for row in names] if units is None else [unit == "m" for unit in units]
     for coupling in forest.couplings:
         hinge = coupling.second.element
         assert isinstance(hinge, Hinge)
-        rows.append(hinge.speeds[coupling.coordinates[1]] in _LENGTH_SPEEDS)
+        rows.append(_is_length(hinge, hinge.speeds[coupling.coordinates[1]]))
     return np.array(rows, dtype=bool)
+
+
+def _is_length(hinge: Hinge, speed: str) -> bool:
+    """Return whether a speed is in m/s."""
+    if isinstance(hinge, CustomHinge):
+        return not speed.startswith("angle") and speed != TIME
+    return speed in _LENGTH_SPEEDS
 
 
 def _lengths(model: Model) -> tuple[float, float]:

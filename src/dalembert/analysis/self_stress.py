@@ -137,7 +137,9 @@ class SelfStress:
         return result
 
 
-def self_stress(model: Model, q: Array, *, given: Marks | None = None, acting: Marks | None = None) -> SelfStress:
+def self_stress(
+    model: Model, q: Array, *, given: Marks | None = None, acting: Marks | None = None, t: float = 0.0
+) -> SelfStress:
     """Return the states of self-stress at q.
 
     Parameters
@@ -148,8 +150,10 @@ def self_stress(model: Model, q: Array, *, given: Marks | None = None, acting: M
         Freedoms that drives prescribe: what acts along them is no load that has to vanish, but an effort of the drive.
     acting : (nc,) bool
         Rows that are not switched off; all if left out.
+    t : float, s
+        Time, for rows that depend on it by themselves.
     """
-    scales, places = Scales.of(model, t=None), len(model.hinge_names) + len(model.forest.chords)
+    scales, places = Scales.of(model, t=t, prescribed=False), len(model.hinge_names) + len(model.forest.chords)
     none = SelfStress(model, np.zeros((0, model.nc)), np.zeros((0, places, 6)), np.zeros((0, model.nv)), scales, 0.0)
     if not model.nc:
         return none
@@ -165,21 +169,21 @@ def self_stress(model: Model, q: Array, *, given: Marks | None = None, acting: M
     y = np.zeros((len(combinations), model.nc))
     y[:, rows] = combinations
     lam = y * scales.rows
-    return SelfStress(model, lam, _carried(model, q, lam), y @ J, scales, 10 * tolerance)
+    return SelfStress(model, lam, _carried(model, q, lam, t), y @ J, scales, 10 * tolerance)
 
 
 def _tolerance(model: Model, q: Array, scales: Scales) -> float:
     """Return the singular value below which rows repeat others: more than what open loops bring about."""
     hinges = {chord.name for chord in model.forest.chords if isinstance(chord.element, Hinge)}
     mine = np.array([name in hinges for name in model.constraint_connections], dtype=bool)
-    opening = float(np.abs(scales.rows * model.constraint_residual(q))[mine].max(initial=0.0))
+    opening = float(np.abs(scales.rows * model.constraint_residual(q, t=scales.t))[mine].max(initial=0.0))
     return min(max(30.0 * opening, 1e-8), 1e-5)
 
 
-def _carried(model: Model, q: Array, lam: Array) -> Array:
+def _carried(model: Model, q: Array, lam: Array, t: float) -> Array:
     """Return the loads of hinges and chords, (k, number of both, 6), that multipliers (k, nc) without effect bring."""
     forest = model.forest
-    chords = np.stack([model._chord_loads(q, state)[: len(forest.chords)] for state in lam])
+    chords = np.stack([model._chord_loads(q, state, t=t)[: len(forest.chords)] for state in lam])
     origin = np.vstack([np.zeros(3), model.poses(q).position])  # of ground and bodies
     points = second_markers(model, q).position
     on_bodies = np.zeros((len(lam), model.nb + 1, 6))

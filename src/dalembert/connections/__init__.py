@@ -4,12 +4,14 @@ from .active import (
     DCMotor,
     HillMuscle,
     HydraulicCylinder,
+    LinearActuator,
     PositionServo,
     StateSpace,
     TransferFunction,
     VelocityServo,
 )
 from .beams import BeamElement, ElasticBar
+from .chains import Bar, KinematicChain, Offset
 from .compiled import law
 from .compound import Compound
 from .connection import Connection
@@ -30,6 +32,7 @@ from .contact import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact
 from .contacts import CamFollower, PointOnCurve
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
+from .custom import CustomConstraint, CustomHinge, PfaffConstraint
 from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
@@ -56,6 +59,7 @@ from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
 __all__ = [
     "Arc",
     "AxisAngle",
+    "Bar",
     "BeamElement",
     "Block",
     "BumpStop",
@@ -70,6 +74,8 @@ __all__ = [
     "CoulombFriction",
     "Coupling",
     "Curve",
+    "CustomConstraint",
+    "CustomHinge",
     "CylinderPlaneContact",
     "Cylindrical",
     "DCMotor",
@@ -98,6 +104,7 @@ __all__ = [
     "InverseSquare",
     "JointFriction",
     "KelvinVoigt",
+    "KinematicChain",
     "Law",
     "Ligament",
     "Limits",
@@ -106,8 +113,10 @@ __all__ = [
     "LuGreFriction",
     "Maxwell",
     "NonlinearSpring",
+    "Offset",
     "Parallel",
     "Perpendicular",
+    "PfaffConstraint",
     "Planar",
     "PointOnCurve",
     "PointOnLine",

@@ -15,6 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .custom import CustomHinge
 from .hinges import Hinge
 
 __all__ = ["quaternions", "relative_accelerations", "relative_coordinates", "relative_speeds"]
@@ -25,8 +26,11 @@ Array = NDArray[np.float64]
 def relative_coordinates(hinge: Hinge, C: Array, c: Array) -> Array:
     """Return the coordinates of a hinge, (n, nq) rad or m; angles within +-pi, qw not negative.
 
-    A screw's angle counts its turns by the advance.
+    A screw's angle counts its turns by the advance; coordinates of a custom hinge are searched for, each time from
+    where the last search has ended.
     """
+    if isinstance(hinge, CustomHinge):
+        return _searched(hinge, C, c)
     F = hinge.frame()
     R, p = F.T @ C @ F, c @ F
     turn = np.arctan2(R[:, 1, 0] - R[:, 0, 1], R[:, 0, 0] + R[:, 1, 1])
@@ -53,8 +57,12 @@ def relative_coordinates(hinge: Hinge, C: Array, c: Array) -> Array:
     return _stack(columns, len(C))
 
 
-def relative_speeds(hinge: Hinge, C: Array, V: Array) -> Array:
+def relative_speeds(hinge: Hinge, C: Array, c: Array, V: Array) -> Array:
     """Return the speeds of a hinge, (n, nv) rad/s or m/s."""
+    if isinstance(hinge, CustomHinge):
+        return np.array(
+            [np.linalg.pinv(hinge.motion(q)) @ one for q, one in zip(_searched(hinge, C, c), V, strict=True)]
+        )
     F = hinge.frame()
     w, u = V[:, :3] @ F, V[:, 3:] @ F
     columns: list[Array] = []
@@ -77,15 +85,27 @@ def relative_speeds(hinge: Hinge, C: Array, V: Array) -> Array:
     return _stack(columns, len(C))
 
 
-def relative_accelerations(hinge: Hinge, C: Array, V: Array, A: Array) -> Array:
+def relative_accelerations(hinge: Hinge, C: Array, c: Array, V: Array, A: Array) -> Array:
     """Return the rates of the speeds of a hinge, (n, nv) rad/s2 or m/s2.
 
-    A = H v' + H' v, and H' v is perpendicular to the columns of H for every hinge but the free one.
+    A = H v' + H' v, and H' v is perpendicular to the columns of H for every hinge of the library but the free one.
     """
-    rates = relative_speeds(hinge, C, A)
+    if isinstance(hinge, CustomHinge):
+        found, speeds = _searched(hinge, C, c), relative_speeds(hinge, C, c, V)
+        bias = np.array([hinge.bias(q, v) for q, v in zip(found, speeds, strict=True)])
+        return relative_speeds(hinge, C, c, A - bias)
+    rates = relative_speeds(hinge, C, c, A)
     if hinge.kind == "Free":
         rates[:, 3:] -= _in_second(C, np.cross(V[:, :3], V[:, 3:]))
     return rates
+
+
+def _searched(hinge: CustomHinge, C: Array, c: Array) -> Array:
+    found = np.empty((len(C), hinge.nq))
+    for k in range(len(C)):
+        near = None if k == 0 else found[k - 1]
+        found[k] = hinge.coordinates_of(C[k], c[k], near)
+    return found
 
 
 def quaternions(R: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.connection import Connection
+from ..connections.custom import CustomHinge
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..topology import TreeHinge
@@ -129,6 +130,8 @@ def _branch(element: Hinge, coordinate: str) -> str:
     if coordinate in ("qw", "qx", "qy", "qz"):
         return "sign"
     counts_turns = element.kind == "Screw" and bool(getattr(element, "pitch", 0.0))
+    if isinstance(element, CustomHinge):  # whole turns need not lead to the same pose
+        return ""
     return "turn" if coordinate.startswith("angle") and not counts_turns else ""
 
 

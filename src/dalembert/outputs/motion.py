@@ -132,6 +132,8 @@ class Motion:
         for drive in self.model.drives:
             if isinstance(drive.connection.element, Constraint):
                 total += self.effort(drive) * np.array([drive.law(t)[1] for t in self.t.tolist()])
+        if any(getattr(chord.element, "rheonomic", False) for chord in self.model.forest.chords):
+            total -= (self.dynamics.lam * self.model.constraint_drift(self.q, t=self.t)).sum(axis=1)
         return total
 
     # ---- closed loops
@@ -151,7 +153,7 @@ class Motion:
         model = self.model
         if not model.nc:
             return np.zeros(len(self))
-        residual = np.abs(model.constraint_residual(self.q) - self.row_targets[0])
+        residual = np.abs(model.constraint_residual(self.q, t=self.t) - self.row_targets[0])
         worst: Array = residual[:, model.holonomic].max(axis=1, initial=0.0)
         return worst
 
@@ -162,8 +164,9 @@ class Motion:
         step = max(1, _CHUNK // max(1, model.nc * model.nv))
         for start in range(0, n if model.nc else 0, step):
             part = slice(start, start + step)
-            P = model.constraint_jacobian(self.q[part])
-            rate = (P @ self.v[part, :, None])[:, :, 0] - self.row_targets[1, part]
+            P = model.constraint_jacobian(self.q[part], t=self.t[part])
+            drift = model.constraint_drift(self.q[part], t=self.t[part])
+            rate = (P @ self.v[part, :, None])[:, :, 0] + drift - self.row_targets[1, part]
             worst[part] = np.abs(rate).max(axis=1)
         return worst
 
@@ -186,7 +189,7 @@ class Motion:
         on_bodies = self.applied[1].copy()
         result: dict[str, Array] = {}
         chords = model.forest.chords
-        of_chords = model._chord_loads(self.q, lam) if model.nc else np.zeros((len(self), len(chords), 6))
+        of_chords = model._chord_loads(self.q, lam, t=self.t) if model.nc else np.zeros((len(self), len(chords), 6))
         for k, chord in enumerate(chords):
             load = np.ascontiguousarray(of_chords[:, k])
             point = model.pose(chord.second, self.q).position
@@ -232,12 +235,12 @@ class Motion:
 
     def chord_speed(self, chord: Connection) -> Array:
         """Return the speeds of a cut hinge, (n, nv)."""
-        return relative_speeds(_hinge(chord), self._relative_pose(chord)[0], self._relative_velocity(chord))
+        return relative_speeds(_hinge(chord), *self._relative_pose(chord), self._relative_velocity(chord))
 
     def chord_acceleration(self, chord: Connection) -> Array:
         """Return the accelerations of a cut hinge, (n, nv)."""
-        C, V = self._relative_pose(chord)[0], self._relative_velocity(chord)
-        return relative_accelerations(_hinge(chord), C, V, self._relative_acceleration(chord))
+        V, A = self._relative_velocity(chord), self._relative_acceleration(chord)
+        return relative_accelerations(_hinge(chord), *self._relative_pose(chord), V, A)
 
     def velocity(self, marker: Marker) -> tuple[Array, Array]:
         """Return angular velocity and velocity of a marker, (n, 3) each, world axes."""

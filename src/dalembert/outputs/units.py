@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..connections.couplings import CoordinateConnection
+from ..connections.custom import TIME
 from ..connections.hinges import Hinge
 from ..model import Model
 
@@ -15,16 +16,22 @@ def coordinate_unit(coordinate: str) -> str:
     """Return the unit of a hinge's coordinate."""
     if coordinate.startswith("angle"):
         return "rad"
+    if coordinate == TIME:
+        return "s"
     return "1" if coordinate.startswith("q") else "m"
 
 
 def speed_unit(speed: str, per: str = "s") -> str:
     """Return the unit of a hinge's speed, or of its acceleration per ``"s2"``."""
+    if speed == TIME:
+        return "1" if per == "s" else "1/s"
     return f"rad/{per}" if _turns(speed) else f"m/{per}"
 
 
 def effort_unit(speed: str) -> str:
     """Return the unit of what acts along a hinge's speed."""
+    if speed == TIME:
+        return "W"
     return "N m" if _turns(speed) else "N"
 
 

@@ -157,7 +157,7 @@ class Residual:
         self.equations, model = equations, equations.model
         self.model = model
         self.driven = model.marks()[0].astype(bool)
-        self.rows = _independent(model, start.q, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
+        self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
     def start(self, state: State) -> tuple[Array, Array]:
@@ -166,7 +166,7 @@ class Residual:
         y = np.concatenate([state.q, state.v, state.x])
         lam, slope = np.zeros(len(self.rows)), self.equations.rates(state.t, y)
         if len(self.rows):
-            P = self.model.constraint_jacobian(state.q)[:, ~self.driven]
+            P = self.model.constraint_jacobian(state.q, t=state.t)[:, ~self.driven]
             lam = np.linalg.lstsq(P[self.rows].T, P.T @ motion.lam[0], rcond=None)[0]
         return np.concatenate([y, lam]), np.concatenate([slope, 0.0 * lam])
 
@@ -181,20 +181,20 @@ class Residual:
         motion = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads[0]) - tau[0]
         closure = np.zeros(0)
         if len(self.rows):
-            P = model.constraint_jacobian(q)
+            P = model.constraint_jacobian(q, t=t)
             motion = motion - P[self.rows].T @ lam
-            closure = (P @ a + model.constraint_bias(q, v) - model.row_motion(t)[2])[self.rows]
+            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.row_motion(t)[2])[self.rows]
         motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
         return np.concatenate(
             [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx[0], closure]
         )
 
 
-def _independent(model: Model, q: Array, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return constraint rows, as many as there are independent ones among the free coordinates at q."""
     from scipy.linalg import qr
 
-    P = model.constraint_jacobian(q)[:, free] / np.sqrt(model.composite_inertias(q)[free])
+    P = model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free])
     triangle, order = qr(P.T, mode="r", pivoting=True)
     pivots = np.abs(np.diag(triangle))
     return np.sort(order[: int((pivots > RANK * pivots.max(initial=0.0)).sum())])

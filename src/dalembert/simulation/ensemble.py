@@ -163,7 +163,9 @@ def simulate_many(
         start = start_state(model, None, t_start)[0]
         q, v = _rows("state.q", start.q, count, model.nq), _rows("state.v", start.v, count, model.nv)
     elif model.nc:
-        residual = np.abs(model.constraint_residual(q) - model.row_motion(t_start)[0])[:, model.holonomic]
+        residual = np.abs(model.constraint_residual(q, t=np.full(count, t_start)) - model.row_motion(t_start)[0])[
+            :, model.holonomic
+        ]
         if residual.size and residual.max() > far:
             worst = int(residual.max(axis=1).argmax())
             raise AssemblyError(

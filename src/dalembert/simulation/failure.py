@@ -24,11 +24,11 @@ def failure(run: Run, outcome: int) -> DalembertError:
     t, q, _, _, a = run.integrator.state()
     where = f"at t = {t:.9g} s"
     if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
-        stuck = _singular(run, q)
+        stuck = _singular(run, t, q)
         if stuck:
             return SingularityError(f"{where} the mechanism cannot move on: {stuck}")
     if outcome == APART:
-        residual = np.abs(model.constraint_residual(q))
+        residual = np.abs(model.constraint_residual(q, t=t))
         worst = model.constraint_connections[int(residual.argmax())]
         return IntegrationError(
             f"{where} the loops cannot be closed after a step of {run.integrator.step:.3g} s; the widest open is "
@@ -115,7 +115,7 @@ def _loads_that_fail(run: Run) -> str:
     )
 
 
-def _singular(run: Run, q: np.ndarray) -> str:
+def _singular(run: Run, t: float, q: np.ndarray) -> str:
     """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
     from ..analysis.mobility import mobility
 
@@ -125,7 +125,7 @@ def _singular(run: Run, q: np.ndarray) -> str:
     except DalembertError:
         return ""
     usual = min(len(run.model.independent_rows), int(free.sum()))
-    P = run.model.constraint_jacobian(q)
+    P = run.model.constraint_jacobian(q, t=t)
     values = np.linalg.svd(P[:, free], compute_uv=False)
     # steps end where the root of their rounding is left of the smallest
     rank = int((values > 1e-5 * np.linalg.norm(P, 2)).sum())

@@ -131,7 +131,7 @@ class Settings:
     def mind_open(self, connection: str, q: Array, t: float) -> None:
         """Refuse to let a constraint hold where it is open by more than a little."""
         mine = np.array([name == connection for name in self.model.constraint_connections]) & self.model.holonomic
-        wide = np.abs(self.model.constraint_residual(q) - self.model.row_motion(t)[0])[mine].max(initial=0.0)
+        wide = np.abs(self.model.constraint_residual(q, t=t) - self.model.row_motion(t)[0])[mine].max(initial=0.0)
         if wide > FAR:
             raise AssemblyError(
                 f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
@@ -166,7 +166,8 @@ class Settings:
         if not model.nc:
             return held, wanted
         on = np.array([name not in self.off for name in model.constraint_connections])
-        return np.vstack([held, model.constraint_jacobian(q)[on]]), np.concatenate([wanted, model.row_motion(t)[1][on]])
+        rates = model.row_motion(t)[1] - model.constraint_drift(q, t=t)
+        return np.vstack([held, model.constraint_jacobian(q, t=t)[on]]), np.concatenate([wanted, rates[on]])
 
     def after_jump(self, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
         """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed.

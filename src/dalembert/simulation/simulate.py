@@ -324,7 +324,7 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
         for name, part, size in (("q", given.q, model.nq), ("v", given.v, model.nv), ("x", x, model.nx))
     )
     if state is not None and model.nc:
-        residual = np.abs(model.constraint_residual(q) - model.row_motion(t_start)[0])[model.holonomic]
+        residual = np.abs(model.constraint_residual(q, t=t_start) - model.row_motion(t_start)[0])[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0
         if worst > FAR:
             names = np.array(model.constraint_connections)[model.holonomic]

@@ -32,6 +32,10 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "Distance": ("o", 0.45, INK, ""),
     "PointOnLine": ("o", 0.6, INK, ""),
     "PointOnPlane": ("o", 0.6, INK, ""),
+    "CustomHinge": ("D", 0.8, PAPER, "."),
+    "CustomConstraint": ("o", 0.6, INK, ""),
+    "PfaffConstraint": ("o", 0.6, INK, ""),
+    "KinematicChain": ("o", 0.45, INK, ""),
 }
 _SIDEWAYS = {"Prismatic": (2.7, 1.7), "Cylindrical": (2.7, 1.5), "Screw": (2.4, 1.3), "Revolute": (1.6, 0.8)}
 
