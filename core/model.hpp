@@ -69,6 +69,7 @@ enum class Closure : std::int32_t {
   point_on_curve,
   cam_roller,
   cam_flat,
+  cam_rolling,
 };
 
 // a piece of a curve: sum of c[k] u^k, 0 <= u <= 1, and a sphere that holds it

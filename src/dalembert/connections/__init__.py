@@ -17,7 +17,7 @@ from .constraints import (
     Skate,
 )
 from .contact import PointPlaneContact, SpherePlaneContact, SphereSphereContact
-from .contacts import CamFollower, PointOnCurve
+from .contacts import CamFollower, PointOnCurve, RollingCam
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .drives import Drive
@@ -105,6 +105,7 @@ __all__ = [
     "Ramp",
     "Reaction",
     "Revolute",
+    "RollingCam",
     "RollingDisc",
     "RollingSphere",
     "Screw",
