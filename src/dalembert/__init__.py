@@ -4,6 +4,7 @@ A `System` describes bodies and connections; ``compile()`` turns it into a `Mode
 run at native speed, on one state or on a batch.
 """
 
+from . import library, tribology
 from ._core import isa
 from .analysis import (
     Assembly,
@@ -62,6 +63,7 @@ from .connections import (
     HydraulicCylinder,
     Integral,
     InverseSquare,
+    JournalBearing,
     KelvinVoigt,
     Law,
     Ligament,
@@ -100,6 +102,7 @@ from .connections import (
     StribeckFriction,
     Table,
     TorsionSpring,
+    TractionFilm,
     Universal,
     VelocityServo,
     Zener,
@@ -196,6 +199,7 @@ __all__ = [
     "Integral",
     "IntegrationError",
     "InverseSquare",
+    "JournalBearing",
     "KelvinVoigt",
     "Law",
     "Ligament",
@@ -249,6 +253,7 @@ __all__ = [
     "TopologyError",
     "TorsionSpring",
     "Touch",
+    "TractionFilm",
     "Universal",
     "UserFunctionError",
     "VelocityServo",
@@ -268,6 +273,7 @@ __all__ = [
     "impulse",
     "inverse_dynamics",
     "isa",
+    "library",
     "load",
     "mobility",
     "plate",
@@ -281,5 +287,6 @@ __all__ = [
     "threads",
     "to_bryant",
     "to_euler",
+    "tribology",
     "tube",
 ]

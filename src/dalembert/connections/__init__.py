@@ -24,6 +24,7 @@ from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .fields import Drag, InverseSquare
+from .films import JournalBearing, TractionFilm
 from .friction import CoulombFriction, LuGreFriction, StribeckFriction
 from .hinges import (
     Cylindrical,
@@ -81,6 +82,7 @@ __all__ = [
     "HydraulicCylinder",
     "Integral",
     "InverseSquare",
+    "JournalBearing",
     "KelvinVoigt",
     "Law",
     "Ligament",
@@ -119,6 +121,7 @@ __all__ = [
     "StribeckFriction",
     "Table",
     "TorsionSpring",
+    "TractionFilm",
     "Universal",
     "VelocityServo",
     "Zener",
