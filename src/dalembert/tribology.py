@@ -247,8 +247,8 @@ def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLik
         x', y' = x, y in axes turned by it;   Q = (1 - x') (D/L)^2
         E = 1 + 2.12 Q,   G = 3 y' (1 + 3.60 Q) / (4 (1 - x')),   size = 1 / (0.150 sqrt(E^2 + G^2) (1 - x')^(3/2))
 
-    (Childs, Moes and van Leeuwen 1977; Moes and Bosma 1981.) Limits of size: pi (L/D)^2 of the short bearing (Ocvirk) as
-    the eccentricity goes to zero; 3 pi / sqrt(2) (1 - x)^(-3/2) of the long one (Sommerfeld) squeezed towards contact.
+    (Childs, Moes and van Leeuwen 1977; Moes and Bosma 1981.) Limits of size: pi (L/D)^2 of the short bearing (Ocvirk),
+    concentric; 3 pi / sqrt(2) (1 - x)^(-3/2) of the long one (Sommerfeld), squeezed towards contact.
     """
     x, y, slim = (np.asarray(v, float) for v in (along, across, slenderness))
     r = np.sqrt(1 - y * y)

@@ -219,7 +219,7 @@ def test_no_load_no_traction() -> None:
 
 
 def test_a_dragged_roller_comes_to_rolling_and_the_slip_is_dissipated() -> None:
-    """A disc at constant speed drives a roller: at the end both surfaces are as fast; what was lost is accounted for."""
+    """A disc at constant speed drives a roller: at the end both are as fast; what was lost is accounted for."""
     s = da.System("drive", gravity=(0, 0, 0))
     disc, roller = s.body("disc", da.cylinder(CAM, LINE, 0.1)), s.body("roller", da.cylinder(ROLLER, LINE, 0.07))
     s.connect("shaft", da.Revolute("z"), s.ground, disc)

@@ -25,8 +25,8 @@ __all__ = ["JournalBearing", "TractionFilm"]
 class JournalBearing(Element):
     """A hydrodynamic journal bearing of finite length: the impedance method, with a film on one half (pi-bearing).
 
-    The axis is z of the first marker; the bearing is centred where the second marker's origin is on it. Which of the two
-    carries the journal and which the sleeve makes no difference.
+    The axis is z of the first marker; the bearing is centred where the second marker's origin is on it. Which of the
+    two carries the journal and which the sleeve makes no difference.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class JournalBearing(Element):
     stiffness : float, N/m
         Of the walls, which touch beyond the limit. Left out: pi/4 E' L of steel, a line contact's order of magnitude.
 
-    With the place e of the second marker across the axis, its velocity e' and its angular velocity w about the axis, all
-    seen from the first, the squeeze velocity is V = e' - (w/2) z x e, and the force on the second
+    With the place e of the second marker across the axis, its velocity e' and its angular velocity w about the axis,
+    all seen from the first, the squeeze velocity is V = e' - (w/2) z x e, and the force on the second
 
         F = -2 viscosity L (R/c)^3 |V| W(e/c, V/|V|, L/2R)  along V turned by an angle
 
@@ -54,19 +54,19 @@ class JournalBearing(Element):
 
         M = -viscosity R^3 L J w / c - (e x F)_z / 2,   J = 2 pi / sqrt(1 - (e/c)^2)  all around (Petroff's is 2 pi)
 
-    or J = (pi + 2 atan((e . V) / (c |V| sqrt(1 - (e/c)^2)))) / sqrt(1 - (e/c)^2) on the half that V heads for. The power
-    of the film is F . V - viscosity R^3 L J w^2 / c, never above zero.
+    or J = (pi + 2 atan((e . V) / (c |V| sqrt(1 - (e/c)^2)))) / sqrt(1 - (e/c)^2) on the half that V heads for. The
+    power of the film is F . V - viscosity R^3 L J w^2 / c, never above zero.
 
     How good it is: against numerical solutions of Reynolds' equation whose film breaks by itself, for all directions of
-    V, the force is within 4 % for L/D up to 1/2 and an eccentricity ratio up to 0.5, 13 % for L/D up to 1 and ratios up to
-    0.7, 28 % up to 0.9; at L/D = 2 within 36 %. If the film is made to end a quarter turn on both sides of V (the
+    V, the force is within 4 % for L/D up to 1/2 and an eccentricity ratio up to 0.5, 13 % for L/D up to 1 and ratios
+    up to 0.7, 28 % up to 0.9; at L/D = 2 within 36 %. If the film is made to end a quarter turn on both sides of V (the
     pi-bearing proper): 13 %, 29 % and 50 %, and 40 % at L/D = 2. The greatest deviations are those of forces that are
     small beside what the same film bears against V towards the wall.
 
-    Towards contact the force grows as (1 - e/c)^(-3/2) to (-5/2). Beyond the `limit` the film stays what it is there, and
-    the walls push back with stiffness (|e| - limit c), which is stored: so every eccentricity has a force, and one at or
-    above the clearance means that the walls have touched. Tilting of the axes has no effect, nor has motion along them;
-    there is no force without motion, no oil supply, no heating and no inertia of the oil.
+    Towards contact the force grows as (1 - e/c)^(-3/2) to (-5/2). Beyond the `limit` the film stays what it is there,
+    and the walls push back with stiffness (|e| - limit c), which is stored: so every eccentricity has a force, and one
+    at or above the clearance means that the walls have touched. Tilting of the axes has no effect, nor has motion along
+    them; there is no force without motion, no oil supply, no heating and no inertia of the oil.
 
     Parameters by name: radius, clearance, length, viscosity, limit, stiffness.
 
@@ -147,7 +147,7 @@ class TractionFilm(Element):
     ----------
     profile : float, or sequence of Line and Arc
         Radius (m) of a cylinder about z of the first marker; or the closed profile of a cam in the plane z = 0 of the
-        first marker, without hollows, counterclockwise as for `Curve.path`. One segment at most takes a half turn or more.
+        first marker, without hollows, counterclockwise as for `Curve.path`. At most one arc takes half a turn or more.
     radius : float, m
         Of the roller about z of the second marker.
     length : float, m
@@ -165,16 +165,15 @@ class TractionFilm(Element):
     least_film : float, m
         Thickness below which the film does not fall when the surfaces come to rest: their roughness.
 
-    Seen from the first marker, with the tangent t and the normal n where a roller about the second marker touches (or
-    would, were it nearer), the velocity v of its centre, its angular velocity w about z, and curvature k of the profile:
+    Seen from the first marker, with the tangent t where a roller about the second marker touches (or would, were it
+    nearer), the velocity v of its centre, its angular velocity w about z, and the curvature k of the profile, the slip
+    of the surfaces and the mean of their speeds past the contact are
 
-        slip s = t . v - radius w,   rolling u = s/2 - t . v / (1 + k radius)  (mean speed of the surfaces past the contact)
+        s = t . v - radius w,   u = s/2 - t . v / (1 + k radius)
 
-        force = -f(s, u, load) load t  on the roller, at the contact
-
-    with f of `tribology.eyring_traction`: tau = tau0 asinh(eta(p) s / (tau0 h)) averaged over Hertz's pressure, in a film
-    h of `tribology.central_film`. It dissipates force times slip. Isothermal, without elastic shear; the film's thickness
-    changes no geometry.
+    and the force on the roller, at the contact, is -f(s, u, load) load t, with f of `tribology.eyring_traction`: tau =
+    tau0 asinh(eta(p) s / (tau0 h)) averaged over Hertz's pressure, in a film h of `tribology.central_film`. It
+    dissipates force times slip. Isothermal, without elastic shear; the film's thickness changes no geometry.
 
     The load is a number, and a parameter by name: ``"film.load"``. The element presses nothing together itself:
     `CamFollower` holds the roller on the cam.
