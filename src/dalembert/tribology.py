@@ -219,7 +219,7 @@ def eyring_traction(
     )
     rate = eta * slip / (tau * film)
     mean = sum(
-        w * np.arcsinh(rate * np.exp(alpha * p * math.cos(a)))
+        w * np.arcsinh(rate * np.exp(np.minimum(alpha * p * math.cos(a), 300.0)))
         for w, a in zip(CONTACT_WEIGHTS, CONTACT_ANGLES, strict=True)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
