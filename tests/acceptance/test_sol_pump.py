@@ -1,0 +1,187 @@
+"""Sol 1983, chapter 9: the fuel injection pump against the thesis' closed forms, speeds and bands.
+
+Arcs of a profile are made of quintics, whose curvature, and so the accelerations, are good to 1e-8; on tangents nothing
+but rounding is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from oracles.pump import Cam, Pump
+
+import dalembert as da
+from dalembert.library import PumpData, fuel_injection_pump
+
+Array = NDArray[np.float64]
+
+DATA = PumpData()
+DEGREE = math.pi / 180
+TURNS = {  # of the cam from where the flank begins: which segment the roller is on
+    "base": (-0.3, -0.01),
+    "flank": (0.01, DATA.line_end - 0.01),
+    "arc": (DATA.line_end + 0.01, DATA.arc_end - 0.01),
+    "top": (DATA.arc_end + 0.01, 2 * DATA.half_angle - DATA.arc_end - 0.01),
+    "arc down": (2 * DATA.half_angle - DATA.arc_end + 0.01, 2 * DATA.half_angle - DATA.line_end - 0.01),
+    "flank down": (2 * DATA.half_angle - DATA.line_end + 0.01, 2 * DATA.half_angle - 0.01),
+}
+
+
+def closed_forms(data: PumpData) -> Pump:
+    """Return the oracle with the same numbers."""
+
+    def pressure(t: float) -> float:
+        start, end = sorted((data.pressure_start, data.pressure_end))
+        x = (data.angle + data.speed * t - start) % (2 * math.pi)
+        return data.plunger_area * data.pressure * math.sin(math.pi * x / (end - start)) ** 2 if x < end - start else 0.0
+
+    return Pump(
+        Cam(data.base_radius, data.top_radius, data.arc_radius, data.roller_radius, 1.5 * math.pi, data.half_angle),
+        m2=data.roller_mass,
+        m3=data.plunger_mass,
+        J1=data.shaft_inertia,
+        J2=data.roller_inertia,
+        k3=data.spring_stiffness,
+        l3=-data.spring_preload / data.spring_stiffness,
+        pressure=pressure,
+        radius=data.bearing_radius,
+        clearance=data.clearance,
+        bearing_length=data.bearing_length,
+        contact_length=data.contact_length,
+        viscosity=data.viscosity,
+        coefficient=data.pressure_coefficient,
+        stress=data.shear_stress,
+        modulus=data.modulus,
+    )
+
+
+def exactness(segment: str) -> float:
+    return 1e-10 if segment.startswith("flank") else 3e-8
+
+
+# ---- kinematics
+
+
+@pytest.fixture(scope="module")
+def rolling() -> da.Model:
+    return fuel_injection_pump(films=False).compile()
+
+
+def driven(model: da.Model, angle: float, speed: float, acceleration: float) -> tuple[Array, Array, Array]:
+    """Return q, v, a of shaft, guide and pin with the motion of the shaft given."""
+    q = da.assemble(model, q=[angle, 0.005, 0.0], fixed="shaft").q
+    v = da.consistent_speeds(model, q, [speed, 0.0, 0.0], fixed="shaft")
+    return q, v, da.consistent_accelerations(model, q, v, [acceleration, 0.0, 0.0], fixed="shaft")
+
+
+@pytest.mark.parametrize("segment", TURNS)
+def test_kinematics_in_closed_form(rolling: da.Model, segment: str) -> None:
+    """(9.2.15), (9.2.17), (9.2.18), with a shaft that turns unevenly."""
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        turn, speed, acceleration = rng.uniform(*TURNS[segment]), rng.uniform(-150, 150), rng.uniform(-900, 900)
+        angle = -(180 * DEGREE - DATA.half_angle + turn)
+        q, v, a = driven(rolling, angle, speed, acceleration)
+        lift, rates, seconds = closed_forms(DATA).kinematics(angle, speed, acceleration)
+        near = {"rel": exactness(segment), "abs": 1e-12}
+        assert q[1] == pytest.approx(lift[3], **near)
+        assert v[1] == pytest.approx(rates[4], **near)
+        assert v[2] - v[0] == pytest.approx(rates[3], **near)  # the roller's turn is relative to the cam in the thesis
+        assert a[1] == pytest.approx(seconds[4], rel=near["rel"], abs=1e-5)
+        assert a[2] - a[0] == pytest.approx(seconds[3], rel=near["rel"], abs=1e-3)
+
+
+def test_printed_speeds_and_lift(rolling: da.Model) -> None:
+    times = np.linspace(0.0, 160 * DEGREE / abs(DATA.speed), 1601)
+    result = da.simulate(fuel_injection_pump(films=False), times[-1], times=times)
+    spin = result["pin.speed"] - result["shaft.speed"]
+    assert spin[0] == pytest.approx(244.3, abs=0.1)  # printed 245
+    assert spin[np.abs(result["shaft.position"] + math.pi).argmin()] == pytest.approx(331.6, abs=0.1)  # printed 332
+    assert spin.max() == pytest.approx(360.0, abs=0.5)
+    assert result["shaft.position"][spin.argmax()] == pytest.approx(
+        -(math.pi - DATA.half_angle + DATA.line_end), abs=0.002
+    ) or result["shaft.position"][spin.argmax()] == pytest.approx(-(math.pi + DATA.half_angle - DATA.line_end), abs=0.002)
+    assert result["guide.position"].max() == pytest.approx(0.010, abs=1e-12)
+    # decelerations on the transition circles exceed accelerations on the tangents
+    assert -result["guide.acceleration"].min() > result["guide.acceleration"].max() > 700
+    # and the rolling row is obeyed: q4 is the integral of its rate
+    assert result["constraints.velocity_residual"].max() < 1e-9
+
+
+def test_counting(rolling: da.Model) -> None:
+    """nd = 5 - 3 = 2 with the roller's turn, of which the nonholonomic row leaves one speed: the shaft's."""
+    assert list(rolling.holonomic) == [False, True]
+    assert rolling.nv - np.linalg.matrix_rank(rolling.constraint_jacobian(driven(rolling, -2.2, 1.0, 0.0)[0])) == 1
+
+
+# ---- dynamics
+
+
+def random_data(rng: np.random.Generator) -> PumpData:
+    factors = {
+        name: getattr(DATA, name) * rng.uniform(0.5, 2.0)
+        for name in (
+            *("roller_mass", "roller_inertia", "plunger_mass", "shaft_inertia", "spring_stiffness", "spring_preload"),
+            *("plunger_area", "pressure", "bearing_length", "contact_length", "viscosity", "shear_stress", "modulus"),
+        )
+    }
+    return replace(DATA, **factors)
+
+
+def random_state(rng: np.random.Generator, pump: Pump, clearance: float, turn: float) -> tuple[Array, Array]:
+    """Return q, v of the thesis with the roller on the cam, somewhere in the bore of its bearing."""
+    q1, v1 = -(math.pi - pump.cam.half + turn), rng.uniform(-150, -50)
+    (ex, ey), (dx, dy) = rng.uniform(-0.5, 0.5, 2) * clearance, rng.normal(size=2) * 1e-4
+    q2 = math.pi / 2 - q1
+    for _ in range(30):  # the plunger has no x: cos(q1 + q2) q3 = ex
+        q2 = math.acos(ex / pump.cam.touch(q2).f) - q1
+    f, f1, *_ = pump.cam.touch(q2)
+    c12, s12 = math.cos(q1 + q2), math.sin(q1 + q2)
+    v2 = (dx + s12 * f * v1) / (c12 * f1 - s12 * f)
+    v3, w = f1 * v2, v1 + v2
+    q5, v5 = s12 * f - pump.cam.base - pump.cam.roller - ey, c12 * f * w + s12 * v3 - dy
+    return np.array([q1, q2, f, 0.3, q5]), np.array([v1, v2, v3, rng.uniform(200, 400), v5])
+
+
+def ours(pump: Pump, q: Array, v: Array) -> tuple[Array, Array]:
+    """Return the same state in coordinates shaft, guide, play."""
+    q1, q2, q3, q4, q5 = q
+    v1, v2, v3, v4, v5 = v
+    c12, s12, w = math.cos(q1 + q2), math.sin(q1 + q2), v1 + v2
+    reach = pump.cam.base + pump.cam.roller
+    place = np.array([q1, q5, c12 * q3, s12 * q3 - reach - q5, q1 + q4])
+    return place, np.array([v1, v5, -s12 * q3 * w + c12 * v3, c12 * q3 * w + s12 * v3 - v5, v1 + v4])
+
+
+def thesis(q: Array, v: Array, a: Array) -> Array:
+    """Return q2'', q3'', q4'', q5'' from our accelerations."""
+    theta, w = q[0] + q[1], v[0] + v[1]
+    world = np.array([a[2], a[3] + a[1]])
+    radial, across = world @ [math.cos(theta), math.sin(theta)], world @ [-math.sin(theta), math.cos(theta)]
+    return np.array([(across - 2 * v[2] * w) / q[2] - a[0], radial + q[2] * w * w, a[4] - a[0], a[1]])
+
+
+@pytest.mark.parametrize("segment", TURNS)
+@pytest.mark.parametrize("seed", range(3))
+def test_dynamics_in_closed_form(segment: str, seed: int) -> None:
+    """(9.3.7) with random numbers, a shaft that turns unevenly, and traction by a given load."""
+    rng = np.random.default_rng([seed, 7])
+    data = random_data(rng)
+    acceleration, load = float(rng.uniform(-900, 900)), float(rng.uniform(100, 900))
+    pump = closed_forms(data)
+    q, v = random_state(rng, pump, data.clearance, rng.uniform(*TURNS[segment]))
+    s = fuel_injection_pump(data=data, load=load)
+    s.drive("shaft", acceleration=acceleration)
+    model = s.compile()
+    place, speeds = ours(pump, q, v)
+    t = float(rng.uniform(0.0, 0.06))
+    a = model.driven_dynamics(t, place, speeds)
+    expected = pump.dynamics(t, q, v, acceleration, load=load)
+    found = thesis(q, v, np.asarray(a.a))
+    scale = np.abs(expected[1:5]).max()
+    assert found == pytest.approx(expected[1:5], rel=exactness(segment), abs=exactness(segment) * scale)
