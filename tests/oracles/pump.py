@@ -106,6 +106,7 @@ class Pump:
     coefficient: float
     stress: float
     modulus: float
+    slip_speed: float = 1e-3
 
     def kinematics(self, q1: float, v1: float, a1: float) -> tuple[Array, Array, Array]:
         """Return q without q4 (m, rad), and q', q'' with it: (9.2.15), (9.2.17), (9.2.18)."""
@@ -152,7 +153,10 @@ class Pump:
             rolling, load, self.contact_length, round_, self.modulus, self.viscosity, self.coefficient
         )
         peak = tribology.hertz_line(load, self.contact_length, round_, self.modulus).pressure
-        return load * float(tribology.eyring_traction(slip, film, peak, self.viscosity, self.coefficient, self.stress))
+        # as in the element: below the slip speed the stress grows in proportion
+        fast = math.hypot(slip, self.slip_speed)
+        f = tribology.eyring_traction(fast, film, peak, self.viscosity, self.coefficient, self.stress)
+        return load * float(f) * slip / fast
 
     def bearing(self, place: Array, velocity: Array, spin: float) -> tuple[Array, float]:
         """Return force (2,) and moment of the film on the roller, at `place` from the plunger's pin."""

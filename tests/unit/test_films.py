@@ -168,7 +168,8 @@ def expected_pull(slip: float, rolling: float, bend: float, load: float = LOAD) 
     radius = 1 / (bend + 1 / ROLLER)
     film = tribology.central_film(rolling, load, LINE, radius, STEEL, ETA, 1.85e-8)
     peak = tribology.hertz_line(load, LINE, radius, STEEL).pressure
-    return float(load * tribology.eyring_traction(slip, film, peak, ETA, 1.85e-8, 5e6))
+    fast = np.hypot(slip, 1e-3)  # below the slip speed it grows in proportion
+    return float(load * tribology.eyring_traction(fast, film, peak, ETA, 1.85e-8, 5e6) * slip / fast)
 
 
 def test_two_discs() -> None:
@@ -233,6 +234,47 @@ def test_a_dragged_roller_comes_to_rolling_and_the_slip_is_dissipated() -> None:
     assert abs(result["energy.balance"]).max() < 1e-6
     # constant torque would lose what it stores: the friction between disc and roller takes the same again
     assert result["energy.dissipated"][-1] == pytest.approx(result["energy.kinetic"][-1] - result["energy.kinetic"][0])
+
+
+def test_the_load_may_be_that_of_the_contact() -> None:
+    """A roller on an arm is pressed on a disc by a spring: the traction, which is upright to the arm, adds nothing."""
+    s = da.System("arm", gravity=(0, 0, 0))
+    disc, arm = s.body("disc", da.cylinder(CAM, LINE, 0.1)), s.body("arm", da.box(0.01, 0.1, 0.01, 0.1))
+    roller = s.body("roller", da.cylinder(ROLLER, LINE, 0.07))
+    s.connect("shaft", da.Revolute("z"), s.ground, disc)
+    s.connect("slide", da.Prismatic("y"), s.ground.at(0, CAM + ROLLER, 0), arm)
+    s.connect("axle", da.Revolute("z"), arm, roller)
+    circle = da.Curve.path([da.Arc((0, 0), CAM, 0.0, 2 * np.pi)])
+    s.connect("contact", da.CamFollower(circle, "roller", ROLLER), disc, roller)
+    s.connect("push", da.Effort(-LOAD), "slide")
+    s.connect("film", traction(load="contact"), disc, roller)
+    s.drive("shaft", speed=100.0)
+    s.initial("shaft", speed=100.0)
+    s.initial("axle", speed=-80.0)
+    result = da.simulate(s, 0.05, method="radau", rtol=1e-8, atol=1e-12)
+    assert result["film.normal"] == pytest.approx(np.full(len(result.t), LOAD), rel=1e-9)
+    assert result["contact.contact"] == pytest.approx(result["film.normal"], rel=1e-9)
+    slip, rolling = result["film.slip"], result["film.rolling"]
+    # speeds of the surfaces: roller, disc; along the tangent counterclockwise about the disc
+    over, under = -ROLLER * result["axle.speed"], CAM * result["shaft.speed"]
+    assert slip == pytest.approx(over - under, abs=1e-9)
+    assert rolling == pytest.approx((over + under) / 2, rel=1e-9)
+    # the signals are the formulas of tribology
+    R = 1 / (1 / CAM + 1 / ROLLER)
+    given = (rolling, LOAD, LINE, R, STEEL, ETA, 1.85e-8)
+    assert result["film.film"] == pytest.approx(tribology.central_film(*given), rel=1e-9)
+    assert result["film.least"] == pytest.approx(tribology.minimum_film(*given), rel=1e-9)
+    peak = tribology.hertz_line(LOAD, LINE, R, STEEL).pressure
+    assert result["film.pressure"] == pytest.approx(np.full(len(result.t), float(peak)), rel=1e-9)
+    pull = np.array([expected_pull(a, b, 1 / CAM) for a, b in zip(slip, rolling, strict=True)])
+    assert result["film.traction"] * LOAD == pytest.approx(pull, rel=1e-6, abs=1e-9)
+    assert abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_the_bearing_tells_its_eccentricity() -> None:
+    element = bearing()
+    given = [0.0, 3e-6, -4e-6, *np.zeros(10), *element.parameters.values()]
+    assert element.answers(np.array(given))[0, 7:] == pytest.approx([5 / 6, 1e-6])
 
 
 def test_tractions_are_fit_for_use() -> None:

@@ -18,6 +18,7 @@ from ..tribology import CONTACT_ANGLES, CONTACT_WEIGHTS, reduced_modulus
 from .checked import not_negative, one_of, positive
 from .curves import Arc, Curve, Line
 from .elements import Element
+from .signals import Reaction
 
 __all__ = ["JournalBearing", "TractionFilm"]
 
@@ -68,7 +69,8 @@ class JournalBearing(Element):
     at or above the clearance means that the walls have touched. Tilting of the axes has no effect, nor has motion along
     them; there is no force without motion, no oil supply, no heating and no inertia of the oil.
 
-    Parameters by name: radius, clearance, length, viscosity, limit, stiffness.
+    Parameters by name: radius, clearance, length, viscosity, limit, stiffness. Signals, known to a `Result` by name:
+    ``ratio``, the eccentricity over the clearance, and ``film``, m, the least thickness.
 
     Examples
     --------
@@ -134,6 +136,7 @@ class JournalBearing(Element):
             numbers,
             energy="stiffness*max(away - limit*clearance, 0)**2/2",
             definitions=parts,
+            signals={"ratio": "away/clearance", "film": "clearance - away"},
         )
 
 
@@ -152,8 +155,10 @@ class TractionFilm(Element):
         Of the roller about z of the second marker.
     length : float, m
         Of the line of contact.
-    load : float, N
-        That presses the surfaces together; without pressure, zero or less, there is no traction.
+    load : float, N; or str or Connection
+        That presses the surfaces together; without pressure, zero or less, there is no traction. The name of the
+        constraint that holds the roller on the cam (a `CamFollower` between the same markers): its load along the
+        normal, found at every evaluation together with the traction that depends on it (see `Reaction`).
     viscosity : float, Pa s
         eta0, at ambient pressure.
     pressure_coefficient : float, 1/Pa
@@ -164,6 +169,9 @@ class TractionFilm(Element):
         `tribology.reduced_modulus`; steel on steel if left out.
     least_film : float, m
         Thickness below which the film does not fall when the surfaces come to rest: their roughness.
+    slip_speed : float, m/s
+        Slip below which the stress grows no faster than in proportion: under high pressure the oil is nearly solid, and
+        would stick.
 
     Seen from the first marker, with the tangent t where a roller about the second marker touches (or would, were it
     nearer), the velocity v of its centre, its angular velocity w about z, and the curvature k of the profile, the slip
@@ -172,11 +180,14 @@ class TractionFilm(Element):
         s = t . v - radius w,   u = s/2 - t . v / (1 + k radius)
 
     and the force on the roller, at the contact, is -f(s, u, load) load t, with f of `tribology.eyring_traction`: tau =
-    tau0 asinh(eta(p) s / (tau0 h)) averaged over Hertz's pressure, in a film h of `tribology.central_film`. It
-    dissipates force times slip. Isothermal, without elastic shear; the film's thickness changes no geometry.
+    tau0 asinh(eta(p) s / (tau0 h)) averaged over Hertz's pressure, in a film h of `tribology.central_film`; with S =
+    sqrt(s^2 + slip_speed^2), f is f(S) s/S. It dissipates force times slip. Isothermal, without elastic shear; the
+    film's thickness changes no geometry.
 
-    The load is a number, and a parameter by name: ``"film.load"``. The element presses nothing together itself:
-    `CamFollower` holds the roller on the cam.
+    The element presses nothing together itself. A load that is a number is a parameter by name, ``"film.load"``.
+    Signals, known to a `Result` by name: ``slip`` and ``rolling``, m/s; ``normal``, N; ``film``, m, in the middle of the
+    contact; ``least``, m, the minimum of `tribology.minimum_film`; ``pressure``, Pa, Hertz's greatest; ``traction``, the
+    coefficient f.
 
     Examples
     --------
@@ -193,12 +204,13 @@ class TractionFilm(Element):
         radius: float,
         length: float,
         *,
-        load: float,
+        load: Any,
         viscosity: float,
         pressure_coefficient: float,
         shear_stress: float,
         modulus: float | None = None,
         least_film: float = 1e-8,
+        slip_speed: float = 1e-3,
     ) -> None:
         item = self.kind
         steel = reduced_modulus() if modulus is None else modulus
@@ -211,33 +223,53 @@ class TractionFilm(Element):
             shear_stress=shear_stress,
             modulus=steel,
             least_film=least_film,
+            slip_speed=slip_speed,
         )
-        numbers["load"] = finite_number(load, item=item, field="load")
+        name = getattr(load, "name", load)
+        if isinstance(name, str):
+            # of the second marker, in its axes, which are turned by rz
+            inputs: dict[str, Any] = {"nx": Reaction(name, "force.x"), "ny": Reaction(name, "force.y")}
+            pressed = "(cos(rz)*nx - sin(rz)*ny)*ty - (sin(rz)*nx + cos(rz)*ny)*tx"
+        else:
+            inputs, pressed = {"load": finite_number(load, item=item, field="load")}, "load"
         super().__init__(
             "pose",
             ("-pull*tx", "-pull*ty", 0.0, 0.0, 0.0, "radius*pull"),
             numbers,
-            definitions=_touch(item, profile) | _TRACTION,
+            definitions=_touch(item, profile) | {"push": pressed} | _TRACTION,
+            inputs=inputs,
+            signals=_SIGNALS,
         )
 
 
-# asinh, without loss of digits near zero
-_ASINH = "where(abs({0}) < 1e-3, {0} - {0}*{0}*{0}/6, sign({0})*log(abs({0}) + sqrt({0}*{0} + 1)))"
+# asinh of a positive number, without loss of digits near zero
+_ASINH = "where({0} < 1e-3, {0} - {0}*{0}*{0}/6, log({0} + sqrt({0}*{0} + 1)))"
 _TRACTION: dict[str, Any] = {
     "along": "tx*vx + ty*vy",
-    "slip": "along - radius*wz",
-    "rolling": "slip/2 - along/(1 + bend*radius)",
-    "press": "max(load, 0)",
+    "sliding": "along - radius*wz",
+    "mean_speed": "sliding/2 - along/(1 + bend*radius)",
+    "press": "max(push, 0)",
     "R": "radius/(1 + bend*radius)",
     "peak": "sqrt(max(press, 1e-9)*modulus/(2*pi*R*length))",
-    "U": "viscosity*sqrt(rolling*rolling + 1e-18)/(modulus*R)",
+    "U": "viscosity*sqrt(mean_speed*mean_speed + 1e-18)/(modulus*R)",
     "W": "max(press, 1e-9)/(length*modulus*R)",
-    "film": "max(3.06*R*U**0.69*(pressure_coefficient*modulus)**0.56*W**(-0.10), least_film)",
-    "rate": "viscosity*slip/(shear_stress*film)",
+    "thick": "max(3.06*R*U**0.69*(pressure_coefficient*modulus)**0.56*W**(-0.10), least_film)",
+    "faster": "sqrt(sliding*sliding + slip_speed*slip_speed)",
+    "rate": "viscosity*faster/(shear_stress*thick)",
     **{f"g{k}": f"rate*exp(min(pressure_coefficient*peak*{math.cos(a)!r}, 300))" for k, a in enumerate(CONTACT_ANGLES)},
-    "mean": " + ".join(f"{w!r}*{_ASINH.format(f'g{k}')}" for k, w in enumerate(CONTACT_WEIGHTS)),
-    # tau0 mean / (pi/4 peak) of the load
-    "pull": "press*shear_stress*(mean)/(0.7853981633974483*peak)",
+    "asinh_mean": " + ".join(f"{w!r}*{_ASINH.format(f'g{k}')}" for k, w in enumerate(CONTACT_WEIGHTS)),
+    # tau0 times the mean, over the mean pressure
+    "coefficient": f"shear_stress*asinh_mean*sliding/({math.pi / 4!r}*peak*faster)",
+    "pull": "press*coefficient",
+}
+_SIGNALS = {
+    "slip": "sliding",
+    "rolling": "mean_speed",
+    "normal": "push",
+    "film": "thick",
+    "least": "max(2.65*R*U**0.70*(pressure_coefficient*modulus)**0.54*W**(-0.13), least_film)",
+    "pressure": "where(0 < push, peak, 0)",
+    "traction": "coefficient",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from ..connections.contacts import CamFollower, RollingCam
 from ..connections.curves import Arc, Curve, Line
 from ..connections.elements import Element
 from ..connections.energetic import HingeSpring
-from ..connections.expressions import compile_expressions
 from ..connections.films import JournalBearing, TractionFilm
 from ..connections.hinges import Planar, Prismatic, Revolute
 from ..errors import ModelError
@@ -48,7 +47,8 @@ class PumpData:
         O: 78 degrees from the beginning of a tangent to the middle of the cam, so that lift begins "just after" 100
         and ends "just before" 260 degrees, as printed.
     roller_mass, roller_inertia : float, kg, kg m2
-        O: a steel ring of 24 mm by 12 mm bore, 16 mm long.
+        O: a steel ring of 24 mm, bore 18 mm, 18 mm long. (The floating ring between its bore and the pin is left out,
+        as in the thesis.)
     plunger_mass : float, kg
         O: plunger with tappet.
     shaft_inertia : float, kg m2
@@ -79,20 +79,20 @@ class PumpData:
     top_radius: float = 0.026
     arc_radius: float = 0.00245
     half_angle: float = math.radians(78)
-    roller_mass: float = 0.0423
-    roller_inertia: float = 3.81e-6
-    plunger_mass: float = 0.45
+    roller_mass: float = 0.0278
+    roller_inertia: float = 3.13e-6
+    plunger_mass: float = 0.36
     shaft_inertia: float = 1e-4
     spring_stiffness: float = 45e3
-    spring_preload: float = 270.0
+    spring_preload: float = 320.0
     plunger_area: float = math.pi / 4 * 0.008**2
     pressure: float = 8e6
     pressure_start: float = -math.radians(148)
     pressure_end: float = -math.radians(155)
     bearing_radius: float = 0.006
     clearance: float = 6e-6
-    bearing_length: float = 0.016
-    contact_length: float = 0.015
+    bearing_length: float = 0.018
+    contact_length: float = 0.017
     viscosity: float = 0.017
     pressure_coefficient: float = 1.85e-8
     shear_stress: float = 5e6
@@ -156,7 +156,7 @@ class PumpData:
         ]
 
 
-def fuel_injection_pump(films: bool = True, data: PumpData | None = None) -> System:
+def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, load: float | None = None) -> System:
     """Return the fuel injection pump of Sol 1983, chapter 9: a Bosch pump's cam, roller and plunger.
 
     The shaft turns about z at constant speed; the plunger slides along y, its guide at zero lift where the roller is on
@@ -174,6 +174,9 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None) -> Sys
         carries the plunger, and the film on the cam, ``traction`` (`TractionFilm`), drives it.
     data : PumpData
         Says what is printed in the thesis, what inferred and what ours.
+    load : float, N
+        That the film on the cam takes for its normal load, in place of the load that the contact transmits: (9.3.11) left
+        out.
 
     In both, a ``spring`` and the ``fuel`` act at the coordinate of the ``guide``. The fuel's pressure is known as a
     function of the shaft's angle and so, at constant speed, of time.
@@ -216,7 +219,7 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None) -> Sys
         s.connect("contact", CamFollower(curve, "roller", data.roller_radius), cam, roller)
         bearing = JournalBearing(data.bearing_radius, data.clearance, data.bearing_length, data.viscosity)
         s.connect("bearing", bearing, plunger, roller)
-        s.connect("traction", _traction(data), cam, roller)
+        s.connect("traction", _traction(data, "contact" if load is None else load), cam, roller)
         s.initial("play", speed=(0.0, 0.0, spin))
     else:
         s.connect("pin", Revolute("z"), plunger, roller)
@@ -263,59 +266,34 @@ class PumpFilms(NamedTuple):
         return np.asarray(self.slip / np.maximum(np.abs(self.rolling), 1e-12))
 
 
-def pump_films(result: Result, data: PumpData | None = None) -> PumpFilms:
+def pump_films(result: Result) -> PumpFilms:
     """Return what the films do: thickness, stress, slip, eccentricity and torque at the times of a result.
 
     Parameters
     ----------
     result : Result
-        Of ``fuel_injection_pump(films=True, data)``.
-    data : PumpData
-        The same.
+        Of ``fuel_injection_pump()``.
     """
-    data = PumpData() if data is None else data
-    load, play = result["contact.contact"], result["play.position"][:, :2]
-    slip, rolling, R = _seen_by_the_film(_traction(data), result)
-    away = np.hypot(*play.T)
-    oil = (data.modulus, data.viscosity, data.pressure_coefficient)
     return PumpFilms(
         t=result.t,
         angle=result["shaft.position"],
         lift=result["guide.position"],
-        eccentricity=away / data.clearance,
-        bearing_film=data.clearance - away,
-        load=load,
-        slip=slip,
-        rolling=rolling,
-        film=tribology.minimum_film(rolling, load, data.contact_length, R, *oil),
-        stress=tribology.hertz_line(load, data.contact_length, R, data.modulus).pressure,
+        eccentricity=result["bearing.ratio"],
+        bearing_film=result["bearing.film"],
+        load=result["contact.contact"],
+        slip=result["traction.slip"],
+        rolling=result["traction.rolling"],
+        film=result["traction.least"],
+        stress=result["traction.pressure"],
         torque=result["shaft.effort"],
     )
-
-
-def _seen_by_the_film(film: TractionFilm, result: Result) -> list[Array]:
-    """Return slip, rolling speed and reduced radius, each (n,), as the element on the cam measures them."""
-    angle, spin = result["shaft.position"], result["shaft.speed"]
-    c, s = np.cos(angle), np.sin(angle)
-    x, y, _ = result["roller.position"].T
-    vx, vy, _ = result["roller.velocity"].T
-    vx, vy = vx + spin * y, vy - spin * x
-    given = dict.fromkeys(film.inputs, np.zeros(len(angle))) | {
-        k: np.full(len(angle), v) for k, v in film.parameters.items()
-    }
-    given |= {"x": c * x + s * y, "y": c * y - s * x, "vx": c * vx + s * vy, "vy": c * vy - s * vx}
-    given["wz"] = result["roller.angular_velocity"][:, 2] - spin
-    program = compile_expressions(
-        ["slip", "rolling", "R"], film.inputs, definitions=dict(film.definitions), item=film.kind
-    )
-    return program.evaluate([given[name] for name in film.inputs])
 
 
 def _polar(radius: float, angle: float) -> Array:
     return radius * np.array([math.cos(angle), math.sin(angle)])
 
 
-def _traction(data: PumpData, load: Any = 0.0) -> TractionFilm:
+def _traction(data: PumpData, load: str | float) -> TractionFilm:
     return TractionFilm(
         data.profile(),
         data.roller_radius,
