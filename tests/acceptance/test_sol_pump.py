@@ -105,11 +105,9 @@ def test_printed_speeds_and_lift(rolling: da.Model) -> None:
     assert spin[0] == pytest.approx(244.3, abs=0.1)  # printed 245
     assert spin[np.abs(result["shaft.position"] + math.pi).argmin()] == pytest.approx(331.6, abs=0.1)  # printed 332
     assert spin.max() == pytest.approx(360.0, abs=0.5)
-    assert result["shaft.position"][spin.argmax()] == pytest.approx(
-        -(math.pi - DATA.half_angle + DATA.line_end), abs=0.002
-    ) or result["shaft.position"][spin.argmax()] == pytest.approx(
-        -(math.pi + DATA.half_angle - DATA.line_end), abs=0.002
-    )
+    # where tangent and transition circle meet, on the way up or down
+    fastest = abs(result["shaft.position"][spin.argmax()] + math.pi)
+    assert fastest == pytest.approx(DATA.half_angle - DATA.line_end, abs=0.002)
     assert result["guide.position"].max() == pytest.approx(0.010, abs=1e-12)
     # decelerations on the transition circles exceed accelerations on the tangents
     assert -result["guide.acceleration"].min() > result["guide.acceleration"].max() > 700
@@ -221,10 +219,9 @@ def test_films_and_stress_in_the_printed_bands(run: da.Result) -> None:
     films = da.library.pump_films(run)
     angle = -films.angle / DEGREE
     settled, shown = angle > 280, (angle > 460) & (angle < 620)
-    assert 0.10 < films.eccentricity[settled].min() and films.eccentricity[settled].max() < 0.50
-    assert np.trapezoid(films.film[shown], films.t[shown]) / np.ptp(films.t[shown]) == pytest.approx(
-        0.26e-6, abs=0.03e-6
-    )
+    assert films.eccentricity[settled].min() > 0.10 and films.eccentricity[settled].max() < 0.50
+    mean = np.average(films.film[shown], weights=np.gradient(films.t[shown]))
+    assert mean == pytest.approx(0.26e-6, abs=0.03e-6)
     thinnest = angle[settled][films.film[settled].argmin()] - 360
     assert films.film[settled].min() == pytest.approx(0.06e-6, abs=0.01e-6)
     arc = np.array([180 - 78 + np.degrees(DATA.line_end), 180 - 78 + np.degrees(DATA.arc_end)])
@@ -245,7 +242,7 @@ def test_twice_the_clearance_takes_more_eccentricity() -> None:
     """Printed: 0.50 to 0.75 with a ratio of radius and clearance of 500."""
     run = da.simulate(fuel_injection_pump(data=PumpData(clearance=12e-6)), 0.090, method="radau", rtol=1e-5, atol=1e-9)
     ratio = run["bearing.ratio"][run["shaft.position"] < -280 * DEGREE]
-    assert 0.50 < ratio.min() and ratio.max() < 0.85
+    assert ratio.min() > 0.50 and ratio.max() < 0.85
 
 
 def test_the_account_of_the_pump_closes() -> None:

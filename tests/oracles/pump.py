@@ -1,7 +1,7 @@
 """Sol 1983, chapter 9: the closed forms of the fuel injection pump, in the thesis' own coordinates.
 
-q = [q1, q2, q3, q4, q5]: angle of the shaft; polar angle and distance of the roller's centre, seen from the cam; turn of
-the roller relative to the cam; lift of the plunger. Written down by hand from the thesis, with its errata:
+q = [q1, q2, q3, q4, q5]: angle of the shaft; polar angle and distance of the roller's centre, seen from the cam; turn
+of the roller relative to the cam; lift of the plunger. Written down by hand from the thesis, with its errata:
 
 - (9.1.2): P22 multiplies r', and rolling means that R_r q4' is the speed of the roller's centre along the cam;
 - (9.3.5): the bearing force turns q2 with -F1 s12 - F2 c12;

@@ -185,9 +185,9 @@ class TractionFilm(Element):
     film's thickness changes no geometry.
 
     The element presses nothing together itself. A load that is a number is a parameter by name, ``"film.load"``.
-    Signals, known to a `Result` by name: ``slip`` and ``rolling``, m/s; ``normal``, N; ``film``, m, in the middle of the
-    contact; ``least``, m, the minimum of `tribology.minimum_film`; ``pressure``, Pa, Hertz's greatest; ``traction``, the
-    coefficient f.
+    Signals, known to a `Result` by name: ``slip`` and ``rolling``, m/s; ``normal``, N; ``film``, m, in the middle of
+    the contact; ``least``, m, the minimum of `tribology.minimum_film`; ``pressure``, Pa, Hertz's greatest;
+    ``traction``, the coefficient f.
 
     Examples
     --------

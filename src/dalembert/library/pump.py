@@ -175,15 +175,14 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, loa
     data : PumpData
         Says what is printed in the thesis, what inferred and what ours.
     load : float, N
-        That the film on the cam takes for its normal load, in place of the load that the contact transmits: (9.3.11) left
-        out.
+        That the film on the cam takes for its normal load, in place of what the contact transmits: (9.3.11) left out.
 
     In both, a ``spring`` and the ``fuel`` act at the coordinate of the ``guide``. The fuel's pressure is known as a
     function of the shaft's angle and so, at constant speed, of time.
 
     What the thesis prints and this reproduces: the closed forms (9.2.15-18) and (9.3.7); rolling speeds of 244.3 and
-    331.6 rad/s on the circles (printed 245, 332) and at most 360.0 (360), and the lift of 10 mm, with the inferred radii.
-    Film thickness, stress, slip and eccentricity depend on data that are not printed: `pump_films` compares.
+    331.6 rad/s on the circles (printed 245, 332) and at most 360.0 (360), and the lift of 10 mm, with inferred radii.
+    Film thickness, stress, slip and eccentricity depend on data that are not printed; see `PumpFilms`.
 
     Two errata matter: the sign in (9.3.5), and (9.3.9): the multiplier of f1(q2) - q3 is the normal load on the circles
     only; elsewhere it is smaller by the cosine between normal and radius. The multiplier of ``contact`` is the normal
@@ -231,9 +230,12 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, loa
 class PumpFilms(NamedTuple):
     """What the films of the pump do in the course of a run: derived outputs, each (n,).
 
-    The thesis prints, at 1000 revolutions per minute: eccentricity ratio 0.10 to 0.50 (0.50 to 0.75 with twice the
-    clearance); film on the cam 0.26 um in the mean, between cam angles of 100 and 260 degrees, and 0.06 um at least, on
-    the transition circles; Hertz's stress up to 975 N/mm2; slip up to 33 % of the mean film velocity.
+    The thesis prints, at 1000 revolutions per minute (in brackets what comes out with the data of `PumpData`, after the
+    first revolution): eccentricity ratio 0.10 to 0.50 (0.24 to 0.49); 0.50 to 0.75 with twice the clearance (0.61 to
+    0.80); film on the cam 0.26 um in the mean between cam angles of 100 and 260 degrees (0.29), and 0.06 um at least,
+    on the transition circles (0.055); Hertz's stress 975 N/mm2 (979 under fuel pressure, and 1050 for microseconds
+    where tangent and transition circle meet); slip up to 33 % of the mean film velocity at the top of the cam (39 %, as
+    the roller enters the first transition circle). Since the free data were chosen to that end, this is no proof.
 
     t : s
     angle : rad, of the shaft
