@@ -228,7 +228,7 @@ def test_films_and_stress_in_the_printed_bands(run: da.Result) -> None:
     assert arc[0] - 0.1 < thinnest < arc[1] + 0.1  # on a transition circle
     pulse = (angle > 508) & (angle < 515)
     assert films.stress[pulse].max() == pytest.approx(975e6, rel=0.03)
-    # the second spike, without a number: where tangent and transition circle meet, for microseconds
+    # the second spike, without a number: where tangent and transition circle meet, for less than a microsecond
     joint = np.abs(angle - 360 - arc[0]) < 0.5
     assert 0.9 < films.stress[joint].max() / films.stress[pulse].max() < 1.1
     assert np.abs(films.slip_ratio[settled]).max() == pytest.approx(0.33, abs=0.10)

@@ -233,7 +233,7 @@ class PumpFilms(NamedTuple):
     The thesis prints, at 1000 revolutions per minute (in brackets what comes out with the data of `PumpData`, after the
     first revolution): eccentricity ratio 0.10 to 0.50 (0.24 to 0.49); 0.50 to 0.75 with twice the clearance (0.61 to
     0.80); film on the cam 0.26 um in the mean between cam angles of 100 and 260 degrees (0.29), and 0.06 um at least,
-    on the transition circles (0.055); Hertz's stress 975 N/mm2 (979 under fuel pressure, and 1050 for microseconds
+    on the transition circles (0.055); Hertz's stress 975 N/mm2 (979 under fuel pressure, and 1050 for less than 1 us
     where tangent and transition circle meet); slip up to 33 % of the mean film velocity at the top of the cam (39 %, as
     the roller enters the first transition circle). Since the free data were chosen to that end, this is no proof.
 
