@@ -23,6 +23,8 @@
 //     point on curve   phi = n . d              g_v = n + (n' . d) c' / K
 //                      bias = 2 u' n' . v + u'' n' . d + u'^2 (n'' . d + n . c''), with u'' at a = 0
 //     roller on cam    phi = n . d - radius     the same with n in the plane of the cam, where n' . d = 0
+//     rolling on cam   and the point of the roller that touches has no velocity along the cam's heading t (nonholonomic):
+//                      g_v = t     g_w = radius z     bias = t' . v, since the normal of the roller follows the heading
 //     flat face on cam phi = r . d, r the y axis of B     g_w = r x d     g_v = r
 //                      bias = (omega x (omega x r)) . d + 2 (omega x r) . v + ((omega x r) . c')^2 / (r . c'')            (4)
 //
@@ -154,6 +156,17 @@ template <class T> inline void row_cam_roller(const ModelData &model, const Curv
   row_across(at, curve_normals(at).side, p - at.c, v, radius, rows);
 }
 
+// no slip, then the contact; t turns by u' psi' along the side
+template <class T> inline void rows_cam_rolling(const ModelData &model, const CurveData &curve, const RelativeMotion<T> &m, double radius, ChordRows<T> &rows) {
+  const Vec3<T> p{m.p.x, m.p.y, T(0.0)}, v{m.v.x, m.v.y, T(0.0)};
+  const CurvePoint<T> at = nearest_point(model, curve, p);
+  const CurveNormals<T> n = curve_normals(at);
+  const Vec3<T> &side = n.side[0], heading{side.y, -side.x, T(0.0)}, d = p - at.c;
+  const T square = dot(at.c1, at.c1), K = larger(square - dot(at.c2, d), 1e-12 * square);
+  rows.add(T(0.0), Vec3<T>{T(0.0), T(0.0), T(radius)}, heading, -dot(at.c1, v) / K * dot(n.side[1], heading) * dot(side, v));
+  row_across(at, n.side, d, v, radius, rows);
+}
+
 template <class T> inline void row_cam_flat(const ModelData &model, const CurveData &curve, const RelativeMotion<T> &m, ChordRows<T> &rows) {
   const Vec3<T> r{m.R.xy, m.R.yy, m.R.zy}, r_rate = cross(m.w, r);
   const CurvePoint<T> at = farthest_point(model, curve, r);
@@ -226,6 +239,8 @@ inline void chord_rows(const ModelData &model, Workspace<T> &ws, const ChordData
     return rows_point_on_curve(model, model.curves[chord.curve], m, rows);
   case Closure::cam_roller:
     return row_cam_roller(model, model.curves[chord.curve], m, chord.parameter, rows);
+  case Closure::cam_rolling:
+    return rows_cam_rolling(model, model.curves[chord.curve], m, chord.parameter, rows);
   case Closure::cam_flat:
     return row_cam_flat(model, model.curves[chord.curve], m, rows);
   case Closure::custom:

@@ -132,15 +132,22 @@ inline CurvePoint<double> nearest_to(const ModelData &m, const CurveData &curve,
   for (int k = 0; k < curve.count; ++k)
     if (k != first && reach(k) - pieces[k].radius < std::sqrt(least))
       search(k);
-  // the coefficients of (1) are rounded as p is large: two more steps of Newton's rule on (1) itself
+  // the coefficients of (1) are rounded as p is large: more steps of Newton's rule on (1) itself. Distances near the joint
+  // of two pieces differ by less than rounding: where (1) asks for it, the point goes over to the other one.
   CurvePoint<double> at = evaluate(pieces[held], curve.degree, u);
-  for (int k = 0; k < 2; ++k) {
+  for (int k = 0; k < 4; ++k) {
     const Vec3<double> r = at.c - p;
     const double slope = dot(at.c1, at.c1) + dot(r, at.c2);
     if (!(slope > 0.0))
       break;
     const double next = u - dot(r, at.c1) / slope;
-    u = next > 0.0 ? (next < 1.0 ? next : 1.0) : 0.0;
+    const int step = next > 1.0 ? 1 : next < 0.0 ? -1 : 0, other = curve.closed ? (held + step + curve.count) % curve.count : held + step;
+    if (k < 2 && step && other >= 0 && other < curve.count) {
+      held = other;
+      u = step > 0 ? 0.0 : 1.0;
+    } else {
+      u = next > 0.0 ? (next < 1.0 ? next : 1.0) : 0.0;
+    }
     at = evaluate(pieces[held], curve.degree, u);
   }
   if (!curve.closed && ((held == 0 && u == 0.0) || (held == curve.count - 1 && u == 1.0)))

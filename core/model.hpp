@@ -71,6 +71,7 @@ enum class Closure : std::int32_t {
   point_on_curve,
   cam_roller,
   cam_flat,
+  cam_rolling,
   custom, // rows by programs
   chain,  // hinges in series, custom ones among them: their pose as a program of inner coordinates
 };

@@ -143,7 +143,7 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
     const std::int32_t *codes = integers.data() + k * codes_width;
     const bool kind_known = codes[0] >= 0 && (codes[0] <= std::int32_t(Closure::free) || codes[0] >= std::int32_t(Closure::distance)) &&
                             codes[0] <= std::int32_t(Closure::chain);
-    const bool curved = codes[0] >= std::int32_t(Closure::point_on_curve) && codes[0] <= std::int32_t(Closure::cam_flat);
+    const bool curved = codes[0] >= std::int32_t(Closure::point_on_curve) && codes[0] <= std::int32_t(Closure::cam_rolling);
     if (!kind_known || codes[1] < 0 || codes[1] > m.nb || codes[2] < 0 ||
         codes[2] > m.nb || codes[3] < 0 || codes[3] > 6 || codes[4] < 0 || codes[5] < 0 ||
         std::size_t(codes[4]) + std::size_t(codes[5]) > freedoms.size() ||

@@ -4,6 +4,7 @@ A `System` describes bodies and connections; ``compile()`` turns it into a `Mode
 run at native speed, on one state or on a batch.
 """
 
+from . import library, tribology
 from ._core import isa
 from .analysis import (
     Assembly,
@@ -71,6 +72,7 @@ from .connections import (
     Integral,
     InverseSquare,
     JointFriction,
+    JournalBearing,
     KelvinVoigt,
     KinematicChain,
     Law,
@@ -97,6 +99,7 @@ from .connections import (
     Ramp,
     Reaction,
     Revolute,
+    RollingCam,
     RollingDisc,
     RollingSphere,
     Screw,
@@ -111,6 +114,7 @@ from .connections import (
     StribeckFriction,
     Table,
     TorsionSpring,
+    TractionFilm,
     TransferFunction,
     Universal,
     VelocityServo,
@@ -219,6 +223,7 @@ __all__ = [
     "IntegrationError",
     "InverseSquare",
     "JointFriction",
+    "JournalBearing",
     "KelvinVoigt",
     "KinematicChain",
     "Law",
@@ -253,6 +258,7 @@ __all__ = [
     "Reaction",
     "Result",
     "Revolute",
+    "RollingCam",
     "RollingDisc",
     "RollingSphere",
     "Screw",
@@ -275,6 +281,7 @@ __all__ = [
     "TopologyError",
     "TorsionSpring",
     "Touch",
+    "TractionFilm",
     "TransferFunction",
     "Universal",
     "UserFunctionError",
@@ -296,6 +303,7 @@ __all__ = [
     "inverse_dynamics",
     "isa",
     "law",
+    "library",
     "load",
     "mobility",
     "plate",
@@ -309,5 +317,6 @@ __all__ = [
     "threads",
     "to_bryant",
     "to_euler",
+    "tribology",
     "tube",
 ]

@@ -25,6 +25,7 @@ ELEMENTS = {
     "rolling sphere": da.RollingSphere(0.4, "-y"),
     "rolling disc": da.RollingDisc(0.4, "x", (0, 1, 1)),
     **{name: contact(RNG) for name, contact in CONTACTS.items()},
+    "roller without slip": da.RollingCam(da.Curve.path([da.Arc((0.1, 0.05), 0.5, 0.0, 2 * np.pi)]), 0.3),
 }
 
 

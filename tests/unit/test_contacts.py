@@ -328,3 +328,26 @@ def test_contacts_survive_copies_and_hold_no_coordinates() -> None:
         model.system.initial("touch", position=0.0)
     with pytest.raises(da.ModelError):
         model.system.drive("touch", position=0.0)
+
+
+@pytest.mark.parametrize("radius", [0.002, 0.012])
+def test_the_contact_passes_from_one_segment_to_the_next_without_noise(radius: float) -> None:
+    """Near a joint distances to both segments differ by less than rounding, but the normals must not."""
+    profile = da.library.PumpData().profile()
+    s = da.System("bare", gravity=(0, 0, 0))
+    s.connect(
+        "touch", da.CamFollower(da.Curve.path(profile), "roller", radius), s.ground, s.body("b", da.sphere(0.1, 1))
+    )
+    model = s.compile()
+    line = profile[0]
+    along = (line.end - line.start) / np.linalg.norm(line.end - line.start)
+    out = np.array([along[1], -along[0]])
+    offsets = np.concatenate([-np.geomspace(1e-13, 1e-7, 40), np.geomspace(1e-13, 1e-7, 40)])
+    for joint, bends in ((line.start, (1 / 0.016, 0.0)), (line.end, (0.0, 1 / 0.00245))):
+        for offset in offsets:
+            p = joint + radius * out + offset * along
+            normal = model.constraint_jacobian([1, 0, 0, 0, *p, 0])[0, 3:5]
+            bend = bends[int(offset > 0)]
+            # the normal turns by the curvature of the offset curve; rounding of p is 4e-18 m
+            turn = bend / (1 + bend * radius) * offset
+            assert normal @ along == pytest.approx(turn, abs=1e-14 + 1e-6 * abs(turn))

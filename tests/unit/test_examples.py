@@ -28,6 +28,7 @@ PICTURES = {
     "dc_servo": "dc_servo.png",
     "hanging_chain": "hanging_chain.png",
     "cantilever": "cantilever.png",
+    "fuel_injection_pump": "fuel_injection_pump.png",
 }
 
 
@@ -109,3 +110,11 @@ def test_the_end_of_a_chain_outruns_a_ball() -> None:
     found = numbers_of("chain")
     assert found["speed"].max() > 2 * found["ball"]
     assert np.abs(found["result"]["energy.balance"]).max() < 1e-8
+
+
+def test_a_fuel_injection_pump_has_films_as_the_thesis_prints_them() -> None:
+    found = numbers_of("fuel_injection_pump")
+    assert abs(found["spin"].max() - 360) < 0.5
+    ratio = found["films"].eccentricity[found["settled"]]
+    assert ratio.min() > 0.1 and ratio.max() < 0.5
+    assert abs(found["mean"] - 0.26e-6) < 0.04e-6 and abs(found["under_pressure"] - 975e6) < 20e6

@@ -4,7 +4,6 @@ from .active import (
     DCMotor,
     HillMuscle,
     HydraulicCylinder,
-    LinearActuator,
     PositionServo,
     StateSpace,
     TransferFunction,
@@ -29,7 +28,7 @@ from .constraints import (
     Skate,
 )
 from .contact import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
-from .contacts import CamFollower, PointOnCurve
+from .contacts import CamFollower, PointOnCurve, RollingCam
 from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .custom import CustomConstraint, CustomHinge, PfaffConstraint
@@ -37,6 +36,7 @@ from .drives import Drive
 from .elements import Block, Element
 from .energetic import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from .fields import Drag, Field, InverseSquare
+from .films import JournalBearing, TractionFilm
 from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
 from .hinges import (
     Cylindrical,
@@ -103,6 +103,7 @@ __all__ = [
     "Integral",
     "InverseSquare",
     "JointFriction",
+    "JournalBearing",
     "KelvinVoigt",
     "KinematicChain",
     "Law",
@@ -129,6 +130,7 @@ __all__ = [
     "Ramp",
     "Reaction",
     "Revolute",
+    "RollingCam",
     "RollingDisc",
     "RollingSphere",
     "Screw",
@@ -143,6 +145,7 @@ __all__ = [
     "StribeckFriction",
     "Table",
     "TorsionSpring",
+    "TractionFilm",
     "TransferFunction",
     "Universal",
     "VelocityServo",

@@ -116,7 +116,7 @@ class KinematicChain(Constraint):
     """Sets of inner coordinates (k, n) from which they are searched."""
     length: float = field(init=False, repr=False)
     """A length of the chain, m, at which turns count as displacements."""
-    code: ClassVar[int] = 33
+    code: ClassVar[int] = 34
 
     def __post_init__(self) -> None:
         item = self.kind

@@ -22,7 +22,7 @@ from .curves import Curve
 from .hinges import frame_with_z
 from .pieces import Pieces
 
-__all__ = ["CamFollower", "PointOnCurve"]
+__all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
 
 Array = NDArray[np.float64]
 
@@ -148,6 +148,41 @@ class CamFollower(Constraint):
         pieces: Pieces = self.profile.pieces
         # clockwise: the outside is to the left
         return pieces.reversed() if _area(pieces) > 0 else pieces
+
+
+class RollingCam(CamFollower):
+    """A roller stays in touch with the profile of a cam and rolls on it without slip.
+
+    Parameters
+    ----------
+    profile : Curve, or points (n, 2) m
+        Closed, in the plane z = 0 of the first marker.
+    radius : float, m
+        Of the roller about the second marker's origin.
+
+    Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
+    times the angular velocity of the roller, seen from the cam, is the speed of its centre along the cam (Sol 1983,
+    (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
+    run clockwise about z; whether friction can give it is not looked at.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> circle = da.Curve.path([da.Arc((0, 0), 0.016, 0.0, 2 * np.pi)])
+    >>> da.RollingCam(circle, radius=0.012).rows
+    ('slip', 'contact')
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("slip", "contact")
+    holonomic: ClassVar[tuple[bool, ...]] = (False, True)
+
+    def __init__(self, profile: Any, radius: float) -> None:
+        super().__init__(profile, "roller", radius)
+
+    @property
+    def code(self) -> int:  # type: ignore[override]
+        """Number of the compiled constraint."""
+        return 32
 
 
 def _area(pieces: Pieces) -> float:

@@ -252,7 +252,7 @@ class _RowsByFormula(Constraint):
     programs: tuple[Program, Program] = field(init=False, repr=False)
     """From x y z, R (9), t: residuals, g (6 a row), drifts; from these, angular velocity and velocity: biases."""
     rows: Any = field(init=False)  # type: ignore[misc]
-    code: ClassVar[int] = 32
+    code: ClassVar[int] = 33
     nonholonomic: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
