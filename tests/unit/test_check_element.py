@@ -167,6 +167,13 @@ LIBRARY: list[tuple[Any, dict[str, Any]]] = [
     (da.StribeckFriction(3.0, 2.0, 0.5, slip_speed=0.3), {}),
     (da.LuGreFriction(3.0, 2.0, 0.5, bristle_stiffness=10.0, bristle_damping=0.5), {}),
     (da.JointFriction("slide", 0.2, axis="x", slip_speed=0.3), {}),
+    (da.JournalBearing(1.0, 0.09, 1.0, 0.1, stiffness=10.0), {"size": 0.05}),
+    (
+        da.TractionFilm(
+            0.016, 0.012, 0.01, load=500.0, viscosity=0.017, pressure_coefficient=1.85e-8, shear_stress=5e6
+        ),
+        {},
+    ),
     (da.PositionServo("sin(t)", 10.0, 1.0, 3.0, limit=2.0), {}),
     (da.VelocityServo(1.0, 3.0, 2.0), {}),
     (da.DCMotor("12 - s", 1.0, 0.1, 0.01), {}),
