@@ -23,7 +23,20 @@ from .analysis import (
     inverse_dynamics,
     mobility,
 )
-from .bodies import Body, Marker, Shape, box, cylinder, plate, rod, sphere, tube
+from .bodies import (
+    Body,
+    FlexibleBody,
+    Marker,
+    Rayleigh,
+    Shape,
+    Stiffening,
+    box,
+    cylinder,
+    plate,
+    rod,
+    sphere,
+    tube,
+)
 from .connections import (
     Arc,
     AxisAngle,
@@ -182,6 +195,7 @@ __all__ = [
     "Event",
     "EventRecord",
     "Fixed",
+    "FlexibleBody",
     "ForceConnection",
     "ForceElement",
     "ForceEnergy",
@@ -228,6 +242,7 @@ __all__ = [
     "PositionServo",
     "Prismatic",
     "Ramp",
+    "Rayleigh",
     "Reaction",
     "Result",
     "Revolute",
@@ -246,6 +261,7 @@ __all__ = [
     "SpringDamper",
     "State",
     "Stats",
+    "Stiffening",
     "StribeckFriction",
     "System",
     "Table",
