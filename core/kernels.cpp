@@ -84,6 +84,9 @@ bool has_lanes(Kernel kernel) { return !is_derivative(kernel) && !has_loops(kern
 // up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
 constexpr int largest_product = 256;
 
+// analytic recursions are for rigid bodies; models with flexible ones go by dual numbers
+bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count; }
+
 struct DerivativeMemory {
   Workspace<double> ws;
   DerivativeRoom<double> room;
@@ -95,10 +98,13 @@ struct DerivativeMemory {
 
 std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kernel, DerivativeMemory &d) {
   Arena arena{base};
+  if (by_duals(m, kernel))
+    arena.take<std::byte>(lay_out(m, base, d.duals));
   if (kernel == Kernel::d_inverse_by_duals)
-    return lay_out(m, base, d.duals);
-  arena.take<std::byte>(lay_out(m, base, d.ws));
-  arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
+    return arena.used;
+  arena.take<std::byte>(lay_out(m, base + arena.used, d.ws));
+  if (!by_duals(m, kernel))
+    arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
   const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
   d.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
   d.x = arena.take<Lane>(nv);
@@ -112,10 +118,19 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
   lay_out_derivatives(m, memory, call.kernel, d);
   if (call.kernel == Kernel::d_inverse_by_duals)
     return d_inverse_dynamics_by_duals<W>(m, d.duals, in[0], in[1], in[2], in[3], out[0], out[1]);
-  if (call.kernel == Kernel::d_inverse_dynamics)
-    return d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], in[2], in[3], out[0], out[1], out[2]);
+  const auto vary = [&](const double *a) {
+    if (by_duals(m, call.kernel))
+      return d_inverse_dynamics_by_duals<W>(m, d.duals, in[0], in[1], a, in[3], out[0], out[1]);
+    d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], a, in[3], out[0], out[1], out[2]);
+  };
+  if (call.kernel == Kernel::d_inverse_dynamics) {
+    vary(in[2]);
+    if (m.modal_count)
+      mass_matrix<double>(m, d.ws, in[0], out[2]);
+    return;
+  }
   forward_dynamics<double>(m, d.ws, in[0], in[1], in[2], GivenLoads<double>{in[3]}, nullptr, d.a, nullptr);
-  d_inverse_dynamics<double>(m, d.ws, d.room, in[0], in[1], d.a, in[3], out[0], out[1], out[2]);
+  vary(d.a);
   const std::ptrdiff_t size = std::ptrdiff_t(m.nv) * m.nv;
   for (std::ptrdiff_t k = 0; k < size; ++k)
     out[2][k] = 0.0;

@@ -42,6 +42,10 @@ template <class T> struct Workspace {
   // acceleration stage
   Motion<T> *A;        // angular acceleration and acceleration of the origin of F      outward
   T *columns;          // 6 nv: loads or motions per freedom                            mass_matrix
+  // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
+  // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
+  Load<T> *modal_own, *modal_load;
+  T *modal_square, *modal_factor;
 };
 
 // hands out aligned pieces of a block; with base = nullptr it only counts
@@ -61,7 +65,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.path = arena.take<std::int32_t>(std::size_t(m.depth));
   ws.X = arena.take<Pose<T>>(n);
   ws.X_W = arena.take<Pose<T>>(n);
-  ws.H = arena.take<Motion<T>>(nv);
+  ws.H = arena.take<Motion<T>>(std::size_t(m.columns));
   ws.w = arena.take<Vec3<T>>(n);
   ws.u = arena.take<Vec3<T>>(n);
   ws.c = arena.take<Motion<T>>(n);
@@ -73,6 +77,10 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.y = arena.take<T>(nv);
   ws.A = arena.take<Motion<T>>(n);
   ws.columns = arena.take<T>(6 * nv);
+  ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
+  ws.modal_load = arena.take<Load<T>>(std::size_t(m.modal_loads));
+  ws.modal_square = arena.take<T>(std::size_t(m.modal_squares));
+  ws.modal_factor = arena.take<T>(std::size_t(m.modal_factors));
   return arena.used;
 }
 

@@ -89,6 +89,8 @@ class Model:
         factors: Array,
         pieces: Array,
         curves: NDArray[np.int32],
+        modal_numbers: Array,
+        modal_integers: NDArray[np.int32],
     ) -> None: ...
     @property
     def nb(self) -> int: ...
