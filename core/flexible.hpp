@@ -30,9 +30,8 @@
 //     b_omega = omega x (J omega + F_r eta'_r) + K_r eta'_r omega + F1_rs eta'_r eta'_s
 //     b_v = omega x (omega x h) + 2 omega x E_r eta'_r + E1_rs eta'_r eta'_s                                        (3)
 //
-// With nodes that have neither offsets nor unequal moments of inertia, (2) and (3) are (B.8) and (B.50) of the source
-// (errata corrected); otherwise the source keeps the direction of nodal inertias in some terms and turns them in others.
-// Its tables are there for comparison.
+// For point masses, (2) and (3) are (B.8) and (B.50) of the source (errata corrected); otherwise the source keeps the
+// direction of nodal inertias in some terms and turns them in others. Its tables are there for comparison.
 #pragma once
 
 #include "workspace.hpp"

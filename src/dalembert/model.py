@@ -160,9 +160,21 @@ class Model(_core.Model):
         factors: Array,
         pieces: Array,
         curves: NDArray[np.int32],
+        modal_numbers: Array,
+        modal_integers: NDArray[np.int32],
     ) -> None:
         super().__init__(
-            numbers, integers, system.gravity, chord_numbers, chord_integers, coupled, factors, pieces, curves
+            numbers,
+            integers,
+            system.gravity,
+            chord_numbers,
+            chord_integers,
+            coupled,
+            factors,
+            pieces,
+            curves,
+            modal_numbers,
+            modal_integers,
         )
         self.system = system
         self.forest = forest
@@ -182,12 +194,23 @@ class Model(_core.Model):
         speeds: list[str] = []
         self._q_slices: dict[str, slice] = {}
         self._v_slices: dict[str, slice] = {}
+        self._mode_slices: dict[str, tuple[slice, slice]] = {}
         for hinge in forest.hinges:
             element = hinge.element
             self._q_slices[hinge.name] = slice(len(coordinates), len(coordinates) + element.nq)
             self._v_slices[hinge.name] = slice(len(speeds), len(speeds) + element.nv)
             coordinates += _full_names(hinge.name, element.coordinates)
             speeds += _full_names(hinge.name, element.speeds)
+            flexible = hinge.outboard.body.flexible
+            if flexible is not None and flexible.nm:
+                body = hinge.outboard.body.name
+                self._mode_slices[body] = (
+                    slice(len(coordinates), len(coordinates) + flexible.nm),
+                    slice(len(speeds), len(speeds) + flexible.nm),
+                )
+                names = [f"{body}.eta[{k}]" for k in range(flexible.nm)]
+                coordinates += names
+                speeds += names
         self.coordinate_names = tuple(coordinates)
         self.speed_names = tuple(speeds)
 
@@ -203,7 +226,10 @@ class Model(_core.Model):
 
     def zero_configuration(self) -> Array:
         """Return the q at which the two markers of every hinge coincide, (nq,)."""
-        return np.concatenate([np.zeros(0)] + [hinge.element.zero for hinge in self.forest.hinges])
+        q = np.zeros(self.nq)
+        for hinge in self.forest.hinges:
+            q[self._q_slices[hinge.name]] = hinge.element.zero
+        return q
 
     def initial_state(self) -> State:
         """Return the start values that ``System.initial`` set; zero where it did not."""
@@ -228,7 +254,7 @@ class Model(_core.Model):
         """
         rng = np.random.default_rng(rng)
         shape = () if size is None else (size,)
-        q = np.empty((*shape, self.nq))
+        q = np.zeros((*shape, self.nq))
         for hinge in self.forest.hinges:
             span = self._q_slices[hinge.name]
             for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
@@ -807,9 +833,8 @@ class Model(_core.Model):
         known = body is self.system.ground or (body is not None and self.system.bodies.get(body.name) is body)
         if not isinstance(found, Marker) or not known or found.body.name not in self.forest.number:
             raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
-        number = self.forest.number[found.body.name]
-        R, p = self.frames.to_kernel(number, found.rotation, found.position)
-        return np.concatenate([[number], R.ravel(), p])
+        place, R, p = self.frames.to_kernel(found)
+        return np.concatenate([[place], R.ravel(), p])
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""

@@ -1,0 +1,116 @@
+"""Random flexible bodies, trees of rigid and flexible bodies, and the bodies of the golden cases of Jain and Rodriguez."""
+
+from __future__ import annotations
+
+import numpy as np
+from random_systems import HINGES, coin, random_body, random_hinge, random_marker
+
+import dalembert as da
+from dalembert.rotation import quaternion
+
+
+def random_flexible(rng, *, nm=None, clamped=False, points=False, n=5, order="full", stiffening=False, damping=None):
+    """Return a flexible body of n nodes with random shapes; `points`: point masses, `clamped`: node 0 does not move."""
+    nm = int(rng.integers(1, 5)) if nm is None else nm
+    nodes = rng.normal(size=(n, 3))
+    shapes = 0.4 * rng.normal(size=(n, 6, nm))  # [translation; rotation]
+    if clamped:
+        shapes[0] = 0.0
+    A = rng.normal(size=(nm, nm))
+    data = {"node_masses": rng.uniform(0.5, 2.0, n)}
+    if not points:
+        data["node_centres"] = 0.2 * rng.normal(size=(n, 3))
+        arms = data["node_centres"]
+        data["node_inertias"] = np.array(
+            [
+                _inertia(rng) + m * (c @ c * np.eye(3) - np.outer(c, c))
+                for m, c in zip(data["node_masses"], arms, strict=True)
+            ]
+        )
+    if stiffening:
+        sym = [(x + x.swapaxes(-1, -2)) / 10 for x in (rng.normal(size=(k, nm, nm)) for k in (3, 6, 3))]
+        loads = rng.normal(size=(1, 6, nm, nm)) / 5
+        loads[:, :3] = 0.0
+        data["stiffening"] = da.Stiffening(*sym, load_nodes=[n - 1], loads=loads)
+    return da.FlexibleBody(
+        nodes, shapes.reshape(6 * n, nm), modal_stiffness=20 * (A @ A.T + np.eye(nm)), order=order, damping=damping, **data
+    )
+
+
+def _inertia(rng):
+    A = rng.normal(size=(3, 3))
+    S = 0.1 * (A @ A.T + 0.2 * np.eye(3))
+    return np.trace(S) * np.eye(3) - S
+
+
+def random_flexible_tree(rng, nb=5, *, hinges=HINGES, gravity=True, base=None, share=0.6, **options):
+    """Return a tree of rigid and flexible bodies, hinged at random nodes, named in random directions.
+
+    base : Hinge type of the first body; share : of bodies that are flexible; options : of `random_flexible`
+    """
+    s = da.System("tree", gravity=rng.normal(size=3) * 5 if gravity else (0, 0, 0))
+    placed = [s.ground]
+    for k in range(nb):
+        parent = placed[int(rng.integers(len(placed)))]
+        if base is not None:
+            placed = [body for body in placed if body is not s.ground]
+        if rng.random() < share:
+            body = s.body(f"b{k}", random_flexible(rng, clamped=coin(rng), **options))
+        else:
+            body = random_body(s, f"b{k}", rng)
+        kind = base if base is not None and k == 0 else hinges[int(rng.integers(len(hinges)))]
+        ends = [random_place(parent, rng), random_place(body, rng)]
+        if coin(rng):
+            ends.reverse()
+        s.connect(f"h{k}", random_hinge(kind, rng), *ends)
+        placed.append(body)
+    return s
+
+
+def random_place(body, rng):
+    """Return a marker anywhere on a rigid body, or at a node of a flexible one."""
+    if body.flexible is None:
+        return random_marker(body, rng)
+    return body.at(node=int(rng.integers(body.flexible.n)), rotation=quaternion(*rng.normal(size=4)))
+
+
+def random_deformed_state(model, rng, size=0.3):
+    """Return q, v with all coordinates random, modal ones of the given size."""
+    state = model.random_state(rng)
+    q = state.q.copy()
+    for span, _ in model._mode_slices.values():
+        q[span] = size * rng.normal(size=span.stop - span.start)
+    return q, state.v
+
+
+def golden_body(free=False):
+    """Return the body of golden case A, or of B (free-free)."""
+    x = np.array([0.0, 0.5, 1.0]) - (0.5 if free else 0.0)
+    nodes = np.column_stack([x, np.zeros(3), np.zeros(3)])
+    modes = np.zeros((3, 6, 2))  # ux uy uz rx ry rz
+    if free:
+        modes[:, 1, 0], modes[:, 2, 1] = (0.5, -0.5, 0.5), (0.4, -0.4, 0.4)
+        modes[:, 5, 0], modes[:, 4, 1] = (-2.0, 0.0, 2.0), (1.6, 0.0, -1.6)
+    else:
+        modes[:, 1, 0], modes[:, 2, 1] = (0.0, 0.3, 1.0), (0.0, 0.25, 0.9)
+        modes[:, 5, 0], modes[:, 4, 1] = (0.0, 1.1, 1.4), (0.0, -0.9, -1.3)
+    centres = np.array([[0, 0, 0], [0, 0.05, 0.02], [0.01, 0, 0]])
+    return da.FlexibleBody(
+        nodes,
+        modes.reshape(18, 2),
+        node_masses=[1.0, 2.0, 1.0],
+        node_inertias=np.tile(np.diag([0.02, 0.03, 0.04]), (3, 1, 1)),
+        node_centres=centres,
+        modal_stiffness=np.diag([40.0, 60.0]),
+    )
+
+
+def golden_system(free=False):
+    """Return the two bodies of the golden cases on their hinges: z at the base, y between them."""
+    s = da.System("golden", gravity=(0, 0, 0))
+    base, tip = s.body("base", golden_body(free)), s.body("tip", golden_body(free))
+    for body in (base, tip):
+        body.source_integrals = True
+    s.connect("B", da.Revolute("z"), s.ground, base.at(node=0))
+    s.connect("T", da.Revolute("y"), base.at(node=2), tip.at(node=0))
+    return s
