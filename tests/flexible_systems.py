@@ -78,7 +78,7 @@ def random_deformed_state(model, rng, size=0.3):
     """Return q, v with all coordinates random, modal ones of the given size."""
     state = model.random_state(rng)
     q = state.q.copy()
-    for span, _ in model._mode_slices.values():
+    for span in map(model.q_slice, model.flexible_names):
         q[span] = size * rng.normal(size=span.stop - span.start)
     return q, state.v
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, refusals
 from .bodies.markers import Marker
 from .bodies.rigid import Body
+from .compile_flexible import modes_of
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
@@ -131,6 +132,11 @@ class Model(_core.Model):
         In tree order.
     coordinate_names : tuple of str, (nq,)
     speed_names : tuple of str, (nv,)
+        Hinge by hinge; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its hinge.
+    coordinate_kinds, speed_kinds : tuple of str
+        What each is: a name that the hinge gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+    flexible_names : tuple of str
+        The flexible bodies.
     state_names : tuple of str, (nx,)
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
@@ -194,34 +200,39 @@ class Model(_core.Model):
         speeds: list[str] = []
         self._q_slices: dict[str, slice] = {}
         self._v_slices: dict[str, slice] = {}
-        self._mode_slices: dict[str, tuple[slice, slice]] = {}
+        kinds: list[str] = []
+        speed_kinds: list[str] = []
+        flexible: list[str] = []
         for hinge in forest.hinges:
             element = hinge.element
             self._q_slices[hinge.name] = slice(len(coordinates), len(coordinates) + element.nq)
             self._v_slices[hinge.name] = slice(len(speeds), len(speeds) + element.nv)
             coordinates += _full_names(hinge.name, element.coordinates)
             speeds += _full_names(hinge.name, element.speeds)
-            flexible = hinge.outboard.body.flexible
-            if flexible is not None and flexible.nm:
-                body = hinge.outboard.body.name
-                self._mode_slices[body] = (
-                    slice(len(coordinates), len(coordinates) + flexible.nm),
-                    slice(len(speeds), len(speeds) + flexible.nm),
-                )
-                names = [f"{body}.eta[{k}]" for k in range(flexible.nm)]
-                coordinates += names
-                speeds += names
+            kinds += element.coordinates
+            speed_kinds += element.speeds
+            body, modes = hinge.outboard.body.name, modes_of(hinge.outboard.body)
+            if modes:
+                self._q_slices[body] = slice(len(coordinates), len(coordinates) + modes)
+                self._v_slices[body] = slice(len(speeds), len(speeds) + modes)
+                coordinates += [f"{body}.eta[{k}]" for k in range(modes)]
+                speeds += [f"{body}.eta[{k}]" for k in range(modes)]
+                kinds += ["eta"] * modes
+                speed_kinds += ["eta"] * modes
+                flexible.append(body)
         self.coordinate_names = tuple(coordinates)
         self.speed_names = tuple(speeds)
+        self.coordinate_kinds, self.speed_kinds = tuple(kinds), tuple(speed_kinds)
+        self.flexible_names = tuple(flexible)
 
     # ---- names and states
 
     def q_slice(self, hinge: str) -> slice:
-        """Return where a hinge's coordinates stand in q."""
+        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
         return self._slice(self._q_slices, hinge)
 
     def v_slice(self, hinge: str) -> slice:
-        """Return where a hinge's speeds stand in v, and its forces in tau."""
+        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
         return self._slice(self._v_slices, hinge)
 
     def zero_configuration(self) -> Array:
@@ -245,6 +256,8 @@ class Model(_core.Model):
 
     def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+
+        Flexible bodies are not deformed in it, but their modes have speeds.
 
         Parameters
         ----------
@@ -819,10 +832,13 @@ class Model(_core.Model):
                     marks[self.speed_names.index(name)] = True
                 else:
                     marks[self.v_slice(name)] = True
-            return marks
-        marks = np.asarray(given)
-        if marks.dtype != bool or marks.shape != (self.nv,):
-            raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        else:
+            marks = np.asarray(given)
+            if marks.dtype != bool or marks.shape != (self.nv,):
+                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        for name in self.flexible_names:
+            if marks[self._v_slices[name]].any():
+                raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
         return marks
 
     def _marker(self, kernel: str, marker: Marker | Body | str) -> Array:

@@ -165,8 +165,14 @@ class System:
         self.connections[name] = connection
         return connection
 
-    def initial(self, connection: str | Connection, *, position: Any = None, speed: Any = None) -> None:
-        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s."""
+    def initial(self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None) -> None:
+        """Set the start values of a hinge, position (nq,) rad or m, speed (nv,) rad/s or m/s, or of a body's modes (nm,)."""
+        body = self.bodies.get(connection) if isinstance(connection, str) else connection
+        if isinstance(body, Body) and self.bodies.get(body.name) is body:
+            self._initial_modes(body, position, speed)
+            return
+        if isinstance(connection, Body):
+            raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
         found = self._connection(connection)
         item = f"initial {found.name!r}"
         hinge = found.element
@@ -189,6 +195,18 @@ class System:
             old.position if new_position is None else new_position,
             old.speed if new_speed is None else new_speed,
         )
+
+    def _initial_modes(self, body: Body, position: Any, speed: Any) -> None:
+        item = f"initial {body.name!r}"
+        if body.flexible is None:
+            raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")
+        nm = body.flexible.nm
+        old = self.initials.get(body.name, Initial())
+        values = [
+            before if value is None else finite_array(value, (nm,), item=item, field=field)
+            for value, before, field in ((position, old.position, "position"), (speed, old.speed, "speed"))
+        ]
+        self.initials[body.name] = Initial(*values)
 
     def drive(
         self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
@@ -260,6 +278,7 @@ class System:
             for force in list(self.forces.values()):
                 if any(end.body is item for end in force.ends):
                     self.remove(force)
+            self.initials.pop(item.name, None)
             del self.bodies[item.name]
         else:
             raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
