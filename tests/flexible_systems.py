@@ -114,3 +114,66 @@ def golden_system(free=False):
     s.connect("B", da.Revolute("z"), s.ground, base.at(node=0))
     s.connect("T", da.Revolute("y"), base.at(node=2), tip.at(node=0))
     return s
+
+
+def beam(elements=20, *, length=1.0, mass=1.0, stiffness=(1.0, 1.0), free=False, nm=4, lumped=False, stiffening=False, **options):
+    """Return a slender beam along x, bending in y and z with E I = `stiffness`, in modes of its own finite elements.
+
+    Modes of a cantilever, clamped at x = 0, or of a free beam about its centre.
+    """
+    from scipy.linalg import eigh
+
+    n, l, rho = elements + 1, length / elements, mass / length
+    M, K = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n))
+    k = np.array([[12, 6 * l, -12, 6 * l], [6 * l, 4 * l * l, -6 * l, 2 * l * l], [-12, -6 * l, 12, -6 * l]])
+    k = np.vstack([k, [6 * l, 2 * l * l, -6 * l, 4 * l * l]]) / l**3
+    m = np.array([[156, 22 * l, 54, -13 * l], [22 * l, 4 * l * l, 13 * l, -3 * l * l], [54, 13 * l, 156, -22 * l]])
+    m = np.vstack([m, [-13 * l, -3 * l * l, -22 * l, 4 * l * l]]) * rho * l / 420
+    g = np.array([[36, 3 * l, -36, 3 * l], [3 * l, 4 * l * l, -3 * l, -l * l], [-36, -3 * l, 36, -3 * l]])
+    g = np.vstack([g, [3 * l, -l * l, -3 * l, 4 * l * l]]) / (30 * l)  # int w' w'
+    planes = []
+    for (u, r, sign), EI in zip(((1, 5, 1.0), (2, 4, -1.0)), stiffness, strict=True):
+        for e in range(elements):
+            place = [6 * e + u, 6 * e + r, 6 * e + 6 + u, 6 * e + 6 + r]
+            turn = np.array([1.0, sign, 1.0, sign])
+            planes.append((e, place, np.outer(turn, turn) * g))
+            K[np.ix_(place, place)] += EI * np.outer(turn, turn) * k
+            M[np.ix_(place, place)] += np.outer(turn, turn) * m
+    for e in range(elements):
+        M[np.ix_([6 * e, 6 * e + 6], [6 * e, 6 * e + 6])] += rho * l / 6 * np.array([[2, 1], [1, 2]])
+    if lumped:
+        M = np.zeros_like(M)
+        for j in range(n):
+            M[6 * j : 6 * j + 3, 6 * j : 6 * j + 3] = rho * l * (0.5 if j in (0, n - 1) else 1.0) * np.eye(3)
+    bending = [6 * j + c for j in range(n) for c in (1, 2, 4, 5) if free or j]
+    tiny = 1e-12 * np.trace(M) / len(M) if lumped else 0.0
+    values, vectors = eigh(K[np.ix_(bending, bending)], M[np.ix_(bending, bending)] + tiny * np.eye(len(bending)))
+    skip = 4 if free else 0
+    modes = np.zeros((6 * n, nm))
+    modes[bending] = vectors[:, skip : skip + nm]
+    x = np.linspace(0, length, n) - (length / 2 if free else 0.0)
+    nodes = np.column_stack([x, np.zeros(n), np.zeros(n)])
+    data = {"node_masses": np.diag(M)[0::6]} if lumped else {"mass_matrix": M}
+    if stiffening:
+        # shortening: each element pulls what lies beyond it towards its first end
+        bend = np.zeros((n, 3, nm, nm))
+        for e, place, slopes in planes:
+            bend[e + 1 :, 0] -= modes[place].T @ slopes @ modes[place]
+        data["stiffening"] = stiffening_of(nodes, np.diag(M)[0::6] * 1.0 if lumped else _shares(M), bend)
+    return da.FlexibleBody(nodes, modes, modal_stiffness=modes.T @ K @ modes, **data, **options)
+
+
+def _shares(M):
+    return M[0::6, 0::6].sum(1)
+
+
+def stiffening_of(nodes, masses, bend):
+    """Return the geometric stiffness that second-order displacements (n, 3, nm, nm) of mass points amount to."""
+    acceleration = np.einsum("n,nirs->irs", masses, bend)
+    C = np.einsum("n,ni,njrs->ijrs", masses, nodes, bend)
+    angular = np.array([C[1, 2] - C[2, 1], C[2, 0] - C[0, 2], C[0, 1] - C[1, 0]])
+    J = np.einsum("kkrs,ij->ijrs", C, np.eye(3)) - (C + C.swapaxes(0, 1)) / 2
+    spin = -np.array([J[0, 0], J[1, 1], J[2, 2], 2 * J[0, 1], 2 * J[0, 2], 2 * J[1, 2]])
+    loads = np.zeros((len(nodes), 6, *bend.shape[2:]))
+    loads[:, 3:] = -bend
+    return da.Stiffening(acceleration, spin, angular, load_nodes=np.arange(len(nodes)), loads=loads)
