@@ -83,7 +83,7 @@ def random_deformed_state(model, rng, size=0.3):
     return q, state.v
 
 
-def golden_body(free=False):
+def golden_body(free=False, order="source"):
     """Return the body of golden case A, or of B (free-free)."""
     x = np.array([0.0, 0.5, 1.0]) - (0.5 if free else 0.0)
     nodes = np.column_stack([x, np.zeros(3), np.zeros(3)])
@@ -102,15 +102,14 @@ def golden_body(free=False):
         node_inertias=np.tile(np.diag([0.02, 0.03, 0.04]), (3, 1, 1)),
         node_centres=centres,
         modal_stiffness=np.diag([40.0, 60.0]),
+        order=order,
     )
 
 
-def golden_system(free=False):
+def golden_system(free=False, order="source"):
     """Return the two bodies of the golden cases on their hinges: z at the base, y between them."""
     s = da.System("golden", gravity=(0, 0, 0))
-    base, tip = s.body("base", golden_body(free)), s.body("tip", golden_body(free))
-    for body in (base, tip):
-        body.source_integrals = True
+    base, tip = s.body("base", golden_body(free, order)), s.body("tip", golden_body(free, order))
     s.connect("B", da.Revolute("z"), s.ground, base.at(node=0))
     s.connect("T", da.Revolute("y"), base.at(node=2), tip.at(node=0))
     return s

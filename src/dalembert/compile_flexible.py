@@ -20,7 +20,7 @@ from .bodies.rigid import Body
 from .errors import ModelError
 from .topology import Forest
 
-__all__ = ["ModalTables", "Place", "Places", "modes_of"]
+__all__ = ["ModalTables", "Place", "Places", "modes_of", "second_order"]
 
 Array = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ class Places:
                 continue
             assert body.flexible is not None
             self.carrier[k] = self._add(Place(start, k, "carrier"))
-            self._take(k, body, body.flexible)
+            self._take(k, body.flexible)
             shape, clamped = self._shape_of(k, hinge.outboard), not self._moves(hinge.outboard)
             self.frame[k] = self._add(Place(int(self.carrier[k]), k, "modal", shape, clamped))
             if not clamped:
@@ -168,9 +168,9 @@ class Places:
         assert marker.shape is not None
         return number, marker.position.tobytes() + marker.shape.tobytes()
 
-    def _take(self, number: int, body: Body, flexible: FlexibleBody) -> None:
+    def _take(self, number: int, flexible: FlexibleBody) -> None:
         """Add the integrals of a flexible body."""
-        source = getattr(body, "source_integrals", False)
+        source = flexible.order == "source"
         integrals = source_integrals(flexible) if source else modal_integrals(flexible)
         second = integrals.E1 is not None or flexible.stiffening is not None
         if second and integrals.E1 is None:
@@ -188,11 +188,11 @@ class Places:
         shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
         parts = [marker.position, shape.T]
         if self._second[number]:
-            parts.append(_second_order(flexible, marker.position).transpose(1, 2, 0))
+            parts.append(second_order(flexible, marker.position).transpose(1, 2, 0))
         return self.tables.add(np.concatenate([np.ravel(part) for part in parts]))
 
 
-def _second_order(flexible: FlexibleBody, position: Array) -> Array:
+def second_order(flexible: FlexibleBody, position: Array) -> Array:
     """Return the second-order displacement (3, nm, nm) of a node, from the stiffness that a force on it brings."""
     none = np.zeros((3, flexible.nm, flexible.nm))
     stiffening = flexible.stiffening
