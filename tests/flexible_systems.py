@@ -115,8 +115,12 @@ def golden_system(free=False, order="source"):
     return s
 
 
-def beam(elements=20, *, length=1.0, mass=1.0, stiffness=(1.0, 1.0), free=False, nm=4, lumped=False, stiffening=False, **options):
+def beam(
+    elements=20, *, length=1.0, mass=1.0, stiffness=(1.0, 1.0), free=False, nm=4, rotary=0.0, stiffening=False, **options
+):
     """Return a slender beam along x, bending in y and z with E I = `stiffness`, in modes of its own finite elements.
+
+    rotary : m2, square of the radius of gyration about x
 
     Modes of a cantilever, clamped at x = 0, or of a free beam about its centre.
     """
@@ -140,30 +144,22 @@ def beam(elements=20, *, length=1.0, mass=1.0, stiffness=(1.0, 1.0), free=False,
             M[np.ix_(place, place)] += np.outer(turn, turn) * m
     for e in range(elements):
         M[np.ix_([6 * e, 6 * e + 6], [6 * e, 6 * e + 6])] += rho * l / 6 * np.array([[2, 1], [1, 2]])
-    if lumped:
-        M = np.zeros_like(M)
-        for j in range(n):
-            M[6 * j : 6 * j + 3, 6 * j : 6 * j + 3] = rho * l * (0.5 if j in (0, n - 1) else 1.0) * np.eye(3)
+        M[np.ix_([6 * e + 3, 6 * e + 9], [6 * e + 3, 6 * e + 9])] += rotary * rho * l / 6 * np.array([[2, 1], [1, 2]])
     bending = [6 * j + c for j in range(n) for c in (1, 2, 4, 5) if free or j]
-    tiny = 1e-12 * np.trace(M) / len(M) if lumped else 0.0
-    values, vectors = eigh(K[np.ix_(bending, bending)], M[np.ix_(bending, bending)] + tiny * np.eye(len(bending)))
+    vectors = eigh(K[np.ix_(bending, bending)], M[np.ix_(bending, bending)])[1]
     skip = 4 if free else 0
     modes = np.zeros((6 * n, nm))
     modes[bending] = vectors[:, skip : skip + nm]
     x = np.linspace(0, length, n) - (length / 2 if free else 0.0)
     nodes = np.column_stack([x, np.zeros(n), np.zeros(n)])
-    data = {"node_masses": np.diag(M)[0::6]} if lumped else {"mass_matrix": M}
+    data = {"mass_matrix": M}
     if stiffening:
         # shortening: each element pulls what lies beyond it towards its first end
         bend = np.zeros((n, 3, nm, nm))
         for e, place, slopes in planes:
             bend[e + 1 :, 0] -= modes[place].T @ slopes @ modes[place]
-        data["stiffening"] = stiffening_of(nodes, np.diag(M)[0::6] * 1.0 if lumped else _shares(M), bend)
+        data["stiffening"] = stiffening_of(nodes, M[0::6, 0::6].sum(1), bend)
     return da.FlexibleBody(nodes, modes, modal_stiffness=modes.T @ K @ modes, **data, **options)
-
-
-def _shares(M):
-    return M[0::6, 0::6].sum(1)
 
 
 def stiffening_of(nodes, masses, bend):
