@@ -17,7 +17,6 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.modal_integrals import modal_integrals, source_integrals
 from .bodies.rigid import Body
-from .errors import ModelError
 from .topology import Forest
 
 __all__ = ["ModalTables", "Place", "Places", "modes_of", "second_order"]
@@ -144,16 +143,13 @@ class Places:
         number = self.forest.number[marker.body.name]
         if not modes_of(marker.body) or not self._moves(marker):
             return int(self.frame[number])
-        place = self._nodes.get(self._key(number, marker))
-        if place is None:
-            raise ModelError(
-                f"marker {marker.name!r}",
-                "node",
-                marker.name,
-                "the model does not follow this point of a flexible body: give it a name, with body.marker(...), before "
-                "the system is compiled",
-            )
-        return place
+        return self._nodes[self._key(number, marker)]
+
+    def follows(self, marker: Marker) -> bool:
+        """Return whether a marker has a place."""
+        if not modes_of(marker.body) or not self._moves(marker):
+            return True
+        return self._key(self.forest.number[marker.body.name], marker) in self._nodes
 
     def _add(self, place: Place) -> int:
         self.rows.append(place)

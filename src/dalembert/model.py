@@ -18,6 +18,7 @@ from .connections.couplings import CoordinateConnection
 from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
+from .flexible_points import point_acceleration, point_jacobian, point_pose, point_velocity
 from .hosted import History, HostedDelay, HostedOutput
 from .reactions import ConnectionLoads, least_loads, least_multipliers, loads_by_connection
 from .state import State
@@ -296,24 +297,36 @@ class Model(_core.Model):
             ``"crank"``, ``"crank.tip"``, ``crank.at(0.1, 0, 0)``.
         q : (nq,) or (B, nq) rad or m
         """
+        point = self._loose_point("pose", marker)
+        if point is not None:
+            return Pose(*point_pose(self, point, q))
         raw = self._marker_pose(self._marker("pose", marker), q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
     def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
+        point = self._loose_point("velocity", marker)
+        if point is not None:
+            return point_velocity(self, point, q, v)
         return self._marker_velocity(self._marker("velocity", marker), q, v)
 
     def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
+        point = self._loose_point("acceleration", marker)
+        if point is not None:
+            return point_acceleration(self, point, q, v, a)
         return self._marker_acceleration(self._marker("acceleration", marker), q, v, a)
 
     def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
         """Return J (..., 6, nv) with velocity = J v, world axes."""
+        point = self._loose_point("jacobian", marker)
+        if point is not None:
+            return point_jacobian(self, point, q)
         return self._marker_jacobian(self._marker("jacobian", marker), q)
 
     def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
-        return self._marker_acceleration(self._marker("bias_acceleration", marker), q, v, np.zeros(self.nv))
+        return self.acceleration(marker, q, v, np.zeros(self.nv))
 
     # ---- dynamics
 
@@ -841,7 +854,18 @@ class Model(_core.Model):
                 raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
         return marks
 
+    def _loose_point(self, kernel: str, marker: Marker | Body | str) -> Marker | None:
+        """Return the marker if it is a point of a flexible body without a frame in the core, else None."""
+        if not self.flexible_names:
+            return None
+        found = self._found(kernel, marker)
+        return None if self.frames.places.follows(found) else found
+
     def _marker(self, kernel: str, marker: Marker | Body | str) -> Array:
+        place, R, p = self.frames.to_kernel(self._found(kernel, marker))
+        return np.concatenate([[place], R.ravel(), p])
+
+    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
         found = self.system[marker] if isinstance(marker, str) else marker
         if isinstance(found, Body):
             found = found.origin
@@ -849,8 +873,7 @@ class Model(_core.Model):
         known = body is self.system.ground or (body is not None and self.system.bodies.get(body.name) is body)
         if not isinstance(found, Marker) or not known or found.body.name not in self.forest.number:
             raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
-        place, R, p = self.frames.to_kernel(found)
-        return np.concatenate([[place], R.ravel(), p])
+        return found
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""
