@@ -1,4 +1,4 @@
-"""Random flexible bodies, trees of rigid and flexible bodies, and the bodies of the golden cases of Jain and Rodriguez."""
+"""Random flexible bodies, trees that hold them, beams, and the bodies of the golden cases of Jain and Rodriguez."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ def random_flexible(rng, *, nm=None, clamped=False, points=False, n=5, order="fu
         loads[:, :3] = 0.0
         data["stiffening"] = da.Stiffening(*sym, load_nodes=[n - 1], loads=loads)
     return da.FlexibleBody(
-        nodes, shapes.reshape(6 * n, nm), modal_stiffness=20 * (A @ A.T + np.eye(nm)), order=order, damping=damping, **data
+        nodes,
+        shapes.reshape(6 * n, nm),
+        modal_stiffness=20 * (A @ A.T + np.eye(nm)),
+        order=order,
+        damping=damping,
+        **data,
     )
 
 
@@ -116,7 +121,16 @@ def golden_system(free=False, order="source"):
 
 
 def beam(
-    elements=20, *, length=1.0, mass=1.0, stiffness=(1.0, 1.0), free=False, nm=4, rotary=0.0, stiffening=False, **options
+    elements=20,
+    *,
+    length=1.0,
+    mass=1.0,
+    stiffness=(1.0, 1.0),
+    free=False,
+    nm=4,
+    rotary=0.0,
+    stiffening=False,
+    **options,
 ):
     """Return a slender beam along x, bending in y and z with E I = `stiffness`, in modes of its own finite elements.
 
@@ -126,14 +140,12 @@ def beam(
     """
     from scipy.linalg import eigh
 
-    n, l, rho = elements + 1, length / elements, mass / length
+    n, h, rho = elements + 1, length / elements, mass / length
     M, K = np.zeros((6 * n, 6 * n)), np.zeros((6 * n, 6 * n))
-    k = np.array([[12, 6 * l, -12, 6 * l], [6 * l, 4 * l * l, -6 * l, 2 * l * l], [-12, -6 * l, 12, -6 * l]])
-    k = np.vstack([k, [6 * l, 2 * l * l, -6 * l, 4 * l * l]]) / l**3
-    m = np.array([[156, 22 * l, 54, -13 * l], [22 * l, 4 * l * l, 13 * l, -3 * l * l], [54, 13 * l, 156, -22 * l]])
-    m = np.vstack([m, [-13 * l, -3 * l * l, -22 * l, 4 * l * l]]) * rho * l / 420
-    g = np.array([[36, 3 * l, -36, 3 * l], [3 * l, 4 * l * l, -3 * l, -l * l], [-36, -3 * l, 36, -3 * l]])
-    g = np.vstack([g, [3 * l, -l * l, -3 * l, 4 * l * l]]) / (30 * l)  # int w' w'
+    scale = np.diag([1, h, 1, h])
+    k = scale @ [[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]] @ scale / h**3
+    m = scale @ [[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]] @ scale * rho * h / 420
+    g = scale @ [[36, 3, -36, 3], [3, 4, -3, -1], [-36, -3, 36, -3], [3, -1, -3, 4]] @ scale / (30 * h)  # int w' w'
     planes = []
     for (u, r, sign), EI in zip(((1, 5, 1.0), (2, 4, -1.0)), stiffness, strict=True):
         for e in range(elements):
@@ -143,8 +155,8 @@ def beam(
             K[np.ix_(place, place)] += EI * np.outer(turn, turn) * k
             M[np.ix_(place, place)] += np.outer(turn, turn) * m
     for e in range(elements):
-        M[np.ix_([6 * e, 6 * e + 6], [6 * e, 6 * e + 6])] += rho * l / 6 * np.array([[2, 1], [1, 2]])
-        M[np.ix_([6 * e + 3, 6 * e + 9], [6 * e + 3, 6 * e + 9])] += rotary * rho * l / 6 * np.array([[2, 1], [1, 2]])
+        M[np.ix_([6 * e, 6 * e + 6], [6 * e, 6 * e + 6])] += rho * h / 6 * np.array([[2, 1], [1, 2]])
+        M[np.ix_([6 * e + 3, 6 * e + 9], [6 * e + 3, 6 * e + 9])] += rotary * rho * h / 6 * np.array([[2, 1], [1, 2]])
     bending = [6 * j + c for j in range(n) for c in (1, 2, 4, 5) if free or j]
     vectors = eigh(K[np.ix_(bending, bending)], M[np.ix_(bending, bending)])[1]
     skip = 4 if free else 0

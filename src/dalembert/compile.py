@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .bodies.markers import Marker
 from .compile_elements import flatten_elements
 from .compile_flexible import MODAL, NODE, Places, modes_of
 from .compile_forces import flatten_forces
-from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
@@ -171,8 +171,8 @@ def compile_system(system: System) -> Model:
 def _markers_in_use(forest: Forest) -> list[Marker]:
     """Return the markers at which chords, force elements and users look at bodies."""
     system = forest.system
-    ends = [c for c in (*forest.chords, *system.forces.values())]
-    used = [marker for c in ends for marker in (c.first, c.second) if marker is not None]
+    used = [marker for c in forest.chords for marker in (c.first, c.second)]
+    used += [marker for f in system.forces.values() for marker in (f.first, f.second) if marker is not None]
     used += [marker for c in forest.hinges for marker in (c.inboard, c.outboard)]
     return used + [marker for body in system.bodies.values() for marker in body.markers.values()]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,13 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.modal_integrals import modal_integrals, source_integrals
 from .bodies.rigid import Body
+from .errors import ModelError
 from .topology import Forest
 
-__all__ = ["ModalTables", "Place", "Places", "modes_of", "second_order"]
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["ModalTables", "Place", "Places", "modes_of", "refuse_flexible", "second_order"]
 
 Array = NDArray[np.float64]
 
@@ -29,6 +34,13 @@ MODAL, NODE = 13, 14  # core/model.hpp: Hinge
 def modes_of(body: Body) -> int:
     """Return the number of modes of a body; 0 if it is rigid."""
     return 0 if body.flexible is None else body.flexible.nm
+
+
+def refuse_flexible(system: System, oracle: str) -> None:
+    """Refuse systems with flexible bodies, for oracles of rigid ones."""
+    for body in system.bodies.values():
+        if modes_of(body):
+            raise ModelError(oracle, "body", body.name, "it is flexible: use flexible_operators.FlexibleOperators")
 
 
 @dataclass(frozen=True)
@@ -196,5 +208,6 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
         return none
     for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
         if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-            return -loads[3:]
+            shift: Array = -loads[3:]
+            return shift
     return none

@@ -1,15 +1,15 @@
 """Spatial operators for trees of rigid and flexible bodies: the equations of motion, readable.
 
-Jain & Rodriguez 1990 (JPL 90-26), sections 3 to 7. Speeds of the modes and of the body frame are stacked into one column
-of nm + 6 numbers per body, V_m = [eta'; omega; v], and the flexible tree takes the form of a rigid one:
+Jain & Rodriguez 1990 (JPL 90-26), sections 3 to 7. Speeds of the modes and of the body frame are stacked into one
+column of nm + 6 numbers per body, V_m = [eta'; omega; v], and the flexible tree takes the form of a rigid one:
 
     V_m  = Phi* H* v                                  velocities                         (3.22)
     mass = H Phi M_m Phi* H*                          Newton-Euler factorisation         (3.45)
          = (1 + H Phi K) D (1 + H Phi K)*             Innovations factorisation          (6.3)
     mass^-1 = (1 - H Psi K)* D^-1 (1 - H Psi K)                                          (6.6)
 
-as in `operators`, whose numbering and directions hold here too. Of one body, with d the node that its hinge holds, t the
-node that a child's hinge holds, Pi their motion per modal speed, phi the rigid transport:
+as in `operators`, whose numbering and directions hold here too. Of one body, with d the node that its hinge holds, t
+the node that a child's hinge holds, Pi their motion per modal speed, phi the rigid transport:
 
     H(k)       = [[0, H_F], [1, -Pi_F*]]        rows: hinge, modes;   Pi_F = phi*(d, k) Pi_d     (3.15)
     Phi(k, i)  = [[Pi_t*], [phi(k, t)]] [0, phi(t, i)]                                           (3.14)
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -255,7 +256,8 @@ class FlexibleOperators:
     @cached_property
     def K(self) -> Array:
         """Gain carried to the parent, E_Phi G, (N, nv)."""
-        return self.E_Phi @ self.G
+        gain: Array = self.E_Phi @ self.G
+        return gain
 
     @cached_property
     def E_Psi(self) -> Array:
@@ -265,8 +267,8 @@ class FlexibleOperators:
     @cached_property
     def Psi(self) -> Array:
         """(1 - E_Psi)^-1, (N, N)."""
-        inverse: Array = np.linalg.inv(np.eye(len(self.M)) - self.E_Psi)
-        return inverse
+        inverse = np.linalg.inv(np.eye(len(self.M)) - self.E_Psi)
+        return np.asarray(inverse, dtype=np.float64)
 
     def mass_matrix(self) -> Array:
         """Return H Phi M Phi* H*, (nv, nv), (3.45)."""
@@ -357,7 +359,8 @@ class FlexibleOperators:
                 at_t = body.transport @ P_plus @ body.transport.T
                 Gamma[parent[k] - 1].append((body.A, at_t))
                 z_in[parent[k] - 1] += body.A @ body.transport @ (z_R + G_R @ epsilon_R)
-        result, alphas = np.zeros(self.nv), []
+        result = np.zeros(self.nv)
+        alphas: list[Array] = []
         for k, (nu_f, g, nu_R, G_R) in enumerate(reversed(kept)):
             body, nr = self.bodies[k], len(self.bodies[k].H_F)
             a = (self.a + self.a_gravity)[self.blocks[k]][body.nm :]
@@ -371,7 +374,7 @@ class FlexibleOperators:
 
     @staticmethod
     def _indirect(body: _Body, H_f: Array, Gamma: list[tuple[Array, Array]]) -> Array:
-        Lambda: Array = np.linalg.inv(H_f @ body.M @ H_f.T)
+        Lambda = np.asarray(np.linalg.inv(H_f @ body.M @ H_f.T), dtype=np.float64)
         if not Gamma:
             return Lambda
         zeta = np.hstack([H_f @ A for A, _ in Gamma])
@@ -386,8 +389,10 @@ class FlexibleOperators:
 
 
 def _seen(w: Array, arm: Array, relative: Array, bias: Array) -> tuple[Array, Array]:
-    """Return angular acceleration and acceleration that a frame at `arm`, moving by `relative` in one that turns with w,
-    has beside those of that one: w x omega + bias, w x (w x arm + 2 v) + bias."""
+    """Return what a frame at `arm`, moving by `relative` in one that turns with w, accelerates beside that one.
+
+    w x omega + bias, and w x (w x arm + 2 v) + bias.
+    """
     return np.cross(w, relative[:3]) + bias[:3], np.cross(w, np.cross(w, arm) + 2 * relative[3:]) + bias[3:]
 
 
@@ -414,4 +419,4 @@ def _turned(R: Array) -> Array:
 
 def _spans(sizes: list[int]) -> list[slice]:
     ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

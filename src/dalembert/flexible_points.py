@@ -47,9 +47,8 @@ def point_velocity(model: Model, marker: Marker, q: ArrayLike, v: ArrayLike) -> 
     """Return [omega; v] (..., 6)."""
     q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
     point = _point(model, marker, q)
-    V = model.velocity(marker.body, q, v)
     relative = (point.columns @ v[..., model.v_slice(marker.body.name), None])[..., 0]
-    V = V + relative
+    V: Array = model.velocity(marker.body, q, v) + relative
     V[..., 3:] += np.cross(V[..., :3] - relative[..., :3], point.arm)
     return V
 
@@ -96,7 +95,11 @@ def _point(model: Model, marker: Marker, q: Array) -> _Point:
     sine = (1 - (theta * theta).sum(-1) * b)[..., None, None]
     R = R_B @ (np.eye(3) + sine * S + a[..., None, None] * SS) @ marker.rotation
     turn = np.eye(3) + a[..., None, None] * S + b[..., None, None] * SS
-    angular = turn @ shape[:3] if flexible.order != "source" else np.broadcast_to(shape[:3], (*S.shape[:-2], *shape[:3].shape))
+    angular = (
+        turn @ shape[:3]
+        if flexible.order != "source"
+        else np.broadcast_to(shape[:3], (*S.shape[:-2], *shape[:3].shape))
+    )
     columns = np.concatenate([R_B @ angular, R_B @ (shape[3:] + shift)], axis=-2)
     return _Point(R, (R_B @ local[..., None])[..., 0], columns, theta, R_B, p_B)
 

@@ -166,7 +166,10 @@ class System:
         return connection
 
     def initial(self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None) -> None:
-        """Set the start values of a hinge, position (nq,) rad or m, speed (nv,) rad/s or m/s, or of a body's modes (nm,)."""
+        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
+
+        Of a flexible body: its modal coordinates and their speeds, (nm,) each.
+        """
         body = self.bodies.get(connection) if isinstance(connection, str) else connection
         if isinstance(body, Body) and self.bodies.get(body.name) is body:
             self._initial_modes(body, position, speed)

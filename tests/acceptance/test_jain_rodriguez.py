@@ -178,7 +178,9 @@ def test_frames_do_not_matter():
 
 def spinning(order="full", stiffening=False, speed=2.0):
     s = da.System("spin", gravity=(0, 0, 0))
-    s.connect("A", da.Revolute("z"), s.ground, s.body("b", beam(40, nm=8, order=order, stiffening=stiffening)).at(node=0))
+    s.connect(
+        "A", da.Revolute("z"), s.ground, s.body("b", beam(40, nm=8, order=order, stiffening=stiffening)).at(node=0)
+    )
     model = s.compile()
     v = np.zeros(model.nv)
     v[0] = speed

@@ -18,8 +18,8 @@ from random_systems import HINGES, derivative, random_body, random_hinge
 import dalembert as da
 from dalembert.bodies.modal_integrals import modal_integrals
 from dalembert.connections.hinges import Free, Prismatic, Revolute, Spherical, Universal
-from dalembert.rotation import axis_angle
 from dalembert.flexible_operators import FlexibleOperators, node_motion
+from dalembert.rotation import axis_angle, quaternion
 
 SEEDS = range(8)
 OPTIONS = ({}, {"points": True}, {"stiffening": True, "damping": 0.03}, {"order": "ruthless"})
@@ -199,18 +199,42 @@ def test_markers_move_as_their_jacobians_say(seed):
     model = system.compile()
     q, v = random_deformed_state(model, rng)
     for marker in markers:
-        J = model.jacobian(marker, q)
-        moved = [derivative(lambda h, u=u: model.pose(marker, model.integrate(q, h * u)).position) for u in np.eye(model.nv)]
-        close(J[3:], np.array(moved).T, 1e-9)
-        turned = [derivative(lambda h, u=u: model.pose(marker, model.integrate(q, h * u)).rotation) for u in np.eye(model.nv)]
-        w = [x @ model.pose(marker, q).rotation.T for x in turned]
-        close(J[:3], np.array([[x[2, 1], x[0, 2], x[1, 0]] for x in w]).T, 1e-9)
-        close(model.velocity(marker, q, v), J @ v, 1e-12)
-        a = rng.normal(size=model.nv)
-        close(model.acceleration(marker, q, v, a) - model.bias_acceleration(marker, q, v), J @ a, 1e-10)
-        if all(hinge.element.kind != "Free" for hinge in model.forest.hinges):
-            rate = derivative(lambda h: model.jacobian(marker, model.integrate(q, h * v)) @ v)
-            close(model.bias_acceleration(marker, q, v), rate, 1e-8)
+        check_marker(model, marker, q, v, rng.normal(size=model.nv))
+
+
+def check_marker(model, marker, q, v, a):
+    units = np.eye(model.nv)
+    J, R = model.jacobian(marker, q), model.pose(marker, q).rotation
+    moved = [derivative(lambda h, u=u: model.pose(marker, model.integrate(q, h * u)).position) for u in units]
+    close(J[3:], np.array(moved).T, 1e-9)
+    turned = [derivative(lambda h, u=u: model.pose(marker, model.integrate(q, h * u)).rotation) @ R.T for u in units]
+    close(J[:3], np.array([[x[2, 1], x[0, 2], x[1, 0]] for x in turned]).T, 1e-9)
+    close(model.velocity(marker, q, v), J @ v, 1e-12)
+    close(model.acceleration(marker, q, v, a) - model.bias_acceleration(marker, q, v), J @ a, 1e-10)
+    if all(hinge.element.kind != "Free" for hinge in model.forest.hinges):
+        rate = derivative(lambda h: model.jacobian(marker, model.integrate(q, h * v)) @ v)
+        close(model.bias_acceleration(marker, q, v), rate, 1e-8)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_points_without_frames(seed):
+    """Points that the core does not follow are computed outside: the same as with a frame of their own."""
+    rng = np.random.default_rng(seed)
+    system = random_flexible_tree(rng, 3, share=1.0, n=7, **OPTIONS[seed % 3])
+    bare = system.copy()
+    named = [body.marker("m", node=5, rotation=quaternion(*rng.normal(size=4))) for body in system.bodies.values()]
+    model, other = system.compile(), bare.compile()
+    states = [random_deformed_state(model, rng) for _ in range(3)]
+    q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
+    a = rng.normal(size=v.shape)
+    for marker in named:
+        point = bare.bodies[marker.body.name].at(node=5, rotation=marker.rotation)
+        close(other.pose(point, q).rotation, model.pose(marker, q).rotation, 1e-13)
+        close(other.pose(point, q).position, model.pose(marker, q).position, 1e-13)
+        close(other.jacobian(point, q), model.jacobian(marker, q), 1e-13)
+        close(other.velocity(point, q, v), model.velocity(marker, q, v), 1e-13)
+        close(other.acceleration(point, q, v, a), model.acceleration(marker, q, v, a), 1e-12)
+        close(other.acceleration(point, q[0], v[0], a[0]), model.acceleration(marker, q[0], v[0], a[0]), 1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -334,7 +358,16 @@ def test_reactions_of_a_cut_joint_are_those_of_the_hinge():
         return s
 
     results = [da.simulate(bars(last), 0.02, rtol=1e-10, atol=1e-12, times=[0.01, 0.02]) for last in "CD"]
-    for name in ("rocker.position", "coupler.position", "coupler.eta", "A", "A.force", "B.moment", "C.force", "D.force"):
+    for name in (
+        "rocker.position",
+        "coupler.position",
+        "coupler.eta",
+        "A",
+        "A.force",
+        "B.moment",
+        "C.force",
+        "D.force",
+    ):
         close(results[0][name], results[1][name], 2e-6)
     assert results[0]["constraints.residual"].max() < 1e-13
 

@@ -2,7 +2,7 @@
 
 Every rigid body is six points on its principal axes, every flexible one its nodes. Positions of all points follow from
 the definitions of the hinges and of the modes; velocities, accelerations and partial velocities are differences of
-positions. Kane's equations for points, sum of m J* (x'' - g), then give mass matrix and bias. Slow, and good to about 1e-8.
+positions. Kane's equations for points, sum of m J* (x'' - g), then give mass matrix and bias. Slow, good to about 1e-8.
 """
 
 from __future__ import annotations

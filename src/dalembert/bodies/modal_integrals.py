@@ -13,11 +13,11 @@ eta g eta / 2. Then, for the speeds [eta'; omega; v] of modes and body frame (Ja
 
 and the loads that velocities bring follow from Lagrange's equations in quasi-velocities (see core/flexible.hpp, (3)).
 
-A lumped node is a small rigid body that turns by theta = lambda eta: its point rho is displaced by gamma eta + theta x rho
-+ theta x (theta x rho) / 2, so that (1) is right to second order, moments of inertia and offsets included. Jain and
+A lumped node is a small rigid body that turns by theta = lambda eta: its point rho is displaced by gamma eta + theta x
+rho + theta x (theta x rho) / 2, so that (1) is right to second order, moments of inertia and offsets included. Jain and
 Rodriguez take lambda eta' for the node's angular velocity, keep the direction of its inertia in some terms and turn it
-in others; for point masses both are the same. `SourceIntegrals` are theirs, misprints corrected: (B.4) has a minus too much in J_0, W_2 stands with exchanged indices
-in (B.27) to (B.29), (B.50) lacks factors.
+in others; for point masses both are the same. `SourceIntegrals` are theirs, misprints corrected: (B.4) has a minus too
+much in J_0, W_2 stands with exchanged indices in (B.27) to (B.29), (B.50) lacks factors.
 
 A consistent mass matrix gives G, E0, F0, h0 and J0 as they are; F1, J1 and J2, small terms that need products of
 different components of displacement, come from its translational part, averaged over the three directions.
@@ -114,7 +114,17 @@ class ModalIntegrals:
 
     def numbers(self, stiffness: Array, damping: Array) -> Array:
         """Return everything as the row of numbers that core/flexible.hpp reads."""
-        parts = [[self.mass], self.h0, _six(self.J0), self.E0, self.F0, _six(self.J1), self.G, stiffness, damping]
+        parts: list[Any] = [
+            [self.mass],
+            self.h0,
+            _six(self.J0),
+            self.E0,
+            self.F0,
+            _six(self.J1),
+            self.G,
+            stiffness,
+            damping,
+        ]
         parts += [self.F1, _six(self.J2)]
         if self.E1 is not None:
             parts.append(self.E1)
@@ -169,7 +179,15 @@ class SourceIntegrals(ModalIntegrals):
 
     def numbers(self, stiffness: Array, damping: Array) -> Array:
         """Return everything as the row of numbers that core/flexible.hpp reads."""
-        parts = [super().numbers(stiffness, damping), self.h1, _six(self.N1), _six(self.N2), self.Q, self.C1, self.C2]
+        parts: list[Any] = [
+            super().numbers(stiffness, damping),
+            self.h1,
+            _six(self.N1),
+            _six(self.N2),
+            self.Q,
+            self.C1,
+            self.C2,
+        ]
         parts += [self.T3, self.R2, self.R3, self.L]
         return np.concatenate([np.ravel(part) for part in parts])
 
@@ -212,7 +230,8 @@ def source_integrals(body: FlexibleBody) -> SourceIntegrals:
     base = modal_integrals(body)
 
     def tilde(x: Array) -> Array:
-        return -np.einsum("ijk,...k->...ij", _LEVI_CIVITA, x)
+        matrix: Array = -np.einsum("ijk,...k->...ij", _LEVI_CIVITA, x)
+        return matrix
 
     def total(subscripts: str, *parts: Array) -> Array:
         result: Array = np.einsum(f"n,{subscripts}", m, *parts)
@@ -294,7 +313,7 @@ def _lumped_moments(body: FlexibleBody) -> tuple[Array, Array]:
 def _turned_nodes(body: FlexibleBody) -> tuple[Array, Array]:
     """Return int g_rs (nm, nm, 3) and int x0 g_rs* (nm, nm, 3, 3) for nodes that turn as rigid bodies.
 
-    theta x (theta x rho) / 2 = eta g eta / 2 with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2.
+    theta x (theta x rho) = eta g eta with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2.
     """
     m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
     assert m is not None and p is not None and inertia is not None
@@ -320,7 +339,8 @@ def _translational_moments(body: FlexibleBody) -> tuple[Array, Array]:
 
 def _inertia(C: Array) -> Array:
     """Return tr(C) 1 - C of symmetric matrices (..., 3, 3)."""
-    return np.trace(C, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - C
+    inertia: Array = np.trace(C, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - C
+    return inertia
 
 
 def _symmetric(C: Array) -> Array:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FAST", "spin_notes"]
 
 FAST = 0.2
-"""Part of a body's lowest frequency that its spin may reach without stiffening: squares of frequencies err by its square."""
+"""Part of a body's lowest frequency that its spin may reach without stiffening: stiffness then errs by its square."""
 
 
 def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> list[str]:
@@ -34,8 +34,8 @@ def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> 
         spin = float(np.linalg.norm(model.velocity(name, q, v)[:, :3], axis=1).max(initial=0.0))
         if spin > FAST * flexible.frequencies[0]:
             notes.append(
-                f"{name!r} spins at up to {spin:.3g} rad/s, its lowest frequency is {flexible.frequencies[0]:.3g} rad/s: "
-                "without geometric stiffening its bending comes out too soft; give it stiffening=True"
+                f"{name!r} spins at up to {spin:.3g} rad/s, its lowest frequency is {flexible.frequencies[0]:.3g} "
+                "rad/s: without geometric stiffening its bending comes out too soft; give it stiffening=True"
             )
             warnings.warn(notes[-1], StiffeningWarning, stacklevel=2)
     return notes
