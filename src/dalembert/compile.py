@@ -116,7 +116,17 @@ class FrameMap:
             p_FB[k + 1] = -R_BF.T @ outboard.position
         return cls(R_FB, p_FB, R_PJ, p_PJ, places)
 
-    def to_kernel(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
+    def to_kernel(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in F a pose given in the user's frame of body number `body`."""
+        R = self.R_FB[body]
+        return R @ rotation, R @ position + self.p_FB[body]
+
+    def to_user(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in the user's frame of body number `body` a pose given in F."""
+        R = self.R_FB[body]
+        return R.T @ rotation, R.T @ (position - self.p_FB[body])
+
+    def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
         """Return the place in the core's list that carries a marker, and its pose in F there, turned by `axes`."""
         rotation = marker.rotation if axes is None else marker.rotation @ axes
         place = self.places.find(marker)
@@ -125,8 +135,7 @@ class FrameMap:
             return place, rotation, np.zeros(3)
         if kind == "modal":
             return place, rotation, marker.position
-        body = self.places.forest.number[marker.body.name]
-        return place, self.R_FB[body] @ rotation, self.R_FB[body] @ marker.position + self.p_FB[body]
+        return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
 
 
 def compile_system(system: System) -> Model:
@@ -263,7 +272,7 @@ def _flatten_chords(forest: Forest, frames: FrameMap) -> tuple[Array, NDArray[np
             axes, code, parameter = element.frames(), element.code, element.parameter
         ends = []
         for marker, turn, start in zip((chord.first, chord.second), axes, (0, 12), strict=True):
-            body, R, p = frames.to_kernel(marker, turn)
+            body, R, p = frames.place(marker, turn)
             ends.append(body)
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
         numbers[k, 24] = parameter

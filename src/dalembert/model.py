@@ -862,7 +862,7 @@ class Model(_core.Model):
         return None if self.frames.places.follows(found) else found
 
     def _marker(self, kernel: str, marker: Marker | Body | str) -> Array:
-        place, R, p = self.frames.to_kernel(self._found(kernel, marker))
+        place, R, p = self.frames.place(self._found(kernel, marker))
         return np.concatenate([[place], R.ravel(), p])
 
     def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
