@@ -22,6 +22,7 @@ from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.hinges import Hinge
+from .connections.signals import Sensor
 from .errors import DalembertError, ModelError
 from .topology import Forest
 
@@ -181,7 +182,10 @@ def _markers_in_use(forest: Forest) -> list[Marker]:
     """Return the markers at which chords, force elements and users look at bodies."""
     system = forest.system
     used = [marker for c in forest.chords for marker in (c.first, c.second)]
-    used += [marker for f in system.forces.values() for marker in (f.first, f.second) if marker is not None]
+    for force in system.forces.values():
+        used += force.ends
+        sensors = [source for source in getattr(force.element, "inputs", {}).values() if isinstance(source, Sensor)]
+        used += [marker for sensor in sensors for marker in (sensor.first, sensor.second)]
     used += [marker for c in forest.hinges for marker in (c.inboard, c.outboard)]
     return used + [marker for body in system.bodies.values() for marker in body.markers.values()]
 
