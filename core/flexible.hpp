@@ -91,18 +91,26 @@ template <class T> DALEMBERT_INLINE void add_scaled(Sym3<T> &to, const T &s, con
 template <class T> struct SlopeSeries {
   T a, b, a1, b1;
 };
+constexpr int slope_terms = 14;
+constexpr auto slope_coefficients = [] {
+  struct {
+    double a[slope_terms], b[slope_terms];
+  } c{};
+  double factorial = 1.0, sign = 1.0;
+  for (int k = 0; k < slope_terms; ++k, sign = -sign) {
+    factorial *= k ? (2.0 * k + 1.0) * (2.0 * k + 2.0) : 2.0;
+    c.a[k] = sign / factorial;
+    c.b[k] = sign / (factorial * (2.0 * k + 3.0));
+  }
+  return c;
+}();
 template <class T> DALEMBERT_INLINE SlopeSeries<T> slope_series(const T &s) {
   SlopeSeries<T> f{T(0.0), T(0.0), T(0.0), T(0.0)};
-  constexpr int terms = 14;
-  double factorials[2 * terms + 4] = {1.0}; // of 0, 1, 2, ...
-  for (int k = 1; k < 2 * terms + 4; ++k)
-    factorials[k] = factorials[k - 1] * k;
-  for (int k = terms - 1; k >= 0; --k) {
-    const double sign = k % 2 ? -1.0 : 1.0;
+  for (int k = slope_terms - 1; k >= 0; --k) {
     f.a1 = f.a1 * s + f.a;
     f.b1 = f.b1 * s + f.b;
-    f.a = f.a * s + sign / factorials[2 * k + 2];
-    f.b = f.b * s + sign / factorials[2 * k + 3];
+    f.a = f.a * s + slope_coefficients.a[k];
+    f.b = f.b * s + slope_coefficients.b[k];
   }
   return f;
 }
@@ -259,7 +267,7 @@ template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &w
   ws.I_C[i] = I;
 }
 
-// what the body itself opposes to [eta''; alpha; acc]; both forms of (3) share it
+// load on B by which the body itself opposes [eta''; alpha; acc]; a: eta'', or null
 template <class T> DALEMBERT_INLINE Load<T> modal_load(const ModelData &m, const Workspace<T> &ws, const Motion<T> &A, const T *a, int i) {
   const ModalData &body = m.modal[m.bodies[i].modal];
   const Load<T> *own = ws.modal_own + body.loads;

@@ -187,3 +187,24 @@ def test_blow_on_a_flexible_body():
     blow = da.impulse(model, q, np.zeros(6), {middle: (0, 0, 0.4)})
     J = model.jacobian(middle, q)[5]
     assert np.allclose(model.mass_matrix(q) @ blow.v, 0.4 * J)
+
+
+def test_laws_that_sense_flexible_bodies():
+    """Inputs of laws: the load of a hinge at a node, and what is measured at a node; against the result's outputs."""
+    s = arm_system()
+    arm = s.bodies["arm"]
+    reading = {
+        "load": da.Reaction("T", "force.z"),
+        "root": da.Reaction("A", "force.x"),
+        "height": da.Sensor(s.ground, arm.at(0.75, 0, 0), "z"),
+    }
+    law = da.Element("hinge", "-0.01*load", inputs=reading, signals={"load_": "load", "root_": "root", "z_": "height"})
+    s.connect("brake", law, "A")
+    s.initial("arm", position=[0.02, 0, 0, 0])
+    result = da.simulate(s, 0.1, times=[0.05, 0.1])
+    for name, hinge, marker, axis in (("load_", "T", "load", 2), ("root_", "A", "arm", 0)):
+        axes = result[f"{marker}.rotation"]
+        expected = np.einsum("nij,ni->nj", axes, result[f"{hinge}.force"])[:, axis]
+        assert np.allclose(result[f"brake.{name}"], expected, rtol=1e-9)
+    assert np.allclose(result["brake.z_"], result["arm.at(0.75, 0, 0).position"][:, 2], atol=1e-12)
+    assert np.allclose(result["brake.effort"], -0.01 * result["brake.load_"])
