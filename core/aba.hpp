@@ -31,6 +31,27 @@ template <class T> DALEMBERT_INLINE void start_inertia(const BodyData &b, Articu
   I.M = {m, zero, zero, m, zero, m};
 }
 
+// inertia of one body by itself; of a flexible one also its modal inertia
+template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
+  const BodyData &b = m.bodies[i];
+  ArticulatedInertia<T> &I = ws.I_A[i];
+  if (b.kind != Hinge::modal)
+    return start_inertia(b, I);
+  modal_inertia(m, ws, q, i);
+  start_modal(m, ws, i);
+  const RigidInertia<T> &C = ws.I_C[i];
+  const T zero(0.0);
+  I.J = C.J;
+  I.H = {zero, -C.h.z, C.h.y, C.h.z, zero, -C.h.x, -C.h.y, C.h.x, zero};
+  I.M = {C.m, zero, zero, C.m, zero, C.m};
+}
+
+// the unit factor of a body's block of freedoms, strictly lower triangle by rows
+template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Workspace<T> &ws, int i) {
+  const BodyData &b = m.bodies[i];
+  return b.kind == Hinge::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
+}
+
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
 template <int N, class T>
 DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<T> &I, const unsigned char *given,
@@ -106,6 +127,34 @@ DALEMBERT_INLINE void eliminate(const BodyData &b, const Motion<T> *H, const Art
   }
 }
 
+// (1) for a flexible body and its nodes
+template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> &ws, int i, ArticulatedInertia<T> &left) {
+  const BodyData &b = m.bodies[i];
+  left = ws.I_A[i];
+  if (b.kind == Hinge::node)
+    return hand_over(m, ws, left, i);
+  complete_modal(m, ws, left, i);
+  factor_modal(m, ws, i);
+  for (int k = 0; k < b.nv; ++k) {
+    const Pivot<T> &pivot = ws.pivot[b.v + k];
+    subtract_dyad(left, pivot.inverse, pivot.z.n, pivot.z.f);
+  }
+}
+
+DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.kind == Hinge::modal || b.kind == Hinge::node; }
+
+// (2) for a flexible body: y holds the forces that the modes have met so far
+template <class T, class R>
+DALEMBERT_INLINE void reduce_modal_force(const BodyData &b, const Motion<T> *H, const T *L, const Load<R> &p, const R *tau, R *y) {
+  add_modal_force(b, H, p, y);
+  for (int r = 0; r < b.nv; ++r) {
+    R s = tau[r] - y[r];
+    for (int k = 0; k < r; ++k)
+      s = s - L[r * (r - 1) / 2 + k] * y[k];
+    y[r] = s;
+  }
+}
+
 // (2): y = L^-1 (tau - H^T p), zero where the acceleration is given
 template <class T, class R>
 DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const T *L, const unsigned char *given,
@@ -149,11 +198,17 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
     const BodyData &b = m.bodies[i];
     if constexpr (!Placed) {
       position(m, ws, q, i);
-      velocity(m, ws, v, i);
+      velocity(m, ws, q, v, i);
     }
-    start_inertia(b, ws.I_A[i]);
+    start_body(m, ws, q, i);
     const Vec3<T> &w = ws.w[i];
-    ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};
+    if (b.kind == Hinge::modal) {
+      for (int k = b.v; k < b.v + b.nv; ++k)
+        ws.y[k] = T(0.0);
+      ws.p_A[i] = modal_bias(m, ws, w, q, v, i, ws.y + b.v);
+    } else {
+      ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};
+    }
   }
   loads(m, ws);
   // inward: eliminate
@@ -191,10 +246,13 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
     }
     const unsigned char *mine = given ? given + b.v : nullptr;
     const Motion<T> *H = ws.H + b.H;
-    T *L = ws.L + 15 * i;
+    T *L = factor_of(m, ws, i);
     ArticulatedInertia<T> left;
-    eliminate(b, H, I, mine, pivot, L, left);
-    if (mine) {
+    if (is_flexible(b))
+      eliminate_modes(m, ws, i, left);
+    else
+      eliminate(b, H, I, mine, pivot, L, left);
+    if (mine && !is_flexible(b)) {
       // given accelerations are part of the bias
       for (int k = 0; k < b.nv; ++k)
         if (mine[k]) {
@@ -206,7 +264,10 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
             c.w += scale(a[b.v + k], H[k].w), c.v += scale(a[b.v + k], H[k].v);
         }
     }
-    reduce_force(b, H, L, mine, p, tau + b.v, ws.y + b.v);
+    if (b.kind == Hinge::modal)
+      reduce_modal_force(b, H, L, p, tau + b.v, ws.y + b.v);
+    else if (b.kind != Hinge::node)
+      reduce_force(b, H, L, mine, p, tau + b.v, ws.y + b.v);
     if (!b.parent)
       continue;
     Load<T> p_a = mul(left, c.w, c.v);
@@ -217,6 +278,8 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
       p_a.n += scale(s, pivot[k].z.n);
       p_a.f += scale(s, pivot[k].z.f);
     }
+    if (b.kind == Hinge::node)
+      add_modal_force(b, H, p_a, ws.y + b.by);
     add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
     add_to_parent(ws.X[i], p_a, ws.p_A[b.parent]);
   }
@@ -235,6 +298,12 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
       continue;
     }
     const Motion<T> *H = ws.H + b.H;
+    if (is_flexible(b)) {
+      back_substitute(b, pivot, factor_of(m, ws, i), ws.y + b.v, A, a + b.v);
+      add_hinge_motion(b, H, a + b.by, A);
+      ws.A[i] = A;
+      continue;
+    }
     T solved[6];
     back_substitute(b, pivot, ws.L + 15 * i, ws.y + b.v, A, solved);
     add_hinge_motion(b, H, solved, A);
@@ -246,6 +315,11 @@ inline void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, c
   if (tau_out)
     for (int i = 1; i <= m.nb; ++i) {
       const BodyData &b = m.bodies[i];
+      if (b.kind == Hinge::modal)
+        for (int k = b.v; k < b.v + b.nv; ++k)
+          tau_out[k] = tau[k];
+      if (is_flexible(b))
+        continue;
       T supplied[6];
       Load<T> F = mul(ws.I_A[i], ws.A[i].w, ws.A[i].v);
       F.n += ws.p_A[i].n;
@@ -262,12 +336,15 @@ template <class T>
 inline void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given = nullptr) {
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
-    start_inertia(m.bodies[i], ws.I_A[i]);
+    start_body(m, ws, q, i);
   }
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     ArticulatedInertia<T> left;
-    eliminate(b, ws.H + b.H, ws.I_A[i], given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
+    if (is_flexible(b))
+      eliminate_modes(m, ws, i, left);
+    else
+      eliminate(b, ws.H + b.H, ws.I_A[i], given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
     if (b.parent)
       add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   }
@@ -286,12 +363,22 @@ template <class R> struct Side {
 template <class T, class R>
 inline void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, const R *x, int first, int last,
                          const unsigned char *given = nullptr) {
-  for (int i = first; i <= last; ++i)
+  for (int i = first; i <= last; ++i) {
     side.p[i] = {zero3<R>(), zero3<R>()};
+    const BodyData &b = m.bodies[i];
+    if (b.kind == Hinge::modal)
+      for (int k = b.v; k < b.v + b.nv; ++k)
+        side.y[k] = R(0.0);
+  }
   for (int i = last; i >= first; --i) {
     const BodyData &b = m.bodies[i];
     const Pivot<T> *pivot = ws.pivot + b.v;
-    reduce_force(b, ws.H + b.H, ws.L + 15 * i, given ? given + b.v : nullptr, side.p[i], x + b.v, side.y + b.v);
+    if (b.kind == Hinge::modal)
+      reduce_modal_force(b, ws.H + b.H, factor_of(m, ws, i), side.p[i], x + b.v, side.y + b.v);
+    else if (b.kind == Hinge::node)
+      add_modal_force(b, ws.H + b.H, side.p[i], side.y + b.by);
+    else
+      reduce_force(b, ws.H + b.H, ws.L + 15 * i, given ? given + b.v : nullptr, side.p[i], x + b.v, side.y + b.v);
     if (!b.parent)
       continue;
     Load<R> p = side.p[i];
@@ -315,8 +402,8 @@ inline void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &s
     const Pose<T> &X = ws.X[i];
     const Motion<R> &P = side.A[b.parent];
     Motion<R> A{mul_t(X.R, P.w), mul_t(X.R, P.v + cross(P.w, X.p))};
-    back_substitute(b, ws.pivot + b.v, ws.L + 15 * i, side.y + b.v, A, a + b.v);
-    add_hinge_motion(b, ws.H + b.H, a + b.v, A);
+    back_substitute(b, ws.pivot + b.v, factor_of(m, ws, i), side.y + b.v, A, a + b.v);
+    add_hinge_motion(b, ws.H + b.H, a + b.by, A);
     side.A[i] = A;
   }
 }

@@ -95,7 +95,7 @@ inline ForceEnergy force_energy(const ModelData &m, Workspace<double> &ws, const
   ground(m, ws, false);
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
   }
   place_in_world(m, ws, v);
   for (int k = 0; k < m.force_count; ++k) {
@@ -134,6 +134,7 @@ inline ForceEnergy force_energy(const ModelData &m, Workspace<double> &ws, const
   for_elements(m, ws, at, q, v, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, const double *outputs) {
     add_element_energy(m, at, values, e, measured, in, n, outputs, sum);
   });
+  sum.lost = sum.lost + modal_loss(m, v);
   return sum;
 }
 

@@ -34,6 +34,9 @@
 // A's. So a row of the Jacobian P is the wrench times the motions of the freedoms between the two ends:
 //
 //     P_k = +- wrench . S_k        + on the way to B, - on the way to A, nothing inward of where the ways meet       (5)
+//
+// A mode of a flexible body moves the node through which the way leads; where two ways part on one flexible body, its modes
+// have S of the one node less S of the other.
 #pragma once
 
 #include "chain.hpp"
@@ -318,6 +321,37 @@ inline void clear_chord(const ChordData &chord, const ChordOutputs &out) {
     out.values[chord.values + k] = 0.0;
 }
 
+// What freedom f of body i does to a point, world axes; of a flexible body, by the node `via` through which the way leads
+// (0: none). reach: largest part of it that is no turn.
+struct FreedomMotion {
+  Vec3<double> w, v;
+  double reach;
+};
+inline void add_column(const Workspace<double> &ws, const Motion<double> &h, int i, double sign, const Vec3<double> &point, FreedomMotion &S) {
+  const Mat3<double> &R = ws.X_W[i].R;
+  const Vec3<double> w = scale(sign, mul(R, h.w));
+  S.w += w;
+  S.v += scale(sign, mul(R, h.v)) + cross(w, point - ws.X_W[i].p);
+  S.reach += std::sqrt(dot(h.v, h.v));
+}
+inline FreedomMotion freedom_motion(const ModelData &m, const Workspace<double> &ws, int i, int f, int via, const Vec3<double> &point) {
+  const BodyData &b = m.bodies[i];
+  FreedomMotion S{{0, 0, 0}, {0, 0, 0}, 0.0};
+  if (b.moves)
+    add_column(ws, column(b, ws.H + b.H, f), i, 1.0, point, S);
+  if (b.kind == Hinge::modal && via && m.bodies[via].kind == Hinge::node)
+    add_column(ws, ws.H[m.bodies[via].H + f], via, 1.0, point, S);
+  return S;
+}
+
+// the node of flexible body `meet` on the way from ground to `end`; 0 if the way leads through none
+inline int node_before(const ModelData &m, int end, int meet) {
+  int i = end;
+  while (i != meet && m.bodies[i].parent != meet)
+    i = m.bodies[i].parent;
+  return m.bodies[i].kind == Hinge::node && i != meet ? i : 0;
+}
+
 // the rows of all chords; v may be null unless the bias is wanted
 inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, const ChordOutputs &out) {
   const auto [residual, bias, values, wrenches, leverage, drift, opening, active] = out;
@@ -331,7 +365,7 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
       ws.w[i] = ws.u[i] = ws.A[i].w = ws.A[i].v = {0, 0, 0};
       continue;
     }
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     linear_velocity(m, ws, v, i);
     coasting(m, ws, i);
   }
@@ -398,29 +432,39 @@ inline void evaluate_chords(const ModelData &m, Workspace<double> &ws, const dou
         *opening = part > *opening ? part : *opening;
       }
     int at = 0;
-    for (const int end : {chord.body_b, chord.body_a})
-      for (int i = end; at < chord.supports && i; i = m.bodies[i].parent) {
-        const BodyData &b = m.bodies[i];
-        const std::int32_t *mine = m.support + chord.support;
-        if (b.nv && mine[at] != b.v)
-          break; // the ways have met
-        for (int f = 0; f < b.nv; ++f, ++at) {
-          const Motion<double> h = column(b, ws.H + b.H, f);
-          const Vec3<double> s_w = mul(ws.X_W[i].R, h.w);
-          const Vec3<double> s_v = mul(ws.X_W[i].R, h.v) + cross(s_w, B.X.p - ws.X_W[i].p);
-          const double sign = m.support_factor[chord.support + at];
-          const double turn = std::sqrt(dot(s_w, s_w)), reach = std::sqrt(dot(h.v, h.v)) + turn * length;
-          for (int j = 0; j < rows.count; ++j) {
-            const double entry = dot(moment[j], s_w) + dot(force[j], s_v);
-            block[j * chord.supports + at] = sign * entry;
-            if (!leverage)
-              continue;
-            const double most = std::sqrt(dot(moment[j], moment[j])) * turn + std::sqrt(dot(force[j], force[j])) * reach;
-            if (std::fabs(entry) > leverage[chord.row + j] * most)
-              leverage[chord.row + j] = std::fabs(entry) / most;
-          }
-        }
+    const auto enter = [&](const FreedomMotion &S) {
+      const double sign = m.support_factor[chord.support + at];
+      const double turn = std::sqrt(dot(S.w, S.w)), reach = S.reach + turn * length;
+      for (int j = 0; j < rows.count; ++j) {
+        const double entry = dot(moment[j], S.w) + dot(force[j], S.v);
+        block[j * chord.supports + at] = sign * entry;
+        if (!leverage)
+          continue;
+        const double most = std::sqrt(dot(moment[j], moment[j])) * turn + std::sqrt(dot(force[j], force[j])) * reach;
+        if (std::fabs(entry) > leverage[chord.row + j] * most)
+          leverage[chord.row + j] = std::fabs(entry) / most;
       }
+      ++at;
+    };
+    for (const int end : {chord.body_b, chord.body_a})
+      for (int i = end, via = 0; at < chord.supports && i && i != chord.meet; via = i, i = m.bodies[i].parent) {
+        const BodyData &b = m.bodies[i];
+        if (b.nv && m.support[chord.support + at] != b.v)
+          break; // the ways have met
+        for (int f = 0; f < b.nv; ++f)
+          enter(freedom_motion(m, ws, i, f, via, B.X.p));
+      }
+    if (chord.meet) {
+      const int to_b = node_before(m, chord.body_b, chord.meet), to_a = node_before(m, chord.body_a, chord.meet);
+      for (int f = 0; f < m.bodies[chord.meet].nv; ++f) {
+        FreedomMotion S{{0, 0, 0}, {0, 0, 0}, 0.0};
+        if (to_b)
+          add_column(ws, ws.H[m.bodies[to_b].H + f], to_b, 1.0, B.X.p, S);
+        if (to_a)
+          add_column(ws, ws.H[m.bodies[to_a].H + f], to_a, -1.0, B.X.p, S);
+        enter(S);
+      }
+    }
   }
 }
 

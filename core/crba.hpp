@@ -16,6 +16,16 @@ template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const BodyData
   return {T(b.mass), lift<T>(as_vec(b.h)), lift<T>(as_sym(b.J))};
 }
 
+// inertia of one body by itself, after its position
+template <class T> DALEMBERT_INLINE void start_composite(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
+  if (m.bodies[i].kind == Hinge::modal) {
+    modal_inertia(m, ws, q, i);
+    start_modal(m, ws, i);
+  } else {
+    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+  }
+}
+
 // columns [begin, end) of component-major six-vectors: loads move to the parent
 template <class T> inline void move_columns(const Pose<T> &X, T *DALEMBERT_RESTRICT F, int nv, int begin, int end) {
   T *n0 = F, *n1 = F + nv, *n2 = F + 2 * nv, *f0 = F + 3 * nv, *f1 = F + 4 * nv, *f2 = F + 5 * nv;
@@ -29,6 +39,18 @@ template <class T> inline void move_columns(const Pose<T> &X, T *DALEMBERT_RESTR
     n0[k] = n.x, n1[k] = n.y, n2[k] = n.z;
     f0[k] = f.x, f1[k] = f.y, f2[k] = f.z;
   }
+}
+
+template <class T> DALEMBERT_INLINE void put_column(const Load<T> &L, T *column, int nv) {
+  column[0] = L.n.x, column[nv] = L.n.y, column[2 * nv] = L.n.z;
+  column[3 * nv] = L.f.x, column[4 * nv] = L.f.y, column[5 * nv] = L.f.z;
+}
+
+// to[j] += h . F_j
+template <class T> inline void add_row(const Motion<T> &h, const T *F, int nv, int begin, int end, T *to) {
+  for (int j = begin; j < end; ++j)
+    to[j] = to[j] + (h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
+                     h.v.z * F[5 * nv + j]);
 }
 
 // copies the upper triangle into the lower one, tile by tile so that both sides stay in the cache
@@ -49,13 +71,30 @@ template <class T> inline void mass_matrix(const ModelData &m, Workspace<T> &ws,
     M[i] = T(0.0);
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
-    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+    start_composite(m, ws, q, i);
   }
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     const RigidInertia<T> &I = ws.I_C[i];
     const Motion<T> *H = ws.H + b.H;
-    for (int k = 0; k < b.nv; ++k) {
+    if (b.kind == Hinge::node) { // rows of the modes: what is carried here, moved by them
+      hand_over(m, ws, I, i);
+      for (int k = 0; k < b.moves; ++k)
+        add_row(H[k], F, nv, b.v, b.v_end, M + std::ptrdiff_t(b.by + k) * nv);
+    }
+    if (b.kind == Hinge::modal) {
+      complete_modal(m, ws, I, i);
+      const ModalData &body = m.modal[b.modal];
+      for (int k = 0; k < b.nv; ++k) {
+        put_column(ws.modal_load[body.loads + k], F + b.v + k, nv);
+        T *row = M + std::ptrdiff_t(b.v + k) * nv;
+        if (b.moves)
+          add_row(H[k], F, nv, b.v + b.nv, b.v_end, row);
+        for (int j = k; j < b.nv; ++j)
+          row[b.v + j] = ws.modal_square[body.squares + j * b.nv + k];
+      }
+    }
+    for (int k = 0; k < b.nv && b.kind != Hinge::modal; ++k) {
       Load<T> L;
       if (b.kind == Hinge::revolute)
         L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
@@ -63,11 +102,9 @@ template <class T> inline void mass_matrix(const ModelData &m, Workspace<T> &ws,
         L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
       else
         L = mul(I, H[k].w, H[k].v);
-      T *column = F + b.v + k;
-      column[0] = L.n.x, column[nv] = L.n.y, column[2 * nv] = L.n.z;
-      column[3 * nv] = L.f.x, column[4 * nv] = L.f.y, column[5 * nv] = L.f.z;
+      put_column(L, F + b.v + k, nv);
     }
-    for (int k = 0; k < b.nv; ++k) {
+    for (int k = 0; k < b.nv && b.kind != Hinge::modal; ++k) {
       const int row = b.v + k;
       T *to = M + std::ptrdiff_t(row) * nv;
       if (b.kind == Hinge::revolute || b.kind == Hinge::prismatic) {
@@ -93,12 +130,19 @@ template <class T> inline void mass_matrix(const ModelData &m, Workspace<T> &ws,
 template <class T> inline void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
-    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+    start_composite(m, ws, q, i);
   }
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     const RigidInertia<T> &I = ws.I_C[i];
-    for (int k = 0; k < b.nv; ++k) {
+    if (b.kind == Hinge::node)
+      hand_over(m, ws, I, i);
+    if (b.kind == Hinge::modal) {
+      complete_modal(m, ws, I, i);
+      for (int k = 0; k < b.nv; ++k)
+        out[b.v + k] = ws.modal_square[m.modal[b.modal].squares + k * (b.nv + 1)];
+    }
+    for (int k = 0; k < b.nv && b.kind != Hinge::modal; ++k) {
       const Motion<T> h = column(b, ws.H + b.H, k);
       const Load<T> L = mul(I, h.w, h.v);
       out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f);

@@ -20,7 +20,7 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   room.v = arena.take<Dual<W>>(std::size_t(m.nv));
   room.a = arena.take<Dual<W>>(std::size_t(m.nv));
   room.tau = arena.take<Dual<W>>(std::size_t(m.nv));
-  room.loads = arena.take<Dual<W>>(6 * std::size_t(m.nb));
+  room.loads = arena.take<Dual<W>>(6 * std::size_t(m.users));
   return arena.used;
 }
 
@@ -36,7 +36,7 @@ inline void d_inverse_dynamics_by_duals(const ModelData &m, DualRoom<W> &room, c
     room.a[k] = a[k];
   }
   if (loads)
-    for (int k = 0; k < 6 * m.nb; ++k)
+    for (int k = 0; k < 6 * m.users; ++k)
       room.loads[k] = loads[k];
   const auto collect = [&](int first, int count, double *matrix) {
     inverse_dynamics<Dual<W>>(m, room.ws, room.q, room.v, room.a, GivenLoads<Dual<W>>{loads ? room.loads : nullptr}, room.tau);
@@ -51,12 +51,7 @@ inline void d_inverse_dynamics_by_duals(const ModelData &m, DualRoom<W> &room, c
     for (int l = 0; l < count; ++l) {
       while (first + l >= m.bodies[i].v + m.bodies[i].nv)
         ++i;
-      const BodyData &b = m.bodies[i];
-      double unit[6] = {}, rate[7];
-      unit[first + l - b.v] = 1.0;
-      hinge_rates(b, q + b.q, unit, rate);
-      for (int k = 0; k < b.nq; ++k)
-        room.q[b.q + k].slope.set(l, rate[k]);
+      seed_freedom(m.bodies[i], q, first + l - m.bodies[i].v, l, room.q, true);
     }
     collect(first, count, by_q);
     for (int j = owner; j <= i; ++j)

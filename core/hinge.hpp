@@ -9,6 +9,7 @@
 #pragma once
 
 #include "hinges/custom.hpp"
+#include "flexible.hpp"
 #include "hinges/cylindrical.hpp"
 #include "hinges/fixed.hpp"
 #include "hinges/free.hpp"
@@ -84,6 +85,10 @@ template <class T> DALEMBERT_INLINE void position(const ModelData &m, Workspace<
     return Fixed::position(b, q, ws.X[i], ws.H);
   case Hinge::custom:
     return custom_position(m, ws, b, q + b.q, ws.X[i], ws.H + b.H);
+  case Hinge::modal:
+    return modal_position(m, ws, q, i);
+  case Hinge::node:
+    return node_position(m, ws, q, i);
   default:
     visit_general(b.kind, [&](auto hinge) { decltype(hinge)::position(b, q + b.q, ws.X[i], ws.H + b.H); });
   }
@@ -121,7 +126,13 @@ template <class T> DALEMBERT_INLINE void hinge_force(const BodyData &b, const Mo
   }
 }
 
-// A += H a for any hinge
+// the part that a load on a node, or on the frame of a flexible body, has in the forces of the modes
+template <class T, class R> DALEMBERT_INLINE void add_modal_force(const BodyData &b, const Motion<T> *H, const Load<R> &F, R *modal) {
+  for (int k = 0; k < b.moves; ++k)
+    modal[k] = modal[k] + (dot(H[k].w, F.n) + dot(H[k].v, F.f));
+}
+
+// A += H a for any hinge; a: from where its columns count, BodyData::by
 template <class T, class R>
 DALEMBERT_INLINE void add_hinge_motion(const BodyData &b, const Motion<T> *H, const R *a, Motion<R> &A) {
   if (b.kind == Hinge::revolute) {
@@ -129,7 +140,7 @@ DALEMBERT_INLINE void add_hinge_motion(const BodyData &b, const Motion<T> *H, co
   } else if (b.kind == Hinge::prismatic) {
     A.v.z = A.v.z + a[0];
   } else {
-    for (int k = 0; k < b.nv; ++k) {
+    for (int k = 0; k < b.moves; ++k) {
       A.w += scale(a[k], H[k].w);
       A.v += scale(a[k], H[k].v);
     }

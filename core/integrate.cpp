@@ -405,19 +405,23 @@ Outcome forces(const ModelData &m, Run &run, std::byte *memory, double t, const 
     return Outcome::host;
   for (int f = 0; f < m.nv; ++f)
     tau[f] = 0.0;
-  for (int k = 0; k < 6 * m.nb; ++k)
+  for (int k = 0; k < 6 * m.users; ++k)
     loads[k] = 0.0;
   const Surroundings<double> at = surroundings(run, room.rates, t, x, room.rates.unused);
   const ForceEnergy sum = force_energy<W>(m, ws, at, room.duals, q, v);
   energies[0] = sum.stored, energies[1] = sum.lost, energies[2] = sum.brought;
   add_coordinate_forces(m, at, q, v, tau);
-  // from the origin of F to that of the user's frame, in world axes
+  // from the origin of F to that of the user's frame, in world axes; from a node to the frame of its body
   const auto push = [&](int body, const Load<double> &load) {
     if (!body)
       return;
+    const BodyData &b = m.bodies[body];
     const Mat3<double> &R = ws.X_W[body].R;
-    const Vec3<double> f = mul(R, load.f), n = mul(R, load.n - cross(as_vec(m.bodies[body].p_FB), load.f));
-    double *out = loads + 6 * (body - 1);
+    const Vec3<double> f = mul(R, load.f);
+    Vec3<double> n = mul(R, load.n - cross(as_vec(b.p_FB), load.f));
+    if (b.kind == Hinge::node)
+      n = n + cross(ws.X_W[body].p - ws.X_W[b.parent].p, f);
+    double *out = loads + 6 * (b.owner - 1);
     out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
   };
   for (int k = 0; k < m.force_count; ++k)

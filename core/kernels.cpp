@@ -84,6 +84,9 @@ bool has_lanes(Kernel kernel) { return !is_derivative(kernel) && !has_loops(kern
 // up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
 constexpr int largest_product = 256;
 
+// the recursions of derivatives.hpp are for rigid bodies and hinges of the library; other models go by dual numbers
+bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_hinges; }
+
 struct DerivativeMemory {
   Workspace<double> ws;
   DerivativeRoom<double> room;
@@ -93,17 +96,15 @@ struct DerivativeMemory {
   double *a, *tile;
 };
 
-// the recursions of derivatives.hpp know the library's hinges; custom ones go by duals
-bool needs_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.custom_hinges; }
-
 std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kernel, DerivativeMemory &d) {
   Arena arena{base};
-  if (needs_duals(m, kernel))
+  if (by_duals(m, kernel))
     arena.take<std::byte>(lay_out(m, base, d.duals));
   if (kernel == Kernel::d_inverse_by_duals)
     return arena.used;
   arena.take<std::byte>(lay_out(m, base + arena.used, d.ws));
-  arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
+  if (!by_duals(m, kernel))
+    arena.take<std::byte>(lay_out(m, base + arena.used, d.room));
   const std::size_t n = std::size_t(m.nb) + 1, nv = std::size_t(m.nv);
   d.side = {arena.take<Load<Lane>>(n), arena.take<Lane>(nv), arena.take<Motion<Lane>>(n)};
   d.x = arena.take<Lane>(nv);
@@ -114,7 +115,7 @@ std::size_t lay_out_derivatives(const ModelData &m, std::byte *base, Kernel kern
 
 void d_inverse(const ModelData &m, DerivativeMemory &d, const double *q, const double *v, const double *a, const double *loads, double *by_q,
                double *by_v, double *M) {
-  if (!m.custom_hinges)
+  if (!m.custom_hinges && !m.modal_count)
     return d_inverse_dynamics<double>(m, d.ws, d.room, q, v, a, loads, by_q, by_v, M);
   d_inverse_dynamics_by_duals<W>(m, d.duals, q, v, a, loads, by_q, by_v);
   mass_matrix<double>(m, d.ws, q, M);

@@ -19,7 +19,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1), (5), (6) for one body, after its position
-template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, Workspace<T> &ws, const T *v, int i) {
+template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, int i) {
   const BodyData &b = m.bodies[i];
   const Pose<T> &X = ws.X[i];
   const Vec3<T> w_P = ws.w[b.parent];
@@ -52,6 +52,18 @@ template <class T> DALEMBERT_INLINE void velocity(const ModelData &m, Workspace<
     ws.w[i] = w + r.w;
     break;
   }
+  case Hinge::modal:
+  case Hinge::node: {
+    c.w = zero3<T>();
+    ws.w[i] = w;
+    if (!b.moves)
+      break;
+    const Motion<T> r = relative(ws.H + b.H, v + b.by, b.moves), bias = flexible_bias(m, ws, q, v, i);
+    c.w = cross(w, r.w) + bias.w;
+    c.v += scale(2.0, cross(w, r.v)) + bias.v;
+    ws.w[i] = w + r.w;
+    break;
+  }
   default:
     visit_general(b.kind, [&](auto hinge) {
       using Kind = decltype(hinge);
@@ -70,7 +82,7 @@ template <class T> DALEMBERT_INLINE void linear_velocity(const ModelData &m, Wor
   const BodyData &b = m.bodies[i];
   const Pose<T> &X = ws.X[i];
   Motion<T> motion{zero3<T>(), mul_t(X.R, ws.u[b.parent] + cross(ws.w[b.parent], X.p))};
-  add_hinge_motion(b, ws.H + b.H, v + b.v, motion);
+  add_hinge_motion(b, ws.H + b.H, v + b.by, motion);
   ws.u[i] = motion.v;
 }
 
@@ -85,7 +97,7 @@ template <class T> DALEMBERT_INLINE void coasting(const ModelData &m, Workspace<
 template <class T> DALEMBERT_INLINE void acceleration(const ModelData &m, Workspace<T> &ws, const T *a, int i) {
   const BodyData &b = m.bodies[i];
   coasting(m, ws, i);
-  add_hinge_motion(b, ws.H + b.H, a + b.v, ws.A[i]);
+  add_hinge_motion(b, ws.H + b.H, a + b.by, ws.A[i]);
 }
 
 // ground: at rest; gravity enters as an upward acceleration of the base when `weight` is true
@@ -107,7 +119,9 @@ template <class T> inline void subtract_loads(const ModelData &m, Workspace<T> &
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     world_pose(m, ws, i);
-    const T *g = loads + 6 * (i - 1);
+    if (!b.user)
+      continue;
+    const T *g = loads + 6 * (b.user - 1);
     const Vec3<T> f = mul_t(ws.X_W[i].R, Vec3<T>{g[3], g[4], g[5]});
     ws.p_A[i].f -= f;
     ws.p_A[i].n -= mul_t(ws.X_W[i].R, Vec3<T>{g[0], g[1], g[2]}) + cross(as_vec(b.p_FB), f);

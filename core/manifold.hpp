@@ -65,6 +65,17 @@ template <class T> DALEMBERT_INLINE void hinge_rates(const BodyData &b, const T 
     rate[k] = turned[k];
 }
 
+// slopes of the coordinates of hinge b in lane l, along unit speed number k
+template <int W> inline void seed_freedom(const BodyData &b, const double *q, int k, int l, Dual<W> *duals, bool on) {
+  if (!has_quaternion(b))
+    return duals[b.q + k].slope.set(l, on ? 1.0 : 0.0);
+  double unit[6] = {}, rate[7];
+  unit[k] = 1.0;
+  hinge_rates(b, q + b.q, unit, rate);
+  for (int c = 0; c < b.nq; ++c)
+    duals[b.q + c].slope.set(l, on ? rate[c] : 0.0);
+}
+
 template <class T> inline void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];

@@ -1,9 +1,13 @@
-// The compiled constants of a system of rigid bodies: flat, immutable, shared by all threads.
+// The compiled constants of a system: flat, immutable, shared by all threads.
 //
 // Bodies are numbered 1..nb in depth-first order, so that parent < child and every subtree is a
 // contiguous range; 0 is ground. Body i carries frame F_i at the outboard end of hinge i. Frame
 // J_i is the inboard end of that hinge, fixed in the parent's F. Both are aligned with the hinge:
 // a rotation axis is local z. Users never see F: the constant pose X_FB maps their body frame.
+//
+// A flexible body takes several places in the list (flexible.hpp): a massless one that its hinge carries, at the node
+// where the hinge attaches; the modal body, with the mass, the modes and the user's frame; and a massless frame for
+// every other node that something is attached to.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +30,10 @@ enum class Hinge : std::int32_t {
   free,
   free_reversed,
   custom, // its pose is a program of its coordinates; a program of its own for each direction
+  modal, // the frame of a flexible body against the node that its hinge holds
+  node,  // a node of a flexible body against the body's frame; moves with the freedoms of its parent
 };
-constexpr int hinge_kinds = 14;
+constexpr int hinge_kinds = 16;
 
 struct BodyData {
   double R_PJ[9], p_PJ[3]; // hinge frame J in the parent's frame, constant
@@ -45,6 +51,22 @@ struct BodyData {
   std::int32_t last;   // last body of its subtree
   std::int32_t H;      // offset of its motion map in the workspace, in columns
   std::int32_t program; // custom: of its pose and motion map among ModelData::joints; that of its bias follows
+  std::int32_t moves, by; // columns of its motion map, and offset of the speeds they go with
+  std::int32_t user;   // the user's number of the body whose frame this is, from 1; 0: none
+  std::int32_t owner;  // the user's number of the body it belongs to
+  std::int32_t hinge;  // the user's number of the body whose hinge this is; 0: none
+  std::int32_t modal;  // of modal bodies and nodes: place in ModelData::modal
+  std::int64_t shape;  // of modal bodies and nodes: where the shapes of the node stand in ModelData::modal_numbers
+};
+
+// A flexible body; see flexible.hpp for what the numbers are.
+struct ModalData {
+  std::int32_t modes;
+  std::int32_t order_zero; // inertia and gyroscopic loads are those of the undeformed body at rest in its frame
+  std::int32_t second;     // displacements have a part of second order (geometric stiffening)
+  std::int32_t source;     // tables of Jain & Rodriguez 1990, appendix B, beside the consistent ones; slopes are velocities
+  std::int64_t table;      // where its integrals stand in ModelData::modal_numbers
+  std::int64_t loads, squares, factors; // its places in the workspace
 };
 
 // what closes a loop: a hinge in its constraint form (numbered as in Hinge; never reversed, the rows are those of the
@@ -100,6 +122,7 @@ struct ChordData {
   std::int32_t program;    // custom, chain: its first program among ModelData::joints
   std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
   std::int32_t row, rows;  // its rows among the constraint rows
+  std::int32_t meet;       // flexible body between two nodes of which the ways to its ends part, or 0
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
   std::int32_t tree, trees; // where the trees it touches stand in ModelData::tree, and how many
   std::int64_t reach, values; // offsets of its block in the response and in the Jacobian values
@@ -259,6 +282,12 @@ struct DriveData {
 
 struct ModelData {
   std::int32_t nb, nq, nv, nx;
+  std::int32_t users;     // bodies of the user; nb counts the places of flexible bodies too
+  std::int32_t columns;   // of all motion maps
+  std::int32_t modal_count;
+  const ModalData *modal;
+  const double *modal_numbers;
+  std::int64_t modal_loads, modal_squares, modal_factors; // room that all modal bodies need
   std::int32_t depth;     // longest path from ground, in bodies
   double gravity[3];      // acceleration of free fall, world axes
   const BodyData *bodies; // nb + 1; entry 0 is ground

@@ -40,7 +40,8 @@ template <class T> inline void poses(const ModelData &m, Workspace<T> &ws, const
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    put_pose(ws, i, body_in_F(m.bodies[i]), out + 12 * (i - 1));
+    if (const int user = m.bodies[i].user)
+      put_pose(ws, i, body_in_F(m.bodies[i]), out + 12 * (user - 1));
   }
 }
 
@@ -49,9 +50,10 @@ template <class T> inline void velocities(const ModelData &m, Workspace<T> &ws, 
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     linear_velocity(m, ws, v, i);
-    put_velocity(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (i - 1));
+    if (const int user = m.bodies[i].user)
+      put_velocity(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (user - 1));
   }
 }
 
@@ -60,9 +62,10 @@ template <class T> inline void accelerations(const ModelData &m, Workspace<T> &w
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     acceleration(m, ws, a, i);
-    put_acceleration(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (i - 1));
+    if (const int user = m.bodies[i].user)
+      put_acceleration(ws, i, as_vec(m.bodies[i].p_FB), out + 6 * (user - 1));
   }
 }
 
@@ -90,7 +93,7 @@ inline void marker_velocity(const ModelData &m, Workspace<T> &ws, const MarkerDa
   along_path(m, ws, marker.body, [&](int i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     linear_velocity(m, ws, v, i);
   });
   put_velocity(ws, marker.body, as_vec(marker.p_FM), out);
@@ -102,7 +105,7 @@ inline void marker_acceleration(const ModelData &m, Workspace<T> &ws, const Mark
   along_path(m, ws, marker.body, [&](int i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     acceleration(m, ws, a, i);
   });
   put_acceleration(ws, marker.body, as_vec(marker.p_FM), out);
@@ -120,19 +123,21 @@ template <class T> inline void marker_jacobian(const ModelData &m, Workspace<T> 
   for (int i = marker.body; i; i = m.bodies[i].parent) {
     const BodyData &b = m.bodies[i];
     const Vec3<T> r = p - ws.X_W[i].p;
-    for (int k = 0; k < b.nv; ++k) {
+    for (int k = 0; k < b.moves; ++k) { // modes move a node and, with it, perhaps the frame of its body
       const Motion<T> h = column(b, ws.H + b.H, k);
       const Vec3<T> w = mul(ws.X_W[i].R, h.w), u = mul(ws.X_W[i].R, h.v) + cross(w, r);
-      T *to = out + b.v + k;
-      to[0] = w.x, to[m.nv] = w.y, to[2 * m.nv] = w.z;
-      to[3 * m.nv] = u.x, to[4 * m.nv] = u.y, to[5 * m.nv] = u.z;
+      const T six[6] = {w.x, w.y, w.z, u.x, u.y, u.z};
+      T *to = out + b.by + k;
+      for (int c = 0; c < 6; ++c)
+        to[c * m.nv] = to[c * m.nv] + six[c];
     }
   }
 }
 
 // ---- whole system
 
-// kinetic and potential energy (J); the potential is zero where the centre of mass is at the world's origin
+// kinetic and potential energy (J); the weights have none where the centre of mass is at the world's origin, flexible
+// bodies none where they are not deformed
 template <class T> inline void energy(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, T *out) {
   ground(m, ws, false);
   T kinetic(0.0), potential(0.0);
@@ -140,9 +145,16 @@ template <class T> inline void energy(const ModelData &m, Workspace<T> &ws, cons
     const BodyData &b = m.bodies[i];
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    velocity(m, ws, v, i);
+    velocity(m, ws, q, v, i);
     linear_velocity(m, ws, v, i);
     const Vec3<T> &w = ws.w[i], &u = ws.u[i];
+    if (b.kind == Hinge::modal) {
+      modal_inertia(m, ws, q, i);
+      const RigidInertia<T> &I = ws.I_C[i];
+      kinetic = kinetic + 0.5 * (dot(w, mul(I.J, w)) + I.m * dot(u, u)) + dot(u, cross(w, I.h)) + modal_kinetic(m, ws, v, i);
+      potential = potential + strain_energy(m, q, i) - dot(as_vec(m.gravity), mul(ws.X_W[i].R, I.h) + scale(I.m, ws.X_W[i].p));
+      continue;
+    }
     kinetic = kinetic + 0.5 * (dot(w, mul(as_sym(b.J), w)) + b.mass * dot(u, u)) + dot(u, cross(w, as_vec(b.h)));
     const Vec3<T> moment = mul(ws.X_W[i].R, as_vec(b.h)) + scale(b.mass, ws.X_W[i].p);
     potential = potential - dot(as_vec(m.gravity), moment);
@@ -158,11 +170,13 @@ DALEMBERT_INLINE double total_mass(const ModelData &m) {
   return mass;
 }
 
-// centre of mass, after the world poses
+// centre of mass, after the world poses and modal inertias
 template <class T> DALEMBERT_INLINE Vec3<T> mass_centre(const ModelData &m, const Workspace<T> &ws) {
   Vec3<T> moment = zero3<T>();
-  for (int i = 1; i <= m.nb; ++i)
-    moment += mul(ws.X_W[i].R, as_vec(m.bodies[i].h)) + scale(m.bodies[i].mass, ws.X_W[i].p);
+  for (int i = 1; i <= m.nb; ++i) {
+    const Vec3<T> h = m.bodies[i].kind == Hinge::modal ? ws.I_C[i].h : lift<T>(as_vec(m.bodies[i].h));
+    moment += mul(ws.X_W[i].R, h) + scale(m.bodies[i].mass, ws.X_W[i].p);
+  }
   return scale(1.0 / total_mass(m), moment);
 }
 
@@ -171,6 +185,8 @@ template <class T> inline void center_of_mass(const ModelData &m, Workspace<T> &
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
+    if (m.bodies[i].kind == Hinge::modal)
+      modal_inertia(m, ws, q, i);
   }
   put(out, mass_centre(m, ws));
 }
@@ -181,14 +197,23 @@ template <class T> inline void centroidal_matrix(const ModelData &m, Workspace<T
   for (int i = 1; i <= m.nb; ++i) {
     position(m, ws, q, i);
     world_pose(m, ws, i);
-    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+    start_composite(m, ws, q, i);
   }
   const Vec3<T> centre = mass_centre(m, ws);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
+    if (b.kind == Hinge::node)
+      hand_over(m, ws, ws.I_C[i], i);
+    if (b.kind == Hinge::modal)
+      complete_modal(m, ws, ws.I_C[i], i);
     for (int k = 0; k < b.nv; ++k) {
-      const Motion<T> h = column(b, ws.H + b.H, k);
-      const Load<T> L = mul(ws.I_C[i], h.w, h.v);
+      Load<T> L;
+      if (b.kind == Hinge::modal) {
+        L = ws.modal_load[m.modal[b.modal].loads + k];
+      } else {
+        const Motion<T> h = column(b, ws.H + b.H, k);
+        L = mul(ws.I_C[i], h.w, h.v);
+      }
       const Vec3<T> f = mul(ws.X_W[i].R, L.f), n = mul(ws.X_W[i].R, L.n) + cross(ws.X_W[i].p - centre, f);
       T *to = out + b.v + k;
       to[0] = n.x, to[m.nv] = n.y, to[2 * m.nv] = n.z;
@@ -207,6 +232,8 @@ inline void reactions(const ModelData &m, Workspace<T> &ws, const T *q, const T 
     const BodyData &b = m.bodies[i];
     if (!loads)
       world_pose(m, ws, i);
+    if (!b.hinge)
+      continue;
     const Mat3<T> &R = ws.X_W[i].R;
     Vec3<T> f = mul(R, ws.p_A[i].f), n = mul(R, ws.p_A[i].n);
     if (b.reversed) {
@@ -215,8 +242,8 @@ inline void reactions(const ModelData &m, Workspace<T> &ws, const T *q, const T 
       n = -(n + cross(r, f));
       f = -f;
     }
-    put(out + 6 * (i - 1), n);
-    put(out + 6 * (i - 1) + 3, f);
+    put(out + 6 * (b.hinge - 1), n);
+    put(out + 6 * (b.hinge - 1) + 3, f);
   }
 }
 

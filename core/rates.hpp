@@ -41,7 +41,7 @@ template <int W> inline std::size_t lay_out(const ModelData &m, std::byte *base,
   arena.take<std::byte>(lay_out(m, base, room.loops));
   room.tau = arena.take<double>(std::size_t(m.nv));
   room.efforts = arena.take<double>(std::size_t(m.nv));
-  room.loads = arena.take<double>(6 * std::size_t(m.nb));
+  room.loads = arena.take<double>(6 * std::size_t(m.users));
   room.hosted = arena.take<double>(3 * std::size_t(m.hosted_laws));
   room.targets = arena.take<double>(3 * std::size_t(m.nc));
   room.lambda = arena.take<double>(std::size_t(m.nc));
@@ -143,7 +143,7 @@ inline bool rates_for_feedback(const ModelData &m, Run &run, RatesRoom<W> &room,
     for (int f = 0; f < m.nv; ++f)
       room.efforts[f] += more_tau[f];
   if (more_loads)
-    for (int k = 0; k < 6 * m.nb; ++k)
+    for (int k = 0; k < 6 * m.users; ++k)
       room.loads[k] = (pushed ? room.loads[k] : 0.0) + more_loads[k];
   const Surroundings<double> at = surroundings(run, room, t, x, dx);
   if (run.marks.given) {

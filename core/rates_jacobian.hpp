@@ -61,12 +61,7 @@ template <int W> inline void seed_directions(const ModelData &m, const double *q
   for (int l = 0; l < count; ++l) {
     while (first + l >= m.bodies[i].v + m.bodies[i].nv)
       ++i;
-    const BodyData &b = m.bodies[i];
-    double unit[6] = {}, rate[7];
-    unit[first + l - b.v] = 1.0;
-    hinge_rates(b, q + b.q, unit, rate);
-    for (int k = 0; k < b.nq; ++k)
-      duals[b.q + k].slope.set(l, on ? rate[k] : 0.0);
+    seed_freedom(m.bodies[i], q, first + l - m.bodies[i].v, l, duals, on);
   }
 }
 

@@ -46,6 +46,10 @@ template <class T> struct Workspace {
   T *joint_values;     // results of one program's instructions
   T *joint_q;          // nv: coordinates of custom hinges, for their bias                position
   T t;                 // time, s: for rows that depend on it
+  // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
+  // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
+  Load<T> *modal_own, *modal_load;
+  T *modal_square, *modal_factor;
 };
 
 // hands out aligned pieces of a block; with base = nullptr it only counts
@@ -65,7 +69,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.path = arena.take<std::int32_t>(std::size_t(m.depth));
   ws.X = arena.take<Pose<T>>(n);
   ws.X_W = arena.take<Pose<T>>(n);
-  ws.H = arena.take<Motion<T>>(nv);
+  ws.H = arena.take<Motion<T>>(std::size_t(m.columns));
   ws.w = arena.take<Vec3<T>>(n);
   ws.u = arena.take<Vec3<T>>(n);
   ws.c = arena.take<Motion<T>>(n);
@@ -80,6 +84,10 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.joint_values = arena.take<T>(std::size_t(m.joints.most_values));
   ws.joint_q = arena.take<T>(m.custom_hinges ? nv : 0);
   ws.t = T(0.0);
+  ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
+  ws.modal_load = arena.take<Load<T>>(std::size_t(m.modal_loads));
+  ws.modal_square = arena.take<T>(std::size_t(m.modal_squares));
+  ws.modal_factor = arena.take<T>(std::size_t(m.modal_factors));
   return arena.used;
 }
 

@@ -12,8 +12,9 @@ namespace {
 struct HingeSize {
   int nq, nv;
 };
-constexpr HingeSize hinge_sizes[hinge_kinds] = {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {2, 2},
-                                                {3, 3}, {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}, {0, 0}}; // custom: as given
+// those of a custom hinge are given, those of a modal body are its modes; a node has none
+constexpr HingeSize hinge_sizes[hinge_kinds] = {{0, 0}, {1, 1}, {1, 1}, {1, 1}, {2, 2}, {2, 2}, {2, 2}, {3, 3},
+                                                {3, 3}, {4, 3}, {4, 3}, {7, 6}, {7, 6}, {0, 0}, {0, 0}, {0, 0}};
 
 // the first body of the tree that a body belongs to; 0 for ground
 std::int32_t root_of(const std::vector<BodyData> &bodies, std::int32_t body) {
@@ -41,8 +42,9 @@ Ways ways(const std::vector<BodyData> &bodies, std::int32_t a, std::int32_t b) {
   return found;
 }
 
-// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ
-void add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
+// adds what moves a chord's ends against each other: the freedoms on the two ways to ground, as far as they differ, and
+// the modes of a flexible body if they part between its nodes. Returns that body, or 0.
+std::int32_t add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
   const auto add = [&model](const std::vector<std::int32_t> &way, double sign) {
     for (const std::int32_t i : way)
       for (std::int32_t f = 0; f < model.bodies[std::size_t(i)].nv; ++f) {
@@ -53,6 +55,13 @@ void add_ways(BoundModel &model, std::int32_t a, std::int32_t b) {
   const Ways found = ways(model.bodies, a, b);
   add(found.to_b, 1.0);
   add(found.to_a, -1.0);
+  for (const std::vector<std::int32_t> *way : {&found.to_a, &found.to_b})
+    if (!way->empty() && model.bodies[std::size_t(way->back())].kind == Hinge::node) {
+      const std::int32_t meet = model.bodies[std::size_t(way->back())].parent;
+      add({meet}, 1.0);
+      return meet;
+    }
+  return 0;
 }
 
 // curve rows: first piece, number of pieces, degree, closed; piece rows: coefficients (18), centre (3), radius
@@ -183,7 +192,7 @@ void build_chords(BoundModel &model, const Doubles &numbers, const Integers &int
         ends.push_back(body_of[std::size_t(f)]);
       }
     } else {
-      add_ways(model, chord.body_a, chord.body_b);
+      chord.meet = add_ways(model, chord.body_a, chord.body_b);
     }
     chord.supports = std::int32_t(model.support.size()) - chord.support;
     std::int64_t reach = 0;
@@ -318,12 +327,58 @@ void set_forces(BoundModel &model, const Doubles &force_numbers, const Integers 
   m.law_numbers = model.law_numbers.data();
 }
 
-// body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed program freedoms,
-// the last two of custom hinges
+// flexible rows: modes, order zero, second, source, place of the integrals among the numbers
+void build_modal(BoundModel &model, const Doubles &numbers, const Integers &rows) {
+  constexpr std::size_t width = 5;
+  if (rows.size() % width)
+    throw nb::value_error("the arrays of the flexible bodies disagree in shape");
+  ModelData &m = model.data;
+  model.modal_numbers.assign(numbers.data(), numbers.data() + numbers.size());
+  for (std::size_t k = 0; k < rows.size() / width; ++k) {
+    const std::int32_t *row = rows.data() + k * width;
+    ModalData body{row[0], row[1], row[2], row[3], row[4], m.modal_loads, m.modal_squares, m.modal_factors};
+    const std::int64_t n = body.modes;
+    const std::int64_t needed = 10 + 12 * n + 12 * n * n + (body.second ? 3 * n * n : 0) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
+    if (n < 1 || body.table < 0 || body.table + needed > std::int64_t(numbers.size()))
+      throw nb::value_error("the integrals of a flexible body are out of range");
+    m.modal_loads += n;
+    m.modal_squares += n * n;
+    m.modal_factors += n * (n - 1) / 2;
+    model.modal.push_back(body);
+  }
+  m.modal_count = std::int32_t(model.modal.size());
+  m.modal = model.modal.data();
+  m.modal_numbers = model.modal_numbers.data();
+}
+
+// of a modal body or a node: which flexible body, and where its shapes stand
+void place_flexible(const BoundModel &model, BodyData &b, const std::int32_t *codes) {
+  b.modal = codes[6];
+  b.shape = codes[7];
+  if (b.modal < 0 || b.modal >= model.data.modal_count || !b.parent)
+    throw nb::value_error("a flexible body is out of range");
+  const ModalData &body = model.modal[std::size_t(b.modal)];
+  const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 3 * n * n : 0);
+  if (b.shape < 0 || b.shape + needed > std::int64_t(model.modal_numbers.size()))
+    throw nb::value_error("the shapes of a node are out of range");
+  if (b.kind == Hinge::modal) {
+    b.nq = b.nv = body.modes;
+    b.moves = codes[8] ? 0 : body.modes;
+    return;
+  }
+  const BodyData &frame = model.bodies[std::size_t(b.parent)];
+  if (frame.kind != Hinge::modal || frame.modal != b.modal)
+    throw nb::value_error("a node is not on its body");
+  b.moves = body.modes;
+  b.by = frame.v;
+}
+
+// body rows: R_PJ (9) p_PJ (3) mass h (3) J (6) R_FB (9) p_FB (3) pitch; integer rows: kind parent reversed user owner
+// hinge, of flexible bodies which, place of the shapes, clamped, of custom hinges program, freedoms
 void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
            Integers coupled, Doubles factors, Doubles pieces, Integers curves, Integers programs, Integers instructions, Doubles constants,
-           Integers outputs, Doubles inner_starts) {
-  constexpr std::size_t width = 35, codes_width = 5;
+           Integers outputs, Doubles inner_starts, Doubles modal_numbers, Integers modal_integers) {
+  constexpr std::size_t width = 35, codes_width = 11;
   if (numbers.ndim() != 2 || integers.ndim() != 2 || numbers.shape(1) != width || integers.shape(1) != codes_width ||
       numbers.shape(0) != integers.shape(0) || gravity.size() != 3)
     throw nb::value_error("the arrays of a model disagree in shape");
@@ -336,6 +391,7 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
   build_joint_programs(model, programs, instructions, constants, outputs);
   model.inner_starts.assign(inner_starts.data(), inner_starts.data() + inner_starts.size());
   m.inner_starts = model.inner_starts.data();
+  build_modal(model, modal_numbers, modal_integers);
   std::vector<std::int32_t> depth(nb_ + 1, 0);
   for (std::size_t i = 1; i <= nb_; ++i) {
     const double *row = numbers.data() + (i - 1) * width;
@@ -356,15 +412,24 @@ void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity
     b.reversed = codes[2];
     b.nq = hinge_sizes[codes[0]].nq;
     b.nv = hinge_sizes[codes[0]].nv;
+    b.user = codes[3], b.owner = codes[4], b.hinge = codes[5];
+    if (std::max({b.user, b.owner, b.hinge}) > std::int32_t(nb_) || std::min({b.user, b.hinge}) < 0 || b.owner < 1)
+      throw nb::value_error("a body's number is out of range");
+    m.users = std::max(m.users, b.user);
     if (b.kind == Hinge::custom) {
-      b.program = codes[3];
-      b.nq = b.nv = codes[4];
+      b.program = codes[9];
+      b.nq = b.nv = codes[10];
       if (b.nv < 1 || b.nv > 6 || !programs_fit(model, b.program, 12 + 6 * b.nv, 6))
         throw nb::value_error("the programs of a custom hinge do not fit");
       ++m.custom_hinges;
     }
     b.q = m.nq;
-    b.v = b.H = m.nv;
+    b.v = b.by = m.nv;
+    b.H = m.columns;
+    b.moves = b.nv;
+    if (b.kind == Hinge::modal || b.kind == Hinge::node)
+      place_flexible(model, b, codes);
+    m.columns += b.moves;
     if (b.nq != b.nv)
       model.attitudes = true;
     m.nq += b.nq;

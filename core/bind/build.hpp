@@ -13,7 +13,7 @@ using Integers = nanobind::ndarray<const std::int32_t, nanobind::c_contig, nanob
 // constructs a model in place; the layout of the rows is in build.cpp
 void build(BoundModel *self, Doubles numbers, Integers integers, Doubles gravity, Doubles chord_numbers, Integers chord_integers,
            Integers coupled, Doubles factors, Doubles pieces, Integers curves, Integers programs, Integers instructions, Doubles constants,
-           Integers outputs, Doubles inner_starts);
+           Integers outputs, Doubles inner_starts, Doubles modal_numbers, Integers modal_integers);
 
 // all constraint rows in an order of elimination, and those of them that are not repetitions
 void settle_rows(BoundModel &model, const Integers &all, const Integers &lean);

@@ -142,10 +142,10 @@ public:
     host_function = function;
     host = {&Integrator::consult, this, pushes};
     const ModelData &m = model->data;
-    std::vector<double> zeros(std::size_t(std::max({3 * m.hosted_laws, m.nv, 6 * m.nb, 1})), 0.0);
+    std::vector<double> zeros(std::size_t(std::max({3 * m.hosted_laws, m.nv, 6 * m.users, 1})), 0.0);
     host_laws = doubles(zeros.data(), {m.hosted_laws, 3});
     host_tau = doubles(zeros.data(), {m.nv});
-    host_loads = doubles(zeros.data(), {m.nb, 6});
+    host_loads = doubles(zeros.data(), {m.users, 6});
     attach();
   }
 
@@ -213,14 +213,14 @@ public:
     const ModelData &m = model->data;
     const std::size_t n = t.size();
     check(q, v, x, n);
-    if ((tau && tau->size() != n * std::size_t(m.nv)) || (loads && loads->size() != n * 6 * std::size_t(m.nb)))
+    if ((tau && tau->size() != n * std::size_t(m.nv)) || (loads && loads->size() != n * 6 * std::size_t(m.users)))
       throw nb::value_error("the hinge forces or loads do not fit the states");
     std::vector<double> a(n * std::size_t(m.nv)), forces(a.size()), lambda(n * std::size_t(m.nc)), dx(n * std::size_t(m.nx));
     const int outcome = guarded([&] {
       Outcome each = Outcome::reached;
       for (std::size_t k = 0; k < n && each == Outcome::reached; ++k)
         each = model->integrators->evaluate(m, run, memory.data, t.data()[k], at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx),
-                                            tau ? at(*tau, k, m.nv) : nullptr, loads ? at(*loads, k, 6 * m.nb) : nullptr,
+                                            tau ? at(*tau, k, m.nv) : nullptr, loads ? at(*loads, k, 6 * m.users) : nullptr,
                                             a.data() + k * std::size_t(m.nv), forces.data() + k * std::size_t(m.nv),
                                             lambda.data() + k * std::size_t(m.nc), dx.data() + k * std::size_t(m.nx));
       return each;
@@ -248,16 +248,16 @@ public:
     const ModelData &m = model->data;
     const std::size_t n = t.size();
     check(q, v, x, n);
-    std::vector<double> tau(n * std::size_t(m.nv)), loads(n * 6 * std::size_t(m.nb)), energies(3 * n);
+    std::vector<double> tau(n * std::size_t(m.nv)), loads(n * 6 * std::size_t(m.users)), energies(3 * n);
     const int outcome = guarded([&] {
       Outcome each = Outcome::reached;
       for (std::size_t k = 0; k < n && each == Outcome::reached; ++k)
         each = model->integrators->forces(m, run, memory.data, t.data()[k], at(q, k, m.nq), at(v, k, m.nv), at(x, k, m.nx),
-                                          tau.data() + k * std::size_t(m.nv), loads.data() + k * 6 * std::size_t(m.nb), energies.data() + 3 * k);
+                                          tau.data() + k * std::size_t(m.nv), loads.data() + k * 6 * std::size_t(m.users), energies.data() + 3 * k);
       return each;
     });
     const npy_intp rows = npy_intp(n);
-    return nb::make_tuple(outcome, doubles(tau.data(), {rows, m.nv}), doubles(loads.data(), {rows, m.nb, 6}), doubles(energies.data(), {rows, 3}));
+    return nb::make_tuple(outcome, doubles(tau.data(), {rows, m.nv}), doubles(loads.data(), {rows, m.users, 6}), doubles(energies.data(), {rows, 3}));
   }
 
   // Runs from many states, sampled at times: (outcomes, counts, q, v, x), a row per run. Parameters: none, or a row per

@@ -86,6 +86,8 @@ private:
 struct BoundModel {
   std::vector<BodyData> bodies;
   ModelData data{};
+  std::vector<ModalData> modal;
+  std::vector<double> modal_numbers;
   std::vector<ChordData> chords;
   std::vector<CurveData> curves;
   std::vector<CurvePiece> pieces;

@@ -70,7 +70,8 @@ NB_MODULE(_core, module) {
   nb::class_<BoundModel> model(module, "Model");
   model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
             nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"), nb::arg("pieces"), nb::arg("curves"), nb::arg("programs"),
-            nb::arg("instructions"), nb::arg("constants"), nb::arg("outputs"), nb::arg("inner_starts"))
+            nb::arg("instructions"), nb::arg("constants"), nb::arg("outputs"), nb::arg("inner_starts"),
+            nb::arg("modal_numbers"), nb::arg("modal_integers"))
       .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
       .def("_set_forces", &set_forces, nb::arg("force_numbers"), nb::arg("force_integers"), nb::arg("drive_numbers"),
            nb::arg("drive_integers"), nb::arg("law_numbers"), nb::arg("law_integers"), nb::arg("parameters"), nb::arg("holonomic"))
@@ -81,7 +82,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
-      .def_prop_ro("nb", [](const BoundModel &m) { return m.data.nb; })
+      .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; });
   add_methods(reinterpret_cast<PyTypeObject *>(model.ptr()));

@@ -32,11 +32,11 @@ inline Shape shape_of(Extent extent, const ModelData &m) {
     return {2, m.chord_count, 6};
   case Extent::loads:
   case Extent::bodies_six:
-    return {2, m.nb, 6};
+    return {2, m.users, 6};
   case Extent::matrix:
     return {2, m.nv, m.nv};
   case Extent::bodies_pose:
-    return {2, m.nb, 12};
+    return {2, m.users, 12};
   case Extent::pose:
     return {1, 12, 1};
   case Extent::six:

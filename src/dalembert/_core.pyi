@@ -94,6 +94,8 @@ class Model:
         constants: Array,
         outputs: NDArray[np.int32],
         inner_starts: Array,
+        modal_numbers: Array,
+        modal_integers: NDArray[np.int32],
     ) -> None: ...
     @property
     def nb(self) -> int: ...

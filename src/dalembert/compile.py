@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .bodies.markers import Marker
 from .compile_elements import flatten_elements
+from .compile_flexible import MODAL, NODE, Places, modes_of
 from .compile_forces import flatten_forces
 from .compile_joints import CHAIN, JointTables
 from .connections.connection import Connection
@@ -22,6 +24,7 @@ from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.custom import CustomHinge
 from .connections.hinges import Hinge
+from .connections.signals import Sensor
 from .errors import DalembertError, ModelError
 from .topology import Forest
 
@@ -73,25 +76,32 @@ _REVERSAL = {
 class FrameMap:
     """Poses between the user's frames B and the kernel frames F, for ground (0) and every body.
 
+    Of a flexible body, F of its modal place is B itself, and F of a node rests parallel to B.
+
     Attributes
     ----------
     R_FB : (nb + 1, 3, 3)
     p_FB : (nb + 1, 3) m
-        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``.
+        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``. Of a flexible body, in F of the place at the end of
+        its hinge, undeformed.
     R_PJ : (nb, 3, 3)
     p_PJ : (nb, 3) m
-        The inboard hinge frame J in the parent's F.
+        The inboard hinge frame J in F of the place that the hinge starts from.
+    places : Places
     """
 
     R_FB: Array
     p_FB: Array
     R_PJ: Array
     p_PJ: Array
+    places: Places
 
     @classmethod
     def of(cls, forest: Forest) -> FrameMap:
         """Compute the frames of a forest."""
         nb = forest.nb
+        places = Places(forest, _markers_in_use(forest))
+        flexible = [False, *(bool(modes_of(forest.system.bodies[name])) for name in forest.bodies[1:])]
         R_FB, p_FB = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
         R_PJ, p_PJ = np.empty((nb, 3, 3)), np.empty((nb, 3))
         for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True)):
@@ -99,12 +109,16 @@ class FrameMap:
             if hinge.reversed:
                 axes = axes @ _REVERSAL.get(hinge.element.kind, np.eye(3))
             inboard, outboard = hinge.inboard, hinge.outboard
-            R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
-            p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
+            if flexible[parent]:
+                at_node = places.rows[places.inboard[k] - 1].kind == "node"
+                R_PJ[k], p_PJ[k] = inboard.rotation @ axes, np.zeros(3) if at_node else inboard.position
+            else:
+                R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
+                p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
             R_BF = outboard.rotation @ axes
             R_FB[k + 1] = R_BF.T
             p_FB[k + 1] = -R_BF.T @ outboard.position
-        return cls(R_FB, p_FB, R_PJ, p_PJ)
+        return cls(R_FB, p_FB, R_PJ, p_PJ, places)
 
     def to_kernel(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
         """Return in F a pose given in the user's frame of body number `body`."""
@@ -115,6 +129,17 @@ class FrameMap:
         """Return in the user's frame of body number `body` a pose given in F."""
         R = self.R_FB[body]
         return R.T @ rotation, R.T @ (position - self.p_FB[body])
+
+    def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
+        """Return the place in the core's list that carries a marker, and its pose in F there, turned by `axes`."""
+        rotation = marker.rotation if axes is None else marker.rotation @ axes
+        place = self.places.find(marker)
+        kind = self.places.rows[place - 1].kind if place else "rigid"
+        if kind == "node":
+            return place, rotation, np.zeros(3)
+        if kind == "modal":
+            return place, rotation, marker.position
+        return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
 
 
 def compile_system(system: System) -> Model:
@@ -135,9 +160,19 @@ def compile_system(system: System) -> Model:
     forest = system.forest()
     frames = FrameMap.of(forest)
     joints = JointTables()
-    numbers, integers = _flatten(system, forest, frames, joints)
+    numbers, integers = _list_places(forest, frames, *_flatten(system, forest, frames, joints))
     chords = _flatten_chords(forest, frames, joints)
-    model = Model(system, forest, frames, numbers, integers, *chords, *_flatten_curves(forest), *joints.arrays())
+    model = Model(
+        system,
+        forest,
+        frames,
+        numbers,
+        integers,
+        *chords,
+        *_flatten_curves(forest),
+        *joints.arrays(),
+        *frames.places.tables.arrays(),
+    )
     if model.nc:
         _settle_loops(model, forest)
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
@@ -149,8 +184,58 @@ def compile_system(system: System) -> Model:
     return model
 
 
+def _markers_in_use(forest: Forest) -> list[Marker]:
+    """Return the markers at which chords, force elements and users look at bodies."""
+    system = forest.system
+    used = [marker for c in forest.chords for marker in (c.first, c.second)]
+    for force in system.forces.values():
+        used += force.ends
+        sensors = [source for source in getattr(force.element, "inputs", {}).values() if isinstance(source, Sensor)]
+        used += [marker for sensor in sensors for marker in (sensor.first, sensor.second)]
+    used += [marker for c in forest.hinges for marker in (c.inboard, c.outboard)]
+    return used + [marker for body in system.bodies.values() for marker in body.markers.values()]
+
+
+def _list_places(
+    forest: Forest, frames: FrameMap, numbers: Array, integers: NDArray[np.int32]
+) -> tuple[Array, NDArray[np.int32]]:
+    """Return the rows of core/bind/build.cpp: 35 numbers and 11 integers per place of the core's list."""
+    places = frames.places
+    codes = np.zeros((len(places.rows), 11), dtype=np.int32)
+    users = np.array([place.user for place in places.rows])
+    codes[:, 0] = integers[users - 1, 0]
+    codes[:, 1] = [place.parent for place in places.rows]
+    codes[:, 2] = integers[users - 1, 2]
+    codes[:, 3:6] = users[:, None]
+    codes[:, 9:] = integers[users - 1, 3:]
+    if not places.modal:
+        return numbers, codes
+    rows = numbers[users - 1].copy()
+    for row, code, place in zip(rows, codes, places.rows, strict=True):
+        if place.kind == "rigid":
+            continue
+        k = place.user
+        if place.kind == "carrier":  # massless; the user's frame is that of the modal place
+            row[12:22], code[3] = 0.0, 0
+            continue
+        code[0], code[2], code[5] = MODAL if place.kind == "modal" else NODE, 0, 0
+        code[6:9] = places.modal[k], place.shape, place.clamped
+        row[:12], row[13:22], row[22:34], row[34] = np.eye(4)[:3].ravel()[_POSE], 0.0, np.eye(4)[:3].ravel()[_POSE], 0.0
+        if place.kind == "node":
+            row[12], code[3] = 0.0, 0
+        else:  # the node that the hinge holds, in F of the carrier
+            outboard = forest.hinges[k - 1].outboard
+            row[:9] = frames.R_FB[k].ravel()
+            row[9:12] = frames.R_FB[k] @ outboard.position + frames.p_FB[k]
+    return rows, codes
+
+
+# of a 3 x 4 matrix [R, p], flat: where R and p stand
+_POSE = [0, 1, 2, 4, 5, 6, 8, 9, 10, 3, 7, 11]
+
+
 def _flatten(system: System, forest: Forest, frames: FrameMap, joints: JointTables) -> tuple[Array, NDArray[np.int32]]:
-    """Return the rows of core/bind/build.cpp: 35 numbers and 5 integers per body."""
+    """Return 35 numbers, and kind, parent, direction, program and freedoms, for each of the user's bodies."""
     nb = forest.nb
     bodies = [system.bodies[name] for name in forest.bodies[1:]]
     mass = np.array([body.mass for body in bodies])
@@ -205,9 +290,10 @@ def _flatten_chords(
             parameter = getattr(element, "pitch", 0.0) / (2 * np.pi)
         else:
             axes, code, parameter = element.frames(), element.code, element.parameter
-        ends = [forest.number[marker.body.name] for marker in (chord.first, chord.second)]
-        for body, marker, turn, start in zip(ends, (chord.first, chord.second), axes, (0, 12), strict=True):
-            R, p = frames.to_kernel(body, marker.rotation @ turn, marker.position)
+        ends = []
+        for marker, turn, start in zip((chord.first, chord.second), axes, (0, 12), strict=True):
+            body, R, p = frames.place(marker, turn)
+            ends.append(body)
             numbers[k, start : start + 9], numbers[k, start + 9 : start + 12] = R.ravel(), p
         numbers[k, 24] = parameter
         integers[k, :4] = code, *ends, len(element.rows)
@@ -215,9 +301,8 @@ def _flatten_chords(
         if isinstance(element, Constraint) and element.table() is not None:
             integers[k, 6] = curves
             curves += 1
-    first = dict(
-        zip((h.name for h in forest.hinges), np.cumsum([0] + [h.element.nv for h in forest.hinges]), strict=False)
-    )
+    sizes = [h.element.nv + modes_of(h.outboard.body) for h in forest.hinges]
+    first = dict(zip((h.name for h in forest.hinges), np.cumsum([0, *sizes]), strict=False))
     freedoms: list[int] = []
     factors: list[float] = []
     for k, coupling in enumerate(forest.couplings, start=len(forest.chords)):

@@ -323,10 +323,10 @@ def _feedback(tables: ElementTables, model: Model, name: str, reaction: Reaction
     else:
         known = ", ".join(map(repr, (*model.hinge_names, *chords)))
         raise ModelError(f"element {name!r}", "Reaction", reaction.connection, f"name a connection: {known}")
-    body = model.forest.number[marker.body.name]
-    integers = [chord, carried, on_carried, body, reaction.number]
+    body, R, p = model.frames.place(marker)
+    place = int(model.frames.places.carrier[carried])
+    integers = [chord, place, on_carried, body, reaction.number]
     if integers not in tables.feedback_integers:
-        R, p = model.frames.to_kernel(body, marker.rotation, marker.position)
         tables.feedback_integers.append(integers)
         tables.feedback_numbers.append(np.concatenate([R.ravel(), p]))
     return tables.feedback_integers.index(integers)

@@ -215,9 +215,7 @@ def ends_in_kernel_frames(
     """Return [R_F, p_F] of both markers in kernel frames, turned by `axes`, and their bodies."""
     frames, bodies = [], []
     for marker in (first, second):
-        body = model.forest.number[marker.body.name]
-        rotation = marker.rotation if axes is None else marker.rotation @ axes
-        R, p = model.frames.to_kernel(body, rotation, marker.position)
+        body, R, p = model.frames.place(marker, axes)
         frames.append(np.concatenate([R.ravel(), p]))
         bodies.append(body)
     return (frames[0], frames[1]), (bodies[0], bodies[1])

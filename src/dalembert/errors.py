@@ -11,6 +11,7 @@ __all__ = [
     "MissingPackageError",
     "ModelError",
     "SingularityError",
+    "StiffeningWarning",
     "TopologyError",
     "UserFunctionError",
 ]
@@ -105,6 +106,10 @@ class MissingPackageError(DalembertError, ImportError):
 
 class UserFunctionError(DalembertError):
     """A function given by the user failed; the user's exception is chained."""
+
+
+class StiffeningWarning(UserWarning):
+    """A flexible body spins so fast that it needs geometric stiffening, and has none."""
 
 
 def _short(value: Any, limit: int = 120) -> str:

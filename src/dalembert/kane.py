@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bodies.markers import Marker
+from .compile_flexible import refuse_flexible
 from .connections.hinges import (
     Cylindrical,
     Fixed,
@@ -141,6 +142,7 @@ class Kane:
     def __init__(self, system: System, q: ArrayLike, v: ArrayLike | None = None) -> None:
         self.system = system
         self.forest = system.forest()
+        refuse_flexible(system, "Kane")
         hinges = self.forest.hinges
         self.nb = self.forest.nb
         self.nq, self.nv = sum(h.element.nq for h in hinges), sum(h.element.nv for h in hinges)

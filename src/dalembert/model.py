@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, refusals
 from .bodies.markers import Marker
 from .bodies.rigid import Body
+from .compile_flexible import modes_of
 from .connections.connection import Connection
 from .connections.constraints import Constraint
 from .connections.couplings import CoordinateConnection
 from .connections.drives import Drive
 from .connections.hinges import Hinge
 from .errors import ModelError, UserFunctionError
+from .flexible_points import point_acceleration, point_jacobian, point_pose, point_velocity
 from .hosted import History, HostedDelay, HostedOutput
 from .reactions import ConnectionLoads, least_loads, least_multipliers, loads_by_connection
 from .state import State
@@ -131,6 +133,11 @@ class Model(_core.Model):
         In tree order.
     coordinate_names : tuple of str, (nq,)
     speed_names : tuple of str, (nv,)
+        Hinge by hinge; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its hinge.
+    coordinate_kinds, speed_kinds : tuple of str
+        What each is: a name that the hinge gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+    flexible_names : tuple of str
+        The flexible bodies.
     state_names : tuple of str, (nx,)
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
@@ -192,28 +199,47 @@ class Model(_core.Model):
         speeds: list[str] = []
         self._q_slices: dict[str, slice] = {}
         self._v_slices: dict[str, slice] = {}
+        kinds: list[str] = []
+        speed_kinds: list[str] = []
+        flexible: list[str] = []
         for hinge in forest.hinges:
             element = hinge.element
             self._q_slices[hinge.name] = slice(len(coordinates), len(coordinates) + element.nq)
             self._v_slices[hinge.name] = slice(len(speeds), len(speeds) + element.nv)
             coordinates += _full_names(hinge.name, element.coordinates)
             speeds += _full_names(hinge.name, element.speeds)
+            kinds += element.coordinates
+            speed_kinds += element.speeds
+            body, modes = hinge.outboard.body.name, modes_of(hinge.outboard.body)
+            if modes:
+                self._q_slices[body] = slice(len(coordinates), len(coordinates) + modes)
+                self._v_slices[body] = slice(len(speeds), len(speeds) + modes)
+                coordinates += [f"{body}.eta[{k}]" for k in range(modes)]
+                speeds += [f"{body}.eta[{k}]" for k in range(modes)]
+                kinds += ["eta"] * modes
+                speed_kinds += ["eta"] * modes
+                flexible.append(body)
         self.coordinate_names = tuple(coordinates)
         self.speed_names = tuple(speeds)
+        self.coordinate_kinds, self.speed_kinds = tuple(kinds), tuple(speed_kinds)
+        self.flexible_names = tuple(flexible)
 
     # ---- names and states
 
     def q_slice(self, hinge: str) -> slice:
-        """Return where a hinge's coordinates stand in q."""
+        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
         return self._slice(self._q_slices, hinge)
 
     def v_slice(self, hinge: str) -> slice:
-        """Return where a hinge's speeds stand in v, and its forces in tau."""
+        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
         return self._slice(self._v_slices, hinge)
 
     def zero_configuration(self) -> Array:
         """Return the q at which the two markers of every hinge coincide, (nq,)."""
-        return np.concatenate([np.zeros(0)] + [hinge.element.zero for hinge in self.forest.hinges])
+        q = np.zeros(self.nq)
+        for hinge in self.forest.hinges:
+            q[self._q_slices[hinge.name]] = hinge.element.zero
+        return q
 
     def initial_state(self) -> State:
         """Return the start values that ``System.initial`` set; zero where it did not."""
@@ -230,6 +256,8 @@ class Model(_core.Model):
     def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
 
+        Flexible bodies are not deformed in it, but their modes have speeds.
+
         Parameters
         ----------
         rng : numpy Generator, seed or None
@@ -238,7 +266,7 @@ class Model(_core.Model):
         """
         rng = np.random.default_rng(rng)
         shape = () if size is None else (size,)
-        q = np.empty((*shape, self.nq))
+        q = np.zeros((*shape, self.nq))
         for hinge in self.forest.hinges:
             span = self._q_slices[hinge.name]
             for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
@@ -267,24 +295,36 @@ class Model(_core.Model):
             ``"crank"``, ``"crank.tip"``, ``crank.at(0.1, 0, 0)``.
         q : (nq,) or (B, nq) rad or m
         """
+        point = self._loose_point("pose", marker)
+        if point is not None:
+            return Pose(*point_pose(self, point, q))
         raw = self._marker_pose(self._marker("pose", marker), q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
     def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
+        point = self._loose_point("velocity", marker)
+        if point is not None:
+            return point_velocity(self, point, q, v)
         return self._marker_velocity(self._marker("velocity", marker), q, v)
 
     def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
+        point = self._loose_point("acceleration", marker)
+        if point is not None:
+            return point_acceleration(self, point, q, v, a)
         return self._marker_acceleration(self._marker("acceleration", marker), q, v, a)
 
     def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
         """Return J (..., 6, nv) with velocity = J v, world axes."""
+        point = self._loose_point("jacobian", marker)
+        if point is not None:
+            return point_jacobian(self, point, q)
         return self._marker_jacobian(self._marker("jacobian", marker), q)
 
     def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
-        return self._marker_acceleration(self._marker("bias_acceleration", marker), q, v, np.zeros(self.nv))
+        return self.acceleration(marker, q, v, np.zeros(self.nv))
 
     # ---- dynamics
 
@@ -805,13 +845,27 @@ class Model(_core.Model):
                     marks[self.speed_names.index(name)] = True
                 else:
                     marks[self.v_slice(name)] = True
-            return marks
-        marks = np.asarray(given)
-        if marks.dtype != bool or marks.shape != (self.nv,):
-            raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        else:
+            marks = np.asarray(given)
+            if marks.dtype != bool or marks.shape != (self.nv,):
+                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        for name in self.flexible_names:
+            if marks[self._v_slices[name]].any():
+                raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
         return marks
 
+    def _loose_point(self, kernel: str, marker: Marker | Body | str) -> Marker | None:
+        """Return the marker if it is a point of a flexible body without a frame in the core, else None."""
+        if not self.flexible_names:
+            return None
+        found = self._found(kernel, marker)
+        return None if self.frames.places.follows(found) else found
+
     def _marker(self, kernel: str, marker: Marker | Body | str) -> Array:
+        place, R, p = self.frames.place(self._found(kernel, marker))
+        return np.concatenate([[place], R.ravel(), p])
+
+    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
         found = self.system[marker] if isinstance(marker, str) else marker
         if isinstance(found, Body):
             found = found.origin
@@ -819,9 +873,7 @@ class Model(_core.Model):
         known = body is self.system.ground or (body is not None and self.system.bodies.get(body.name) is body)
         if not isinstance(found, Marker) or not known or found.body.name not in self.forest.number:
             raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
-        number = self.forest.number[found.body.name]
-        R, p = self.frames.to_kernel(number, found.rotation, found.position)
-        return np.concatenate([[number], R.ravel(), p])
+        return found
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
         """Return q as a checked (nq,) array."""

@@ -41,6 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from .block_operators import block_diagonal, consecutive, identity, resolvent, transport
+from .compile_flexible import refuse_flexible
 from .errors import SingularityError
 from .rotation import finite_array
 from .topology import TreeHinge
@@ -192,6 +193,7 @@ class Operators:
     def __init__(self, system: System, q: ArrayLike, v: ArrayLike | None = None) -> None:
         self.system = system
         self.forest = forest = system.forest()
+        refuse_flexible(system, "Operators")
         self.q_slices = consecutive([hinge.element.nq for hinge in forest.hinges])
         self.v_slices = consecutive([hinge.element.nv for hinge in forest.hinges])
         self.nb, self.nq, self.nv = forest.nb, self.q_slices[-1].stop, self.v_slices[-1].stop

@@ -220,6 +220,9 @@ def second_markers(model: Model, q: Array) -> Pose:
     from .model import Pose
 
     markers = list(_markers(model).values())
+    if model.flexible_names:
+        poses = [model.pose(marker, q) for marker in markers]
+        return Pose(np.array([pose.rotation for pose in poses]), np.array([pose.position for pose in poses]))
     rotation, position = model.poses(q)
     R, p = np.concatenate([np.eye(3)[None], rotation]), np.concatenate([np.zeros((1, 3)), position])
     on = [model.forest.number[marker.body.name] for marker in markers]

@@ -105,13 +105,12 @@ class Labels:
 
 @once_per_model
 def _labels(model: Model) -> Labels:
-    hinges = [hinge.element for hinge in model.forest.hinges]
     return Labels(
         model.system.name,
         model.coordinate_names,
         model.speed_names,
         model.constraint_names,
-        tuple(coordinate_unit(c) for hinge in hinges for c in hinge.coordinates),
-        tuple(speed_unit(s) for hinge in hinges for s in hinge.speeds),
+        tuple(coordinate_unit(c) for c in model.coordinate_kinds),
+        tuple(speed_unit(s) for s in model.speed_kinds),
         tuple(row_units(model)) if model.nc else (),
     )

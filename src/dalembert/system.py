@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
@@ -81,21 +82,22 @@ class System:
     def body(
         self,
         name: str,
-        shape: Shape | None = None,
+        shape: Shape | FlexibleBody | None = None,
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
     ) -> Body:
-        """Add a rigid body, from a shape or from numbers, and return it.
+        """Add a body, from a shape, from numbers, or a flexible one, and return it.
 
         Parameters
         ----------
         name : str
-        shape : Shape
-            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``.
+        shape : Shape or FlexibleBody
+            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
         mass : float, kg
+            With a flexible body: the mass it should have, to be compared.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,) or (3, 3) kg m2
@@ -167,8 +169,17 @@ class System:
             self.drives[clock.name] = clock
         return connection
 
-    def initial(self, connection: str | Connection, *, position: Any = None, speed: Any = None) -> None:
-        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s."""
+    def initial(self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None) -> None:
+        """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
+
+        Of a flexible body: its modal coordinates and their speeds, (nm,) each.
+        """
+        body = self.bodies.get(connection) if isinstance(connection, str) else connection
+        if isinstance(body, Body) and self.bodies.get(body.name) is body:
+            self._initial_modes(body, position, speed)
+            return
+        if isinstance(connection, Body):
+            raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
         found = self._connection(connection)
         item = f"initial {found.name!r}"
         hinge = found.element
@@ -195,6 +206,18 @@ class System:
             old.position if new_position is None else new_position,
             old.speed if new_speed is None else new_speed,
         )
+
+    def _initial_modes(self, body: Body, position: Any, speed: Any) -> None:
+        item = f"initial {body.name!r}"
+        if body.flexible is None:
+            raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")
+        nm = body.flexible.nm
+        old = self.initials.get(body.name, Initial())
+        values = [
+            before if value is None else finite_array(value, (nm,), item=item, field=field)
+            for value, before, field in ((position, old.position, "position"), (speed, old.speed, "speed"))
+        ]
+        self.initials[body.name] = Initial(*values)
 
     def drive(
         self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
@@ -266,6 +289,7 @@ class System:
             for force in list(self.forces.values()):
                 if any(end.body is item for end in force.ends):
                     self.remove(force)
+            self.initials.pop(item.name, None)
             del self.bodies[item.name]
         else:
             raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
@@ -302,23 +326,26 @@ class System:
         new = System(self.name if name is None else name, gravity=self.gravity)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
-            twin = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
-            twin.shape = body.shape
-            twin.visuals = list(body.visuals)
-            new.bodies[body.name] = twin
-            bodies[id(body)] = twin
+            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
+            copied.shape = body.shape
+            copied.flexible = body.flexible
+            copied.visuals = list(body.visuals)
+            new.bodies[body.name] = copied
+            bodies[id(body)] = copied
         markers: dict[int, Marker] = {}
+
+        def twin(marker: Marker) -> Marker:
+            position, rotation = marker.position.copy(), marker.rotation.copy()
+            return replace(marker, body=bodies[id(marker.body)], position=position, rotation=rotation)
+
         for body in (self.ground, *self.bodies.values()):
             for marker in body.markers.values():
                 twin_body = bodies[id(body)]
-                twin_marker = Marker(twin_body, marker.position.copy(), marker.rotation.copy(), marker.label)
+                twin_marker = twin(marker)
                 twin_body.markers[str(marker.label)] = markers[id(marker)] = twin_marker
 
         def twin_of(marker: Marker) -> Marker:
-            known = markers.get(id(marker))
-            return known or Marker(
-                bodies[id(marker.body)], marker.position.copy(), marker.rotation.copy(), marker.label
-            )
+            return markers.get(id(marker)) or twin(marker)
 
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
@@ -420,7 +447,9 @@ class System:
         return ForceConnection(name, element, markers)
 
     def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
-        marker = end.origin if isinstance(end, Body) else end
+        if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
+            end = end.origin if end.flexible is None else end.at()
+        marker = end
         if not isinstance(marker, Marker):
             raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
         body = marker.body

@@ -4,6 +4,7 @@ from .assemble import Assembly, assemble, consistent_speeds
 from .check_element import ElementReport, check_element
 from .contact import Contact, Touch
 from .driven import DrivenMotion, driven_motion
+from .flops import Flops, flops
 from .impulse import Impact, impulse
 from .inverse import Efforts, consistent_accelerations, inverse_dynamics
 from .mobility import Mobility, mobility
@@ -14,6 +15,7 @@ __all__ = [
     "DrivenMotion",
     "Efforts",
     "ElementReport",
+    "Flops",
     "Impact",
     "Mobility",
     "Touch",
@@ -22,6 +24,7 @@ __all__ = [
     "consistent_accelerations",
     "consistent_speeds",
     "driven_motion",
+    "flops",
     "impulse",
     "inverse_dynamics",
     "mobility",

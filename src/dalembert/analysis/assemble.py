@@ -145,6 +145,7 @@ def assemble(
     if prefer is None:
         # start values that were given are meant; those that were not may move
         prefer = [name for name, value in model.system.initials.items() if value.position is not None and q is None]
+        prefer += [name for name in model.flexible_names if name not in prefer]  # as little deformed as can be
     wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(_names(prefer))
     preferred, wanted = _hold(model, wishes)
     guess = closure.guess(_with_values(model, guess, wishes))
@@ -258,7 +259,7 @@ def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array
     for name, value in values.items():
         if value is None or hold_chord(model, name, value) is not None:
             continue
-        if name in model.hinge_names:
+        if name in (*model.hinge_names, *model.flexible_names):
             span = model.q_slice(name)
         elif name in model.coordinate_names:
             place = model.coordinate_names.index(name)

@@ -298,8 +298,13 @@ def _flipped(model: Model, q: Array) -> tuple[str, ...]:
     names, bodies, axes = _chord_axes(model)
     if not names:
         return ()
-    attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
-    first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
+    if model.flexible_names:
+        chords = [chord for chord in model.forest.chords if chord.name in names]
+        ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
+        first, second = np.einsum("keij,ekj->eki", np.array(ends), axes)
+    else:
+        attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
+        first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
     return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
 
 

@@ -98,13 +98,23 @@ def driven_motion(
     if model.nc:
         paced = [drive.name for drive in model.hinge_drives if drive.level <= 1]
         try:
-            speeds = consistent_speeds(model, at, speeds, fixed=paced, t=t)
+            speeds = _speeds(model, at, speeds, paced, t)
             everything = [drive.name for drive in model.hinge_drives]
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
         except (AssemblyError, SingularityError) as error:
             order = 1 if isinstance(error, AssemblyError) else 2
             raise type(error)(f"{_driven(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
+
+
+def _speeds(model: Model, q: Array, v: Array, paced: list[str], t: float) -> Array:
+    """Return speeds that obey loops and drives, with modes at theirs if hinges alone can follow."""
+    if model.flexible_names:
+        try:
+            return consistent_speeds(model, q, v, fixed=[*paced, *model.flexible_names], t=t)
+        except AssemblyError:
+            pass
+    return consistent_speeds(model, q, v, fixed=paced, t=t)
 
 
 def _driven(model: Model, t: float, order: int) -> str:

@@ -120,7 +120,7 @@ def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
 
 def speed_columns(model: Model, name: str, *, item: str) -> list[int]:
     """Return the places in v of a hinge, a coordinate or a speed, by name."""
-    if name in model.hinge_names:
+    if name in (*model.hinge_names, *model.flexible_names):
         span = model.v_slice(name)
         return list(range(span.start, span.stop))
     if name in model.speed_names:
@@ -139,11 +139,19 @@ def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], floa
     """Return length, rows, columns, units and floor of a model."""
     length, reach = _lengths(model)
     is_length = _length_rows(model)
-    speeds = [_is_length(hinge.element, speed) for hinge in model.forest.hinges for speed in hinge.element.speeds]
+    speeds = {hinge.name: [_is_length(hinge.element, s) for s in hinge.element.speeds] for hinge in model.forest.hinges}
+    columns = np.ones(model.nv)
+    for name, flags in speeds.items():
+        columns[model.v_slice(name)] = [length if flag else 1.0 for flag in flags]
+    for name in model.flexible_names:  # one unit: the largest displacement is the length, or the largest slope 1 rad
+        flexible = model.system.bodies[name].flexible
+        assert flexible is not None
+        most = np.abs(flexible.shapes).max(0) / np.repeat([1.0, length], 3)[:, None]
+        columns[model.v_slice(name)] = 1.0 / most.max(0)
     return (
         length,
         np.where(is_length, 1.0 / length, 1.0),
-        np.array([length if flag else 1.0 for flag in speeds], dtype=float),
+        columns,
         tuple("m" if flag else "rad" for flag in is_length),
         16 * np.finfo(float).eps * (1.0 + reach / length) * max(1.0, model.nb**0.5),
     )

@@ -13,6 +13,7 @@ from ..model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
 from .loads import constraint_output, coupling_output, force_element_output, force_element_quantities
+from .modes import MODES, modal_output
 from .output import Output
 from .whole import SYSTEM
 
@@ -73,6 +74,10 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
             return coupling_output(model, coupling, quantity, name)
     if owner in model.system.forces:
         return force_element_output(model, owner, quantity, name)
+    if owner in model.flexible_names:
+        modal = modal_output(model, owner, quantity, name)
+        if modal is not None:
+            return modal
     marker = frame_of(model, owner) if quantity in FRAME else None
     return None if marker is None else FRAME[quantity](model, marker, name)
 
@@ -93,6 +98,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():
         yield force.name, force_element_quantities(force)
+    for name in model.flexible_names:
+        yield name, [*MODES]
     for body in model.system.bodies.values():
         for marker in (body.origin, *body.markers.values()):
             planar = turning_axis(model, marker) is not None
@@ -100,7 +107,9 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suggest(model: Model, name: str) -> str:
-    owners = dict(_owners(model))
+    owners: dict[str, list[str]] = {}
+    for owner_name, endings in _owners(model):
+        owners[owner_name] = [*endings, *owners.get(owner_name, [])]
     known = [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities)]
     near = difflib.get_close_matches(name, known, n=3)
     guess = f"did you mean {' or '.join(map(repr, near))}?" if near else ""

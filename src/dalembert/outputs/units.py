@@ -13,25 +13,29 @@ __all__ = ["coordinate_unit", "coupling_unit", "effort_unit", "joined", "row_uni
 
 
 def coordinate_unit(coordinate: str) -> str:
-    """Return the unit of a hinge's coordinate."""
+    """Return the unit of a coordinate; modal ones count as numbers, their shapes have the units."""
     if coordinate.startswith("angle"):
         return "rad"
     if coordinate == TIME:
         return "s"
-    return "1" if coordinate.startswith("q") else "m"
+    return "1" if coordinate.startswith("q") or coordinate == "eta" else "m"
 
 
 def speed_unit(speed: str, per: str = "s") -> str:
-    """Return the unit of a hinge's speed, or of its acceleration per ``"s2"``."""
+    """Return the unit of a speed, or of its acceleration per ``"s2"``."""
     if speed == TIME:
         return "1" if per == "s" else "1/s"
+    if speed == "eta":
+        return f"1/{per}"
     return f"rad/{per}" if _turns(speed) else f"m/{per}"
 
 
 def effort_unit(speed: str) -> str:
-    """Return the unit of what acts along a hinge's speed."""
+    """Return the unit of what acts along a speed."""
     if speed == TIME:
         return "W"
+    if speed == "eta":
+        return "J"
     return "N m" if _turns(speed) else "N"
 
 

@@ -53,10 +53,6 @@ def _columns(
     return make
 
 
-def _speeds(model: Model) -> list[str]:
-    return [speed for hinge in model.forest.hinges for speed in hinge.element.speeds]
-
-
 def _balance(result: Result) -> Array:
     total, (work, dissipated) = result["energy.total"], result._works
     balance: Array = total - total[0] - work + dissipated
@@ -72,7 +68,7 @@ SYSTEM: dict[str, Maker] = {
     "energy.kinetic": _number("J", "kinetic energy", lambda m: m.energy.kinetic.copy(), "speed"),
     "energy.potential": _number(
         "J",
-        "potential energy of gravity (zero at the world's origin) and of springs",
+        "potential energy of gravity (zero at the world's origin), of springs and of deformation",
         lambda m: m.energy.potential + m.element_energy.stored,
         "speed",
     ),
@@ -99,28 +95,28 @@ SYSTEM: dict[str, Maker] = {
     ),
     "q": _columns(
         lambda model: model.coordinate_names,
-        lambda model: [coordinate_unit(c) for hinge in model.forest.hinges for c in hinge.element.coordinates],
+        lambda model: [coordinate_unit(c) for c in model.coordinate_kinds],
         "coordinates",
         lambda m: m.q.copy(),
         "position",
     ),
     "v": _columns(
         lambda model: model.speed_names,
-        lambda model: [speed_unit(s) for s in _speeds(model)],
+        lambda model: [speed_unit(s) for s in model.speed_kinds],
         "speeds",
         lambda m: m.v.copy(),
         "speed",
     ),
     "a": _columns(
         lambda model: model.speed_names,
-        lambda model: [speed_unit(s, "s2") for s in _speeds(model)],
+        lambda model: [speed_unit(s, "s2") for s in model.speed_kinds],
         "accelerations, the rates of v",
         lambda m: np.array(m.rates.a),
         "dynamics",
     ),
     "tau": _columns(
         lambda model: model.speed_names,
-        lambda model: [effort_unit(s) for s in _speeds(model)],
+        lambda model: [effort_unit(s) for s in model.speed_kinds],
         "hinge forces: of elements, and of drives at driven coordinates",
         lambda m: np.array(m.rates.tau),
         "dynamics",

@@ -26,6 +26,7 @@ from .interrupt import Interrupt
 from .progress import Progress
 from .run import Run
 from .settings import FAR, Options, Settings
+from .spin import spin_notes
 from .stream import Stream
 
 __all__ = ["make_options", "make_result", "simulate", "start_state"]
@@ -369,6 +370,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
+    run.notes += spin_notes(run.model, q, v)
     result = Result(
         run.model,
         t,

@@ -1,0 +1,36 @@
+"""Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
+
+from .files import read_structure
+from .members import Member, beam, frame, frame_structure
+from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
+from .nastran import read_nastran
+from .plates import plate_structure
+from .recovery import BeamStresses, beam_stresses, section_forces
+from .report import ModeReport
+from .sections import Material, Section
+from .solids import solid_structure
+from .structure import Structure
+
+__all__ = [
+    "BeamStresses",
+    "CantileverModes",
+    "CraigBampton",
+    "FreeModes",
+    "GivenModes",
+    "Guyan",
+    "Material",
+    "Member",
+    "ModeReport",
+    "ModeSet",
+    "Section",
+    "Structure",
+    "beam",
+    "beam_stresses",
+    "frame",
+    "frame_structure",
+    "plate_structure",
+    "read_nastran",
+    "read_structure",
+    "section_forces",
+    "solid_structure",
+]
