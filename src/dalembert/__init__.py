@@ -23,7 +23,20 @@ from .analysis import (
     inverse_dynamics,
     mobility,
 )
-from .bodies import Body, Marker, Shape, box, cylinder, plate, rod, sphere, tube
+from .bodies import (
+    Body,
+    FlexibleBody,
+    Marker,
+    Rayleigh,
+    Shape,
+    Stiffening,
+    box,
+    cylinder,
+    plate,
+    rod,
+    sphere,
+    tube,
+)
 from .connections import (
     Arc,
     AxisAngle,
@@ -179,6 +192,7 @@ __all__ = [
     "Event",
     "EventRecord",
     "Fixed",
+    "FlexibleBody",
     "ForceConnection",
     "ForceElement",
     "ForceEnergy",
@@ -223,6 +237,7 @@ __all__ = [
     "PositionServo",
     "Prismatic",
     "Ramp",
+    "Rayleigh",
     "Reaction",
     "Result",
     "Revolute",
@@ -241,6 +256,7 @@ __all__ = [
     "SpringDamper",
     "State",
     "Stats",
+    "Stiffening",
     "StribeckFriction",
     "System",
     "Table",

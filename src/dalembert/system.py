@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
@@ -80,21 +81,22 @@ class System:
     def body(
         self,
         name: str,
-        shape: Shape | None = None,
+        shape: Shape | FlexibleBody | None = None,
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
     ) -> Body:
-        """Add a rigid body, from a shape or from numbers, and return it.
+        """Add a body, from a shape, from numbers, or a flexible one, and return it.
 
         Parameters
         ----------
         name : str
-        shape : Shape
-            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``.
+        shape : Shape or FlexibleBody
+            ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
         mass : float, kg
+            With a flexible body: the mass it should have, to be compared.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,) or (3, 3) kg m2
@@ -294,23 +296,26 @@ class System:
         new = System(self.name if name is None else name, gravity=self.gravity)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
-            twin = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
-            twin.shape = body.shape
-            twin.visuals = list(body.visuals)
-            new.bodies[body.name] = twin
-            bodies[id(body)] = twin
+            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
+            copied.shape = body.shape
+            copied.flexible = body.flexible
+            copied.visuals = list(body.visuals)
+            new.bodies[body.name] = copied
+            bodies[id(body)] = copied
         markers: dict[int, Marker] = {}
+
+        def twin(marker: Marker) -> Marker:
+            position, rotation = marker.position.copy(), marker.rotation.copy()
+            return replace(marker, body=bodies[id(marker.body)], position=position, rotation=rotation)
+
         for body in (self.ground, *self.bodies.values()):
             for marker in body.markers.values():
                 twin_body = bodies[id(body)]
-                twin_marker = Marker(twin_body, marker.position.copy(), marker.rotation.copy(), marker.label)
+                twin_marker = twin(marker)
                 twin_body.markers[str(marker.label)] = markers[id(marker)] = twin_marker
 
         def twin_of(marker: Marker) -> Marker:
-            known = markers.get(id(marker))
-            return known or Marker(
-                bodies[id(marker.body)], marker.position.copy(), marker.rotation.copy(), marker.label
-            )
+            return markers.get(id(marker)) or twin(marker)
 
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
@@ -412,7 +417,9 @@ class System:
         return ForceConnection(name, element, markers)
 
     def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
-        marker = end.origin if isinstance(end, Body) else end
+        if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
+            end = end.origin if end.flexible is None else end.at()
+        marker = end
         if not isinstance(marker, Marker):
             raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
         body = marker.body

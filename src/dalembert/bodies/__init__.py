@@ -1,7 +1,22 @@
-"""Bodies, their shapes, and the markers they offer."""
+"""Bodies, rigid and flexible, their shapes, and the markers they offer."""
 
+from .damping import Rayleigh
+from .flexible import FlexibleBody, Stiffening
 from .markers import Marker
 from .rigid import Body
 from .shapes import Shape, box, cylinder, plate, rod, sphere, tube
 
-__all__ = ["Body", "Marker", "Shape", "box", "cylinder", "plate", "rod", "sphere", "tube"]
+__all__ = [
+    "Body",
+    "FlexibleBody",
+    "Marker",
+    "Rayleigh",
+    "Shape",
+    "Stiffening",
+    "box",
+    "cylinder",
+    "plate",
+    "rod",
+    "sphere",
+    "tube",
+]

@@ -16,7 +16,7 @@ __all__ = ["Marker"]
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A frame fixed in a body.
+    """A frame fixed in a body, or in the material of a flexible one.
 
     Attributes
     ----------
@@ -28,12 +28,16 @@ class Marker:
         R_BM: the marker's axes as columns, in body axes.
     label : str or None
         Name on the body; the full name is ``"body.label"``.
+    shape : (6, nm) or None
+        On a flexible body: rotation and translation [rotation; translation] of the marker relative to the body frame
+        per modal coordinate, in body axes. `position` and `rotation` are those of the undeformed body.
     """
 
     body: Body
     position: NDArray[np.float64]
     rotation: NDArray[np.float64]
     label: str | None = None
+    shape: NDArray[np.float64] | None = None
 
     @property
     def name(self) -> str:

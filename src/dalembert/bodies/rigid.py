@@ -1,7 +1,9 @@
-"""Rigid bodies."""
+"""Bodies of a system: rigid, or with a flexible description."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix, finite_array, finite_number, shape_of
+from .flexible import FlexibleBody, check_total_mass
 from .markers import Marker
 from .shapes import Shape
 from .visual import Visual
@@ -23,7 +26,7 @@ _TRIANGLE_TOLERANCE = 1e-6
 
 
 class Body:
-    """A rigid body: mass, centre of mass, inertia about it, and markers.
+    """A body: mass, centre of mass, inertia about it, and markers; rigid, unless `flexible` says how it deforms.
 
     Made by `System.body`. The origin of the body frame is wherever the user puts it.
 
@@ -37,6 +40,8 @@ class Body:
         About the centre of mass, in body axes.
     shape : Shape or None
         The solid it was made from, for pictures.
+    flexible : FlexibleBody or None
+        How it deforms; `mass`, `com` and `inertia` are then those of the undeformed body.
     markers : dict of str to Marker
     visuals : list of Visual
         Pictures that came with a model file.
@@ -46,7 +51,7 @@ class Body:
         self,
         system: System,
         name: str,
-        shape: Shape | None = None,
+        shape: Shape | FlexibleBody | None = None,
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
@@ -54,10 +59,24 @@ class Body:
         inertia_axes: Any = None,
     ) -> None:
         item = f"body {name!r}"
+        self.flexible: FlexibleBody | None = None
+        if isinstance(shape, FlexibleBody):
+            self.flexible = shape
+            if com is not None or inertia is not None:
+                raise ModelError(item, "com", com, "a flexible body brings its com and inertia: leave them out")
+            if mass is not None:
+                check_total_mass(shape.mass, finite_number(mass, item=item, field="mass"), item=item)
+            offset = shape.com
+            steiner = shape.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
+            mass, com, inertia = shape.mass, offset, shape.inertia - steiner
+            shape = None
         if shape is not None:
             if not isinstance(shape, Shape):
                 raise ModelError(
-                    item, "shape", shape, "give a shape such as rod(...) or box(...), or mass= and inertia="
+                    item,
+                    "shape",
+                    shape,
+                    "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia=",
                 )
             if mass is not None or com is not None or inertia is not None:
                 raise ModelError(
@@ -99,29 +118,61 @@ class Body:
                 "the third; is it about the centre of mass and in kg m2?",
             )
 
-    def at(self, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Marker:
-        """Return an anonymous marker at (x, y, z) m from the body's origin, in body axes."""
+    def at(
+        self,
+        x: float = 0.0,
+        y: float = 0.0,
+        z: float = 0.0,
+        *,
+        rotation: Any = None,
+        node: int | Sequence[int] | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Marker:
+        """Return an anonymous marker at (x, y, z) m from the body's origin, in body axes.
+
+        On a flexible body the point must be a node or lie on a beam element, between whose nodes it is interpolated.
+        Or give a `node`: the marker moves with it, and (x, y, z) is a rigid arm from it; of several nodes it takes
+        the mean motion, with `weights`.
+        """
         item = f"marker on body {self.name!r}"
         position = finite_array((x, y, z), (3,), item=item, field="position")
-        return Marker(self, position, as_rotation_matrix(rotation, item=item))
+        R = as_rotation_matrix(rotation, item=item)
+        if self.flexible is None:
+            if node is not None or weights is not None:
+                raise ModelError(item, "node", node, "this body is rigid and has no nodes: give x, y, z")
+            return Marker(self, position, R)
+        place, shape = self.flexible.attachment(position, node, weights, item=item)
+        return Marker(self, place, R, shape=shape)
 
-    def marker(self, label: str, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Marker:
-        """Add a marker that can be found again as ``"body.label"``; position in m, body axes."""
+    def marker(
+        self,
+        label: str,
+        x: float = 0.0,
+        y: float = 0.0,
+        z: float = 0.0,
+        *,
+        rotation: Any = None,
+        node: int | Sequence[int] | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Marker:
+        """Add a marker that can be found again as ``"body.label"``; position in m, body axes, or by node as in `at`."""
         if not isinstance(label, str) or not label.strip() or label != label.strip():
             raise ModelError(f"body {self.name!r}", "marker name", label, "use a non-empty string")
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
-        at = self.at(x, y, z, rotation=rotation)
-        self.markers[label] = Marker(self, at.position, at.rotation, label)
+        at = self.at(x, y, z, rotation=rotation, node=node, weights=weights)
+        self.markers[label] = replace(at, label=label)
         return self.markers[label]
 
     @property
     def origin(self) -> Marker:
-        """The body frame itself as a marker."""
-        return Marker(self, np.zeros(3), np.eye(3))
+        """The body frame itself as a marker; on a flexible body it need not belong to the material."""
+        shape = None if self.flexible is None else np.zeros((6, self.flexible.nm))
+        return Marker(self, np.zeros(3), np.eye(3), shape=shape)
 
     def __repr__(self) -> str:
-        return f"<Body {self.name!r}: {self.mass:.6g} kg>"
+        modes = "" if self.flexible is None else f", {self.flexible.nm} modes"
+        return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
 
 
 def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:

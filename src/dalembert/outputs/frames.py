@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.flexible import carried
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..connections.hinges import frame_with_z
 from ..connections.relative import quaternions
 from ..errors import ModelError
 from ..model import Model
+from ..rotation import finite_array
 from .motion import Motion
 from .output import Output, vector
 
@@ -48,8 +50,11 @@ def _point(base: Marker, numbers: str, owner: str) -> Marker:
         x, y, z = (float(number) for number in numbers.split(","))
     except ValueError:
         raise ModelError("output", "point", owner, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
-    at = base.body.at(x, y, z)
-    return Marker(base.body, base.position + base.rotation @ at.position, base.rotation)
+    if base.label is None:
+        return base.body.at(x, y, z)
+    arm = base.rotation @ finite_array((x, y, z), (3,), item=f"output {owner!r}", field="point")
+    shape = None if base.shape is None else carried(base.shape, arm)
+    return Marker(base.body, base.position + arm, base.rotation, shape=shape)
 
 
 def turning_axis(model: Model, marker: Marker) -> Array | None:
