@@ -344,7 +344,7 @@ class FlexibleBody:
         elif self.node_inertias is not None or self.node_centres is not None:
             raise ModelError(ITEM, "node_inertias", "given", "a mass_matrix holds them already: leave them out")
         else:
-            self._set(mass_matrix=checked_matrix(self.mass_matrix, 6 * self.n, item=ITEM, field="mass_matrix"))
+            self._set(mass_matrix=self._checked(self.mass_matrix, "mass_matrix"))
         rigid = rigid_motions(self.nodes)
         G = rigid.T @ (self.mass_matrix @ rigid)
         mass, com = _mass_and_centre(G)
@@ -354,6 +354,13 @@ class FlexibleBody:
             check_total_mass(self.mass, declared, item=ITEM)
         modal = self.modes.T @ (self.mass_matrix @ self.modes)
         self._set(modal_mass=(modal + modal.T) / 2)
+
+    def _checked(self, matrix: Any, field: str) -> Any:
+        if self.structure is not None and any(
+            matrix is known for known in (self.structure.mass, self.structure.stiffness)
+        ):
+            return matrix  # checked there
+        return checked_matrix(matrix, 6 * self.n, item=ITEM, field=field)
 
     def _take_lumps(self) -> None:
         n = self.n
@@ -376,7 +383,7 @@ class FlexibleBody:
                 ITEM, "stiffness", _size(self.stiffness), "give either stiffness or modal_stiffness, in N/m"
             )
         if self.stiffness is not None:
-            matrix = checked_matrix(self.stiffness, 6 * self.n, item=ITEM, field="stiffness")
+            matrix = self._checked(self.stiffness, "stiffness")
             modal = self.modes.T @ (matrix @ self.modes)
             self._set(stiffness=matrix, modal_stiffness=(modal + modal.T) / 2)
         else:

@@ -1,0 +1,317 @@
+"""Sets of modes: what deformations a flexible body may take.
+
+A mode set says how modes are made and how the body frame follows the deformed body: attached to a node, or as mean
+axes (Tisserand's, or Buckens'): the frame in which the modes carry no momentum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.flexible import modal_frequencies, rigid_motions
+from ..errors import ModelError
+from ..rotation import finite_array, shape_of
+from .held import Held, free_modes, without_rigid_motion
+from .structure import Structure
+
+__all__ = ["Built", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """Modes of a structure.
+
+    Attributes
+    ----------
+    structure : Structure
+        The one whose nodes the modes move: the original, or a condensed one.
+    modes : (6 n, nm)
+    reference : int or None
+        Label of the node that the frame is attached to; None for mean axes.
+    labels : (n,) int
+        Numbers of the nodes in the original structure.
+    interfaces : tuple of int
+        Nodes of the original structure at which loads are expected.
+    """
+
+    structure: Structure
+    modes: Array
+    reference: int | None
+    labels: NDArray[np.int64]
+    interfaces: tuple[int, ...] = ()
+
+
+class ModeSet:
+    """A way to make modes: its `build` gets a structure and returns `Built`."""
+
+    def build(self, structure: Structure) -> Built:
+        """Return the modes of a structure."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class CantileverModes(ModeSet):
+    """Vibrations of the structure clamped at a node, to which the body frame is attached.
+
+    Parameters
+    ----------
+    count : int
+        The lowest so many.
+    at : int or (3,) m
+        The node, by number or position.
+    """
+
+    count: int = 6
+    at: Any = 0
+
+    def build(self, structure: Structure) -> Built:
+        """Return the lowest modes with the node held."""
+        node = structure.node(self.at, item="CantileverModes", field="at")
+        fixed = _clamp(structure, [node], "CantileverModes")
+        _, modes = Held(structure, fixed).modes(_count("CantileverModes", self.count))
+        return _built(structure, modes, node, ())
+
+
+@dataclass(frozen=True)
+class FreeModes(ModeSet):
+    """Vibrations of the free structure, without its six rigid modes.
+
+    Parameters
+    ----------
+    count : int
+        The lowest so many elastic modes.
+    attached : int, (3,) m or None
+        The node that the body frame is attached to; default none: mean axes.
+    """
+
+    count: int = 6
+    attached: Any = None
+
+    def build(self, structure: Structure) -> Built:
+        """Return the lowest elastic modes."""
+        _, modes = free_modes(structure, _count("FreeModes", self.count))
+        node = None if self.attached is None else structure.node(self.attached, item="FreeModes", field="attached")
+        return _built(structure, _in_frame(structure, modes, node), node, ())
+
+
+@dataclass(frozen=True)
+class CraigBampton(ModeSet):
+    """Constraint modes of interface nodes and vibrations with these held: exact for static loads at the interfaces.
+
+    The two sets together are made orthonormal; the rigid motions among them are left to the body frame.
+
+    Parameters
+    ----------
+    interfaces : nodes, by number or position
+        Where hinges and forces act.
+    count : int
+        The lowest so many vibrations with all interfaces held.
+    frame : "attached" or "mean"
+        Attached to the first interface, or mean axes.
+    max_frequency : float, rad/s
+        Leave out combined modes above it; default keep all. This gives up exact statics.
+    """
+
+    interfaces: Any
+    count: int = 6
+    _: KW_ONLY
+    frame: str = "attached"
+    max_frequency: float | None = None
+
+    def build(self, structure: Structure) -> Built:
+        """Return orthonormal modes that span constraint and fixed-interface modes, less rigid motions."""
+        name = "CraigBampton"
+        if self.frame not in ("attached", "mean"):
+            raise ModelError(name, "frame", self.frame, "use 'attached' or 'mean'")
+        nodes = _nodes(structure, self.interfaces, name, "interfaces")
+        fixed = structure.fixed_at(nodes)
+        held = Held(structure, fixed)
+        _, inner = held.modes(_count(name, self.count, least=0))
+        # unit motions of all interfaces but the first, which stays: rigid motions are not among them
+        moved = np.flatnonzero(structure.active & structure.fixed_at(nodes[1:]))
+        outer = _constraint_modes(structure, held, moved)
+        if not structure.active[6 * nodes[0] : 6 * nodes[0] + 6].all():
+            outer = _constraint_modes(structure, held, np.flatnonzero(structure.active & fixed))
+            outer = _independent(structure, outer)
+        modes = _orthonormal(structure, np.hstack([outer, inner]), self.max_frequency)
+        node = nodes[0] if self.frame == "attached" else None
+        return _built(structure, _in_frame(structure, modes, node), node, tuple(nodes))
+
+
+@dataclass(frozen=True)
+class Guyan(ModeSet):
+    """Static condensation: mass and stiffness of a few nodes stand for all; the other nodes are removed.
+
+    Parameters
+    ----------
+    nodes : nodes, by number or position
+        The ones that remain.
+    modes : ModeSet
+        Modes of the condensed structure; default all those with the first of the nodes clamped.
+    """
+
+    nodes: Any
+    modes: ModeSet | None = None
+
+    def build(self, structure: Structure) -> Built:
+        """Return modes of the condensed structure."""
+        nodes = _nodes(structure, self.nodes, "Guyan", "nodes")
+        if len(nodes) < 2:
+            raise ModelError("Guyan", "nodes", self.nodes, "keep at least two nodes")
+        kept = structure.fixed_at(nodes)
+        masters = np.flatnonzero(kept & structure.active)
+        T = np.zeros((structure.size, 6 * len(nodes)))
+        order = (6 * np.asarray(nodes)[:, None] + np.arange(6)).ravel()
+        places = np.flatnonzero(structure.active[order])
+        T[:, places] = _constraint_modes(structure, Held(structure, kept), order[places])
+        small = Structure(structure.nodes[nodes], _symmetric(T, structure.mass), _symmetric(T, structure.stiffness))
+        inner = CantileverModes(len(masters) - 6) if self.modes is None else self.modes
+        built = inner.build(small)
+        labels = np.asarray(nodes, dtype=np.int64)
+        reference = None if built.reference is None else int(labels[built.reference])
+        interfaces = tuple(int(labels[i]) for i in built.interfaces) or tuple(nodes)
+        return Built(built.structure, built.modes, reference, labels[built.labels], interfaces)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenModes(ModeSet):
+    """Modes that the user brings, from a finite-element program or a measurement.
+
+    Parameters
+    ----------
+    modes : (6 n, nm)
+        Rigid modes must not be among them.
+    frame : "given", "attached" or "mean"
+        As they are; or less the rigid motion that makes them vanish at a node; or momentum-free.
+    at : int or (3,) m
+        The node, for "attached".
+    """
+
+    modes: Any
+    _: KW_ONLY
+    frame: str = "given"
+    at: Any = 0
+
+    def build(self, structure: Structure) -> Built:
+        """Return the modes, in the frame that is asked for."""
+        shape = shape_of(self.modes)
+        if shape is None or len(shape) != 2 or shape[0] != structure.size:
+            wanted = f"give ({structure.size}, nm): six rows per node, one column per mode"
+            raise ModelError("GivenModes", "modes", f"of shape {shape}", wanted)
+        modes = finite_array(self.modes, shape, item="GivenModes", field="modes")
+        if self.frame not in ("given", "attached", "mean"):
+            raise ModelError("GivenModes", "frame", self.frame, "use 'given', 'attached' or 'mean'")
+        node = structure.node(self.at, item="GivenModes", field="at") if self.frame == "attached" else None
+        if self.frame != "given":
+            modes = _in_frame(structure, modes, node)
+        return _built(structure, modes, node, ())
+
+
+def _built(structure: Structure, modes: Array, reference: int | None, interfaces: tuple[int, ...]) -> Built:
+    labels = np.arange(len(structure.nodes))
+    return Built(structure, _with_rotations(structure, modes, reference), reference, labels, interfaces)
+
+
+def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
+    """Return modes less the rigid motion that follows a node, or the mean of all mass."""
+    if node is None:
+        return without_rigid_motion(structure, modes)
+    _clamp(structure, [node], "mode set")
+    at = modes[6 * node : 6 * node + 6]
+    follow = rigid_motions(structure.nodes, structure.nodes[node]) * structure.active[:, None]
+    return modes - follow @ at[[3, 4, 5, 0, 1, 2]]
+
+
+def _constraint_modes(structure: Structure, held: Held, freedoms: NDArray[np.int64]) -> Array:
+    """Return static shapes (6 n, k) with one held freedom after the other moved by one."""
+    moved = np.zeros((structure.size, len(freedoms)))
+    moved[freedoms, np.arange(len(freedoms))] = 1.0
+    return moved - held.solve(structure.stiffness @ moved)
+
+
+def _independent(structure: Structure, modes: Array) -> Array:
+    """Return modes less rigid motions, and of those that then depend on each other as many as needed."""
+    elastic = without_rigid_motion(structure, modes)
+    gram = elastic.T @ (structure.mass @ elastic)
+    scale = 1 / np.sqrt(np.diag(gram))
+    values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
+    kept = values > 1e-10 * values[-1]
+    found: Array = elastic @ (scale[:, None] * vectors[:, kept])
+    return found
+
+
+def _orthonormal(structure: Structure, modes: Array, max_frequency: float | None) -> Array:
+    """Return the combinations of modes that are orthonormal in mass and orthogonal in stiffness, slowest first."""
+    norms = np.sqrt(np.einsum("ij,ij->j", modes, structure.mass @ modes))
+    if (norms <= 0).any():
+        raise ModelError("mode set", "interfaces", "without mass", "an interface moves no mass: give its node some")
+    modes = modes / norms
+    M, K = _symmetric(modes, structure.mass), _symmetric(modes, structure.stiffness)
+    frequencies, vectors = modal_frequencies(M, K)
+    kept = np.full(len(frequencies), True) if max_frequency is None else np.asarray(frequencies <= max_frequency)
+    found: Array = modes @ vectors[:, kept]
+    return found
+
+
+def _symmetric(T: Array, matrix: Any) -> Array:
+    product: Array = T.T @ (matrix @ T)
+    return (product + product.T) / 2
+
+
+def _with_rotations(structure: Structure, modes: Array, reference: int | None) -> Array:
+    """Return modes with rotations at nodes that have none: those of the nodes around, by least squares."""
+    turning = np.array([any(node[3:]) for node in structure.active.reshape(-1, 6)])
+    if turning.all() or not modes.shape[1]:
+        return modes
+    pattern = structure.stiffness.tocoo()
+    i, j = np.unique(np.stack([pattern.row // 6, pattern.col // 6]), axis=1)
+    chosen = (i != j) & ~turning[i]
+    i, j = i[chosen], j[chosen]
+    arms = structure.nodes[j] - structure.nodes[i]
+    J = np.zeros((len(structure.nodes), 3, 3))
+    np.add.at(J, i, (arms * arms).sum(1)[:, None, None] * np.eye(3) - arms[:, :, None] * arms[:, None, :])
+    inverse = np.linalg.pinv(J, rcond=1e-9, hermitian=True)
+    found = modes.reshape(len(structure.nodes), 6, -1).copy()
+    for mode in range(modes.shape[1]):
+        u = found[:, :3, mode]
+        moments = np.zeros((len(structure.nodes), 3))
+        np.add.at(moments, i, np.cross(arms, u[j] - u[i]))
+        turns = np.einsum("nij,nj->ni", inverse, moments)
+        found[~turning, 3:, mode] = turns[~turning]
+    return found.reshape(modes.shape)
+
+
+def _clamp(structure: Structure, nodes: list[int], item: str) -> NDArray[np.bool_]:
+    fixed = structure.fixed_at(nodes)
+    if not structure.active[fixed].all():
+        raise ModelError(
+            item,
+            "at",
+            nodes,
+            "this node has no rotations, so it cannot hold a frame: make a rigid region of nodes and use its node, "
+            "or use mean axes",
+        )
+    return fixed
+
+
+def _nodes(structure: Structure, given: Any, item: str, field: str) -> list[int]:
+    single = isinstance(given, (int, np.integer)) or (shape_of(given) == (3,) and np.asarray(given).dtype.kind == "f")
+    listed = [given] if single else list(given) if isinstance(given, (list, tuple, np.ndarray, range)) else None
+    if not listed:
+        raise ModelError(item, field, given, "give nodes, by number or position")
+    nodes = [structure.node(where, item=item, field=field) for where in listed]
+    if len(set(nodes)) != len(nodes):
+        raise ModelError(item, field, given, "every node can be there only once")
+    return nodes
+
+
+def _count(item: str, count: Any, least: int = 1) -> int:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+        raise ModelError(item, "count", count, f"give a whole number, at least {least}")
+    return int(count)

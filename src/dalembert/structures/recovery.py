@@ -1,0 +1,92 @@
+"""Section forces and stresses of beams from their deformation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.flexible import FlexibleBody
+from ..errors import ModelError
+from .structure import Structure
+
+__all__ = ["BeamStresses", "beam_stresses", "section_forces"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BeamStresses:
+    """Stresses in beam elements, at both ends of each; k states, ne elements.
+
+    Attributes
+    ----------
+    axial : (k, ne, 2) Pa
+        By the axial force, tension positive.
+    bending : (k, ne, 2) Pa
+        Largest magnitude over the section's points.
+    normal : (k, ne, 2) Pa
+        Axial and bending together, of largest magnitude over the section's points, with sign.
+    torsion : (k, ne, 2) Pa
+        Largest shear stress by torsion; nan where the section has no `torsion_radius`.
+    mises : (k, ne, 2) Pa
+        sqrt(normal2 + 3 torsion2), as if both were largest at one point: on the safe side.
+    """
+
+    axial: Array
+    bending: Array
+    normal: Array
+    torsion: Array
+    mises: Array
+
+
+def section_forces(body: FlexibleBody, eta: ArrayLike) -> Array:
+    """Return section forces (k, ne, 2, 6) of the beam elements for modal coordinates eta (k, nm) or (nm,).
+
+    At both ends of each element, in local axes: N, Qy, Qz in N, torque, My, Mz in N m, as the part of the beam beyond
+    the section acts on the part before it. Tension is positive. They are those of the nodal displacements: loads spread
+    over an element (its own inertia) shift them by half an element's share.
+    """
+    structure = _beam_structure(body)
+    beams = structure.beams
+    assert beams is not None
+    values = np.asarray(eta, dtype=float)
+    values = values[None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.shape[1] != body.nm:
+        raise ModelError("section forces", "eta", f"of shape {values.shape}", f"give (k, {body.nm})")
+    # by mode first: few columns, many states
+    forces = np.einsum("eij,mej->mei", beams.stiffness(), beams.local(body.modes.T))
+    forces = np.stack([-forces[..., :6], forces[..., 6:]], axis=2)
+    return np.tensordot(values, forces, 1)
+
+
+def beam_stresses(body: FlexibleBody, eta: ArrayLike) -> BeamStresses:
+    """Return stresses of the beam elements for modal coordinates eta (k, nm) or (nm,)."""
+    forces = section_forces(body, eta)
+    beams = _beam_structure(body).beams
+    assert beams is not None
+    shape = forces.shape[:3]
+    axial, bending, normal, torsion = (np.zeros(shape) for _ in range(4))
+    for section in set(beams.sections):
+        chosen = [k for k, s in enumerate(beams.sections) if s is section]
+        part = forces[:, chosen]
+        points = np.zeros((1, 2)) if section.points is None else section.points
+        axial[:, chosen] = part[..., 0] / section.A
+        bent = part[..., 4, None] * points[:, 1] / section.Iy - part[..., 5, None] * points[:, 0] / section.Iz
+        bending[:, chosen] = np.abs(bent).max(-1) if section.points is not None else np.nan
+        both = axial[:, chosen][..., None] + bent
+        worst = np.abs(both).argmax(-1)[..., None]
+        normal[:, chosen] = np.take_along_axis(both, worst, -1)[..., 0] if section.points is not None else np.nan
+        radius = np.nan if section.torsion_radius is None else section.torsion_radius
+        torsion[:, chosen] = np.abs(part[..., 3]) * radius / section.J
+    return BeamStresses(axial, bending, normal, torsion, np.sqrt(normal**2 + 3 * torsion**2))
+
+
+def _beam_structure(body: FlexibleBody) -> Structure:
+    structure = body.structure
+    if not isinstance(structure, Structure) or structure.beams is None:
+        raise ModelError("section forces", "body", body, "only bodies made by beam(...) or frame(...) have sections")
+    if body.lacks_nodes:
+        raise ModelError("section forces", "body", body, "its reduction removed nodes: use CraigBampton to keep them")
+    return structure

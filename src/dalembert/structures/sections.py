@@ -1,0 +1,186 @@
+"""Cross-sections and materials of beams.
+
+Local axes of a beam: x along it, y and z the principal axes of its section. Iy is the second moment for bending about
+y (deflection along z), Iz the one for bending about z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from ..rotation import finite_array, finite_number, shape_of
+
+__all__ = ["Material", "Section"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Material:
+    """A linear elastic, isotropic material.
+
+    Parameters
+    ----------
+    E : float, Pa
+        Young's modulus.
+    nu : float
+        Poisson's ratio, above -1 and below 1/2; or give `G`.
+    density : float, kg/m3
+    G : float, Pa
+        Shear modulus; default E / (2 (1 + nu)).
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> round(steel.G / 1e9, 2)
+    80.77
+    """
+
+    E: float
+    nu: float | None = None
+    density: float = 0.0
+    G: float | None = None
+
+    def __post_init__(self) -> None:
+        E = _positive("material", "E", self.E)
+        if (self.nu is None) == (self.G is None):
+            raise ModelError("material", "nu", self.nu, f"give either nu or G (G is {self.G!r})")
+        if self.G is None:
+            nu = finite_number(self.nu, item="material", field="nu")
+            if not -1 < nu < 0.5:
+                raise ModelError("material", "nu", nu, "Poisson's ratio lies between -1 and 1/2")
+            object.__setattr__(self, "G", E / (2 * (1 + nu)))
+        else:
+            G = _positive("material", "G", self.G)
+            object.__setattr__(self, "nu", E / (2 * G) - 1)
+        if finite_number(self.density, item="material", field="density") < 0:
+            raise ModelError("material", "density", self.density, "it must not be negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The cross-section of a beam.
+
+    Parameters
+    ----------
+    A : float, m2
+    Iy, Iz : float, m4
+        Second moments of area about the section's principal axes y and z.
+    J : float, m4
+        Torsion constant.
+    shear_y, shear_z : float
+        Shear factors: the share of A that carries shear along y and along z.
+    points : (k, 2) m
+        Places (y, z) where bending stresses are computed; default none.
+    torsion_radius : float, m
+        Largest shear stress by torsion is torque * torsion_radius / J; default none.
+
+    The ready sections take Cowper's shear factors (1966) for circle, tube and rectangle with Poisson's ratio `nu`, and
+    the share of the webs or flanges for thin-walled ones.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> tube = da.Section.tube(outer=0.05, inner=0.045)
+    >>> round(tube.A * 1e4, 2), round(tube.Iy * 1e8, 2)  # cm2, cm4
+    (14.92, 168.81)
+    """
+
+    A: float
+    Iy: float
+    Iz: float
+    J: float
+    shear_y: float = 5 / 6
+    shear_z: float = 5 / 6
+    points: Any = None
+    torsion_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("A", "Iy", "Iz", "J", "shear_y", "shear_z"):
+            _positive("section", field, getattr(self, field))
+        if self.torsion_radius is not None:
+            _positive("section", "torsion_radius", self.torsion_radius)
+        if self.points is not None:
+            shape = shape_of(self.points)
+            if shape is None or len(shape) != 2 or shape[1] != 2:
+                raise ModelError("section", "points", self.points, "give a (k, 2) array of places (y, z)")
+            object.__setattr__(self, "points", finite_array(self.points, shape, item="section", field="points"))
+
+    @classmethod
+    def circle(cls, radius: float, *, nu: float = 0.3) -> Section:
+        """Return a solid circle."""
+        return cls.tube(radius, 0.0, nu=nu)
+
+    @classmethod
+    def tube(cls, outer: float, inner: float, *, nu: float = 0.3) -> Section:
+        """Return a ring with radii `outer` > `inner`, m."""
+        R = _positive("tube section", "outer", outer)
+        r = finite_number(inner, item="tube section", field="inner")
+        if not 0 <= r < R:
+            raise ModelError("tube section", "inner", inner, f"it must be from 0 to below the outer radius {R}")
+        A, second = math.pi * (R * R - r * r), math.pi * (R**4 - r**4) / 4
+        m2 = (r / R) ** 2
+        k = 6 * (1 + nu) * (1 + m2) ** 2 / ((7 + 6 * nu) * (1 + m2) ** 2 + (20 + 12 * nu) * m2)
+        turns = np.arange(16) * math.pi / 8
+        points = R * np.column_stack([np.cos(turns), np.sin(turns)])
+        return cls(A, second, second, 2 * second, k, k, points, R)
+
+    @classmethod
+    def rectangle(cls, y: float, z: float, *, nu: float = 0.3) -> Section:
+        """Return a solid rectangle with edges along y and z, m."""
+        y, z = _positive("rectangle section", "y", y), _positive("rectangle section", "z", z)
+        a, b = max(y, z), min(y, z)
+        odd = np.arange(1, 60, 2)
+        # Saint-Venant's series; hyperbolic functions of large arguments are 1 and 0
+        argument = np.minimum(odd * math.pi * a / (2 * b), 300.0)
+        J = a * b**3 / 3 * (1 - 192 * b / (math.pi**5 * a) * float((np.tanh(argument) / odd**5).sum()))
+        radius = b * (1 - 8 / math.pi**2 * float((1 / (odd**2 * np.cosh(argument))).sum()))
+        k = 10 * (1 + nu) / (12 + 11 * nu)
+        return cls(y * z, y * z**3 / 12, z * y**3 / 12, J, k, k, _corners(y, z), radius)
+
+    @classmethod
+    def box(cls, y: float, z: float, thickness: float) -> Section:
+        """Return a hollow rectangle with outer edges along y and z and one wall thickness, m."""
+        y, z = _positive("box section", "y", y), _positive("box section", "z", z)
+        t = _positive("box section", "thickness", thickness)
+        if 2 * t >= min(y, z):
+            raise ModelError("box section", "thickness", t, "twice the walls must be less than the edges")
+        inner_y, inner_z = y - 2 * t, z - 2 * t
+        A = y * z - inner_y * inner_z
+        Iy, Iz = (y * z**3 - inner_y * inner_z**3) / 12, (z * y**3 - inner_z * inner_y**3) / 12
+        enclosed = (y - t) * (z - t)
+        J = 4 * enclosed**2 * t / (2 * (y - t) + 2 * (z - t))  # Bredt
+        radius = J / (2 * enclosed * t)
+        return cls(A, Iy, Iz, J, 2 * t * (y - t) / A, 2 * t * (z - t) / A, _corners(y, z), radius)
+
+    @classmethod
+    def I(cls, width: float, height: float, web: float, flange: float) -> Section:  # noqa: E743  (its name in practice)
+        """Return a doubly symmetric I: flanges of `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
+        b, h = _positive("I section", "width", width), _positive("I section", "height", height)
+        tw, tf = _positive("I section", "web", web), _positive("I section", "flange", flange)
+        if 2 * tf >= h or tw > b:
+            raise ModelError("I section", "flange", (tw, tf), "the walls must fit into width and height")
+        clear = h - 2 * tf
+        A = 2 * b * tf + clear * tw
+        Iy = (b * h**3 - (b - tw) * clear**3) / 12
+        Iz = (2 * tf * b**3 + clear * tw**3) / 12
+        J = (2 * b * tf**3 + (h - tf) * tw**3) / 3
+        return cls(A, Iy, Iz, J, 5 / 6 * 2 * b * tf / A, (h - tf) * tw / A, _corners(b, h), max(tw, tf))
+
+
+def _corners(y: float, z: float) -> Array:
+    return np.array([[y, z], [-y, z], [-y, -z], [y, -z]]) / 2
+
+
+def _positive(item: str, field: str, value: Any) -> float:
+    number = finite_number(value, item=item, field=field)
+    if number <= 0:
+        raise ModelError(item, field, value, "it must be positive")
+    return number
