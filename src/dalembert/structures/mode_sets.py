@@ -139,9 +139,9 @@ class CraigBampton(ModeSet):
         if not structure.active[6 * nodes[0] : 6 * nodes[0] + 6].all():
             outer = _constraint_modes(structure, held, np.flatnonzero(structure.active & fixed))
             outer = _independent(structure, outer)
-        modes = _orthonormal(structure, np.hstack([outer, inner]), self.max_frequency)
         node = nodes[0] if self.frame == "attached" else None
-        return _built(structure, _in_frame(structure, modes, node), node, tuple(nodes))
+        both = _in_frame(structure, np.hstack([outer, inner]), node)
+        return _built(structure, _orthonormal(structure, both, self.max_frequency), node, tuple(nodes))
 
 
 @dataclass(frozen=True)

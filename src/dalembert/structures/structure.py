@@ -118,7 +118,7 @@ class Structure:
     def fixed_at(self, nodes: ArrayLike) -> NDArray[np.bool_]:
         """Return the freedoms (6 n,) bool of nodes."""
         held = np.zeros((len(self.nodes), 6), dtype=bool)
-        held[np.asarray(nodes)] = True
+        held[np.asarray(nodes, dtype=np.int64)] = True
         return held.ravel()
 
     def node(self, where: Any, *, item: str = ITEM, field: str = "node") -> int:
