@@ -164,18 +164,18 @@ def test_rigid_motions_strain_no_element() -> None:
 
 def test_sections_have_their_textbook_values() -> None:
     circle = da.Section.circle(0.1)
-    assert circle.A == pytest.approx(np.pi * 0.01) and circle.Iy == pytest.approx(np.pi * 1e-4 / 4)
-    assert circle.J == pytest.approx(2 * circle.Iy) and circle.shear_y == pytest.approx(6 * 1.3 / 8.8)
+    assert pytest.approx(np.pi * 0.01) == circle.A and circle.Iy == pytest.approx(np.pi * 1e-4 / 4)
+    assert pytest.approx(2 * circle.Iy) == circle.J and circle.shear_y == pytest.approx(6 * 1.3 / 8.8)
     square = da.Section.rectangle(0.1, 0.1)
-    assert square.J == pytest.approx(0.1406 * 1e-4, rel=1e-3)  # Timoshenko and Goodier, table of rectangles
+    assert pytest.approx(0.1406 * 1e-4, rel=1e-3) == square.J  # Timoshenko and Goodier, table of rectangles
     assert square.torsion_radius / square.J == pytest.approx(1 / (0.208 * 1e-3), rel=2e-3)
     flat = da.Section.rectangle(1.0, 0.1)
-    assert flat.J == pytest.approx(0.312 * 1e-3, rel=2e-3) and flat.Iy == pytest.approx(1e-3 / 12)
+    assert pytest.approx(0.312 * 1e-3, rel=2e-3) == flat.J and flat.Iy == pytest.approx(1e-3 / 12)
     assert da.Section.box(0.1, 0.1, 0.049).J > 0
     box = da.Section.box(0.1, 0.2, 0.002)
-    assert box.J == pytest.approx(4 * (0.098 * 0.198) ** 2 / (2 * (0.098 + 0.198) / 0.002))
+    assert pytest.approx(4 * (0.098 * 0.198) ** 2 / (2 * (0.098 + 0.198) / 0.002)) == box.J
     beam = da.Section.I(0.1, 0.2, 0.0056, 0.0085)  # IPE 200 without fillets: 2847 mm2 with them, 1943 cm4
-    assert beam.A == pytest.approx(2.72e-3, rel=1e-2) and beam.Iy == pytest.approx(1.846e-5, rel=1e-2)
+    assert pytest.approx(2.72e-3, rel=1e-2) == beam.A and beam.Iy == pytest.approx(1.846e-5, rel=1e-2)
     assert beam.Iz == pytest.approx(1.42e-6, rel=1e-2)
     assert da.Section.tube(0.1, 0.0).J == circle.J
 

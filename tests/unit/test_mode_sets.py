@@ -76,7 +76,7 @@ def test_craig_bampton_is_exact_for_static_loads_at_interfaces(frame: str) -> No
     interfaces = [s.node((0, 0, 0)), s.node((1.2, 0.1, 0.1)), s.node((1.3, 0.9, 1.2))]
     body = s.reduce(da.CraigBampton(interfaces, 3, frame=frame))
     assert body.nm == 12 + 3
-    M, K = dense(s)
+    _, K = dense(s)
     rng = np.random.default_rng(5)
     loads = np.zeros(s.size)
     for node in interfaces:

@@ -201,7 +201,7 @@ def test_markers_at_impossible_places_are_refused() -> None:
             place()
     condensed = system.body("condensed", STRUCTURE.reduce(da.Guyan((0, 2, 4))))
     assert condensed.at(node=2).position.tolist() == [0.5, 0, 0]
-    with pytest.raises(da.ModelError, match="node is 3; the reduction removed this node.*nearest one left, 2"):
+    with pytest.raises(da.ModelError, match=r"node is 3; the reduction removed this node.*nearest one left, 2"):
         condensed.at(node=3)
     with pytest.raises(da.ModelError, match="no node lies there"):
         condensed.at(0.25, 0, 0)
