@@ -1,10 +1,13 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
+from .files import read_structure
 from .members import Member, beam, frame, frame_structure
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
+from .nastran import read_nastran
 from .recovery import BeamStresses, beam_stresses, section_forces
 from .report import ModeReport
 from .sections import Material, Section
+from .solids import plate_structure, solid_structure
 from .structure import Structure
 
 __all__ = [
@@ -24,5 +27,9 @@ __all__ = [
     "beam_stresses",
     "frame",
     "frame_structure",
+    "plate_structure",
+    "read_nastran",
+    "read_structure",
     "section_forces",
+    "solid_structure",
 ]

@@ -130,6 +130,9 @@ class CraigBampton(ModeSet):
         if self.frame not in ("attached", "mean"):
             raise ModelError(name, "frame", self.frame, "use 'attached' or 'mean'")
         nodes = _nodes(structure, self.interfaces, name, "interfaces")
+        for place in nodes:
+            if not structure.active[6 * place : 6 * place + 3].all():
+                raise ModelError(name, "interfaces", place, "it only follows other nodes: use a rigid region's node")
         fixed = structure.fixed_at(nodes)
         held = Held(structure, fixed)
         _, inner = held.modes(_count(name, self.count, least=0))
@@ -215,7 +218,18 @@ class GivenModes(ModeSet):
 
 def _built(structure: Structure, modes: Array, reference: int | None, interfaces: tuple[int, ...]) -> Built:
     labels = np.arange(len(structure.nodes))
-    return Built(structure, _with_rotations(structure, modes, reference), reference, labels, interfaces)
+    led = np.zeros(structure.size) if structure.expansion is None else abs(structure.expansion) @ structure.active
+    loose = np.flatnonzero(~(structure.active | (led > 0)).reshape(-1, 6).any(axis=1))
+    if len(loose):
+        raise ModelError(
+            "structure",
+            "nodes",
+            f"{len(loose)} without mass and stiffness, the first is {loose[0]}",
+            "leave them out, or tie them to others by a region",
+        )
+    if structure.expansion is not None:
+        modes = np.where(structure.active[:, None], modes, structure.expansion @ modes)
+    return Built(structure, _with_rotations(structure, modes), reference, labels, interfaces)
 
 
 def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
@@ -264,9 +278,12 @@ def _symmetric(T: Array, matrix: Any) -> Array:
     return (product + product.T) / 2
 
 
-def _with_rotations(structure: Structure, modes: Array, reference: int | None) -> Array:
+def _with_rotations(structure: Structure, modes: Array) -> Array:
     """Return modes with rotations at nodes that have none: those of the nodes around, by least squares."""
-    turning = np.array([any(node[3:]) for node in structure.active.reshape(-1, 6)])
+    known = structure.active
+    if structure.expansion is not None:
+        known = known | (abs(structure.expansion) @ known > 0)
+    turning = np.array([any(node[3:]) for node in known.reshape(-1, 6)])
     if turning.all() or not modes.shape[1]:
         return modes
     pattern = structure.stiffness.tocoo()
@@ -294,8 +311,8 @@ def _clamp(structure: Structure, nodes: list[int], item: str) -> NDArray[np.bool
             item,
             "at",
             nodes,
-            "this node has no rotations, so it cannot hold a frame: make a rigid region of nodes and use its node, "
-            "or use mean axes",
+            "this node has no rotations of its own, so it cannot hold a frame: make a rigid region of nodes and use "
+            "its node, or use mean axes",
         )
     return fixed
 

@@ -123,7 +123,8 @@ def _static_errors(structure: Structure, built: Built, K: Array) -> dict[int, Ar
     start = structure.nodes.mean(0) if reference is None else structure.nodes[reference]
     nodes = [node for node in built.interfaces if node != reference]
     if not nodes:
-        distances = np.linalg.norm(structure.nodes[built.labels] - start, axis=1)
+        movable = structure.active.reshape(-1, 6)[built.labels, :3].all(1)
+        distances = np.where(movable, np.linalg.norm(structure.nodes[built.labels] - start, axis=1), -1.0)
         nodes = [int(built.labels[distances.argmax()])]
     fixed = structure.support() if reference is None else structure.fixed_at([reference])
     held = Held(structure, fixed)

@@ -48,6 +48,15 @@ class Structure:
         made from them.
     total_mass : float, kg
         Compared with the mass that the matrix holds.
+    expansion : (6 n, 6 n) sparse
+        Motions of all nodes from those of the independent freedoms, where regions make some follow others.
+
+    Attributes
+    ----------
+    active : (6 n,) bool
+        Freedoms that have stiffness or mass.
+    rigid : (6 n, 6)
+        Rigid motions [rotation; translation] of the active freedoms.
     """
 
     nodes: Array
@@ -57,6 +66,7 @@ class Structure:
     beams: Beams | None = None
     lumps: tuple[Array, Array, Array] | None = None
     total_mass: float | None = None
+    expansion: Any = None
 
     active: NDArray[np.bool_] = field(init=False)
     rigid: Array = field(init=False)
@@ -175,6 +185,37 @@ class Structure:
         if J.any() and not self.active[6 * place + 3 : 6 * place + 6].all():
             raise ModelError(item, "node", place, "it has no rotations: attach the inertia to a rigid region's node")
         return replace(self, mass=self.mass + added, total_mass=None)
+
+    def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
+        """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for hinges and frames.
+
+        Parameters
+        ----------
+        nodes : (k,) int or (n,) bool
+        at : int or (3,) m
+            The node to tie them to, which must have rotations; or a place, where a new node is put as the last one;
+            default the middle of the nodes.
+        """
+        from .regions import rigid_region
+
+        return rigid_region(self, nodes, at)
+
+    def mean_region(self, nodes: ArrayLike, at: Any = None, *, weights: ArrayLike | None = None) -> Structure:
+        """Return the structure with a new last node that follows the mean motion of others (as by RBE3).
+
+        It stiffens nothing and carries markers and loads; it cannot hold the body frame.
+
+        Parameters
+        ----------
+        nodes : (k,) int or (n,) bool
+        at : (3,) m
+            Place of the new node; default the middle of the nodes.
+        weights : (k,)
+            Default equal.
+        """
+        from .regions import mean_region
+
+        return mean_region(self, nodes, at, weights)
 
     # ---- reduction
 
