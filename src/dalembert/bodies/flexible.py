@@ -553,7 +553,7 @@ def _negative_eigenvalue(matrix: Any, size: int) -> str | None:
         return f"diagonal entry {below[0]} is {diagonal[below[0]]:.3g}"
     # scaled to a unit diagonal, so that rotations and translations count alike
     scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    if size <= 600:
+    if size <= 300:
         dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
         lowest = float(np.linalg.eigvalsh(dense * np.outer(scale, scale)).min(initial=0.0))
         return f"eigenvalue {lowest:.3g} after scaling to a unit diagonal" if lowest < -1e-7 else None

@@ -4,10 +4,11 @@ from .files import read_structure
 from .members import Member, beam, frame, frame_structure
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
 from .nastran import read_nastran
+from .plates import plate_structure
 from .recovery import BeamStresses, beam_stresses, section_forces
 from .report import ModeReport
 from .sections import Material, Section
-from .solids import plate_structure, solid_structure
+from .solids import solid_structure
 from .structure import Structure
 
 __all__ = [

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # up to this many freedoms, dense matrices; above, sparse factors and Lanczos
-DENSE = 1500
+DENSE = 300
 # a pivot of the stiffness, scaled to a unit diagonal, below which a motion without strain energy remains
 _SINGULAR = 1e-13
 

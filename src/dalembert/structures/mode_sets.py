@@ -6,7 +6,7 @@ axes (Tisserand's, or Buckens'): the frame in which the modes carry no momentum.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Built:
         Numbers of the nodes in the original structure.
     interfaces : tuple of int
         Nodes of the original structure at which loads are expected.
+    exact : bool
+        True if the modes are vibrations of the structure itself, in this frame.
     """
 
     structure: Structure
@@ -45,6 +47,7 @@ class Built:
     reference: int | None
     labels: NDArray[np.int64]
     interfaces: tuple[int, ...] = ()
+    exact: bool = False
 
 
 class ModeSet:
@@ -75,7 +78,7 @@ class CantileverModes(ModeSet):
         node = structure.node(self.at, item="CantileverModes", field="at")
         fixed = _clamp(structure, [node], "CantileverModes")
         _, modes = Held(structure, fixed).modes(_count("CantileverModes", self.count))
-        return _built(structure, modes, node, ())
+        return replace(_built(structure, modes, node, ()), exact=True)
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,7 @@ class FreeModes(ModeSet):
         """Return the lowest elastic modes."""
         _, modes = free_modes(structure, _count("FreeModes", self.count))
         node = None if self.attached is None else structure.node(self.attached, item="FreeModes", field="attached")
-        return _built(structure, _in_frame(structure, modes, node), node, ())
+        return replace(_built(structure, _in_frame(structure, modes, node), node, ()), exact=node is None)
 
 
 @dataclass(frozen=True)

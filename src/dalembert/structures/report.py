@@ -104,6 +104,8 @@ def report_of(structure: Structure, chosen: ModeSet, built: Built) -> ModeReport
 
 def _frequency_errors(structure: Structure, built: Built, frequencies: Array) -> Array:
     """Return how much frequencies lie above the structure's own, in the same frame, as fractions."""
+    if built.exact:
+        return np.zeros(len(frequencies))
     count = min(len(frequencies), int(structure.active.sum()) - 6)
     if built.reference is None:
         squares, _ = free_modes(structure, count)
