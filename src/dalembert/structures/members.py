@@ -164,7 +164,7 @@ def beam(
     >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
     >>> arm = da.beam(1.0, da.Section.rectangle(0.03, 0.01), steel, elements=12, modes=da.CantileverModes(4))
     >>> arm
-    <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.354 Hz>
+    <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.355 Hz>
     """
     member = Member(points, section, material, elements=elements, up=up)
     structure = frame_structure([member], theory=theory, mass=mass)
