@@ -115,3 +115,25 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         da.read_nastran(written(tmp_path, "GRID,1,,0.,0.,0.\n"), mass="MAAX")
     with pytest.raises(da.ModelError, match="no GRID"):
         da.read_nastran(written(tmp_path, "BEGIN BULK\nMAT1,20,2.1E11,,0.3,7850.0\nENDDATA\n"))
+
+
+def test_damaged_files_give_no_other_errors(tmp_path: Path) -> None:
+    """Fields removed, repeated and replaced at random: a structure, or an error that names what is wrong."""
+    rng = np.random.default_rng(0)
+    lines = BARS.format(more="CONM2,9,5,,3.0,0.1,0.0,0.0\n,0.01,,0.02,,,0.03\nRBE2,3,5,123456,7").splitlines()
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(300):
+        changed = list(lines)
+        for _ in range(rng.integers(1, 4)):
+            k = int(rng.integers(2, len(changed)))
+            fields = changed[k].split(",")
+            place = int(rng.integers(0, len(fields)))
+            fields[place] = str(rng.choice(["", "0", "-1", "1.0", "x", "1e400", "nan", "99", "*", "+", "DMIG"]))
+            changed[k] = ",".join(fields) if rng.random() < 0.8 else changed[int(rng.integers(2, len(changed)))]
+        try:
+            structure, _ = da.read_nastran(written(tmp_path, "\n".join(changed)))
+            structure.reduce(da.CantileverModes(2))
+            outcomes["read"] += 1
+        except da.ModelError:
+            outcomes["refused"] += 1
+    assert min(outcomes.values()) > 20

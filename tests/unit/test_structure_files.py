@@ -172,6 +172,6 @@ def test_nodes_that_carry_nothing_are_refused() -> None:
         csr_array(block_diag([OWN.mass, csr_array((6, 6))])),
         csr_array(block_diag([OWN.stiffness, csr_array((6, 6))])),
     )
-    with pytest.raises(da.ModelError, match="the first is 4.*by a region"):
+    with pytest.raises(da.ModelError, match=r"the first is 4.*by a region"):
         loose.reduce(da.CantileverModes(2))
     assert loose.rigid_region([4], at=3).reduce(da.CantileverModes(2)).n == 5

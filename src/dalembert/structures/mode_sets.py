@@ -290,7 +290,8 @@ def _with_rotations(structure: Structure, modes: Array) -> Array:
     if turning.all() or not modes.shape[1]:
         return modes
     pattern = structure.stiffness.tocoo()
-    i, j = np.unique(np.stack([pattern.row // 6, pattern.col // 6]), axis=1)
+    n = len(structure.nodes)
+    i, j = np.divmod(np.unique(pattern.row.astype(np.int64) // 6 * n + pattern.col // 6), n)
     chosen = (i != j) & ~turning[i]
     i, j = i[chosen], j[chosen]
     arms = structure.nodes[j] - structure.nodes[i]
