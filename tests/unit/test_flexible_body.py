@@ -141,6 +141,24 @@ def test_a_free_spinning_beam_is_stretched_from_its_middle() -> None:
     assert np.abs(s.acceleration).max() < 1e-9 * np.abs(s.spin).max()  # a free body falls without stress
 
 
+def test_bodies_at_nodes_pull_too() -> None:
+    """A heavy body at the end of a light beam: the pull of the spinning body all along."""
+    light = da.Material(E=210e9, nu=0.3, density=1e-6)
+    light_beam = frame_structure([da.Member(1.0, SECTION, light, elements=6)], theory="euler")
+    m, c, arm, w = 3.0, 0.1, 0.2, 2.0
+    at_tip = light_beam.with_mass(6, m, centre=(c, 0, 0), inertia=(1e-3, 1e-3, 1e-3))
+    on_arm = light_beam.rigid_region([6], at=(1.0 + arm, 0, 0)).with_mass(7, m, inertia=(1e-3, 1e-3, 1e-3))
+    heavy_first = light_beam.with_mass(6, m, inertia=(1e-3, 1e-3, 1e-3)).rigid_region([6], at=(1.0 + arm, 0, 0))
+    for structure, radius in ((at_tip, 1.0 + c), (on_arm, 1.0 + arm), (heavy_first, 1.0)):
+        body = structure.reduce(da.CantileverModes(2), stiffening=True)
+        u = body.modes[:42]
+        beams = structure.beams
+        assert beams is not None and body.stiffening is not None
+        per_force = u.T @ beams.assembled(beams.geometric(), 7) @ u
+        found = body.stiffening.stiffness(angular_velocity=(0, 0, w))
+        assert np.allclose(found, m * w**2 * radius * per_force, rtol=1e-6, atol=1e-9 * found.max())
+
+
 # ---- in a system
 
 
@@ -293,9 +311,9 @@ def test_large_indefinite_matrices_are_found() -> None:
     assert da.FlexibleBody(s.nodes, body.modes, mass_matrix=s.mass, stiffness=s.stiffness).nm == 2
 
 
-def test_stiffening_needs_beams_and_all_nodes() -> None:
+def test_stiffening_needs_elements_and_all_nodes() -> None:
     plain = da.Structure(STRUCTURE.nodes, STRUCTURE.mass, STRUCTURE.stiffness)
-    with pytest.raises(da.ModelError, match="beam elements only"):
+    with pytest.raises(da.ModelError, match="elements are not known"):
         plain.reduce(da.CantileverModes(2), stiffening=True)
     with pytest.raises(da.ModelError, match="CraigBampton"):
         STRUCTURE.reduce(da.Guyan((0, 4)), stiffening=True)

@@ -61,6 +61,20 @@ def test_a_plate_clamped_along_an_edge() -> None:
     assert beam < body.frequencies[0] < beam / np.sqrt(1 - 0.09)
 
 
+def test_a_spinning_strip_is_stiffened_like_a_beam() -> None:
+    """Southwell's numbers of a strip without Poisson's ratio: 1.193 across the plane of spinning."""
+    plain = da.Material(E=210e9, nu=0.0, density=7850)
+    s = da.plate_structure(1.0, 0.05, 0.005, plain, elements=(30, 1))
+    s = da.Structure(s.nodes + np.array([0.5, 0, 0]), s.mass, s.stiffness, elements=s.elements)
+    edge = np.flatnonzero(np.abs(s.nodes[:, 0]) < 1e-9)
+    body = s.rigid_region(edge, at=(0.0, 0.0, 0.0)).reduce(da.CantileverModes(2, at=len(s.nodes)), stiffening=True)
+    assert body.stiffening is not None
+    ratio = np.diag(body.stiffening.spin[2]) / np.diag(body.modal_mass)
+    assert ratio[0] == pytest.approx(1.193, abs=5e-3) and ratio[1] == pytest.approx(6.48, abs=0.06)
+    # about y the strip flaps in the plane of spinning: the same pull
+    assert np.diag(body.stiffening.spin[1])[0] == pytest.approx(np.diag(body.stiffening.spin[2])[0], rel=1e-3)
+
+
 def test_impossible_plates_are_refused() -> None:
     for make, words in (
         (lambda: da.plate_structure(1, 0, 0.1, STEEL), "positive"),

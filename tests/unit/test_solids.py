@@ -87,6 +87,26 @@ def test_rotations_of_solid_nodes_are_those_of_the_material() -> None:
     assert np.allclose(body.shapes[inside, 2, 0], z[inside], atol=1e-9)
 
 
+def test_a_spinning_solid_is_stiffened_like_a_beam() -> None:
+    solid = da.solid_structure(bar(10), da.Material(E=210e9, nu=0.0, density=7850))
+    held = solid.rigid_region(solid.nodes[:, 0] < 1e-9, at=(0.0, 0.0, 0.0))
+    body = held.reduce(
+        da.CantileverModes(3, at=len(solid.nodes)), stiffening=True, load_nodes=[solid.node((1.0, 0, 0))]
+    )
+    s = body.stiffening
+    assert s is not None and s.loads is not None
+    ratio = np.diag(s.spin[2]) / np.diag(body.modal_mass)
+    # Southwell's numbers of the first flap and lag; the third mode is the second flap
+    assert np.allclose(ratio, [1.193, 1.193, 6.48], rtol=0.01)
+    pull = np.diag(s.loads[0, 3])  # per unit force at the tip: integral of w'2
+    slope = body.shapes[:, 1:3, 0]
+    middle = np.abs(solid.nodes[:, 1:]).max(1) < 1e-9
+    x = solid.nodes[middle, 0]
+    order = np.argsort(x)
+    wanted = np.trapezoid((slope[: len(solid.nodes)][middle] ** 2).sum(1)[order], x[order])
+    assert pull[0] == pytest.approx(wanted, rel=0.02)
+
+
 def test_mesh_files_are_read(tmp_path: Path) -> None:
     meshio = pytest.importorskip("meshio")
     mesh = skfem.MeshTet().refined(1)

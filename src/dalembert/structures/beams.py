@@ -168,6 +168,39 @@ class Beams:
         moved: Array = np.einsum("eij,...ej->...ei", self.turn(), u[..., self.freedoms])
         return moved
 
+    # ---- as elements of a structure
+
+    def mass_matrix(self, n: int) -> Any:
+        """Return the consistent mass (6 n, 6 n)."""
+        return self.assembled(self.mass(), n)
+
+    def field_loads(self, nodes: Array, A: Array) -> Array:
+        """Return the inertia loads (6 n,) of an acceleration A x."""
+        x1, x2 = (nodes[self.ends[:, end]] for end in (0, 1))
+        along = self.axes[:, :, 0]
+        slope = np.cross(along, along @ A.T)  # the rotation that the field asks of a straight element
+        moved = np.concatenate([x1 @ A.T, slope, x2 @ A.T, slope], axis=1)
+        turn = self.turn()
+        forces = np.einsum("eji,ejk,ekl,el->ei", turn, self.mass(), turn, moved)
+        loads = np.zeros(6 * len(nodes))
+        np.add.at(loads, self.freedoms, -forces)
+        return loads
+
+    def axial_forces(self, u: Array) -> Array:
+        """Return the mean axial force (ne, k) N of the elements under displacements (6 n, k)."""
+        local = self.local(u.T)  # (k, ne, 12)
+        forces: Array = ((local[..., 6] - local[..., 0]) / self.lengths * self.rigidities[:, 0]).T
+        return forces
+
+    def geometric_stiffness(self, u: Array, modes: Array) -> Array:
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the axial forces of displacements (6 n, k).
+
+        Only axial forces count; those of bending and shear (lateral buckling) are left out.
+        """
+        local = self.local(modes.T)
+        per_force = np.einsum("aei,eij,bej->eab", local, self.geometric(), local)
+        return np.tensordot(self.axial_forces(u).T, per_force, 1)
+
     def lumps(self, n: int) -> tuple[Array, Array, Array]:
         """Return masses (n,) kg, inertias about the nodes (n, 3, 3) and centres (n, 3): half an element at either end.
 

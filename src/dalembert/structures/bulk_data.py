@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,10 @@ class Card:
         if not text and default is not None:
             return default
         try:
-            return float(_BARE_EXPONENT.sub(r"\1e\2", text.upper().replace("D", "E")))
+            found = float(_BARE_EXPONENT.sub(r"\1e\2", text.upper().replace("D", "E")))
+            if not math.isfinite(found):
+                raise ValueError
+            return found
         except ValueError:
             raise ModelError(self.item, f"field {place}", text, "a number belongs there") from None
 

@@ -119,8 +119,8 @@ def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", ma
         raise ModelError("frame", "density", 0.0, "a flexible body needs mass: give its material a density")
     stiffness = beams.assembled(beams.stiffness(), n)
     if mass == "lumped":
-        return Structure(nodes, None, stiffness, beams=beams, lumps=beams.lumps(n))
-    return Structure(nodes, beams.assembled(beams.mass(), n), stiffness, beams=beams)
+        return Structure(nodes, None, stiffness, elements=beams, lumps=beams.lumps(n))
+    return Structure(nodes, beams.assembled(beams.mass(), n), stiffness, elements=beams)
 
 
 def beam(

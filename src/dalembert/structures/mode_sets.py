@@ -230,9 +230,8 @@ def _built(structure: Structure, modes: Array, reference: int | None, interfaces
             f"{len(loose)} without mass and stiffness, the first is {loose[0]}",
             "leave them out, or tie them to others by a region",
         )
-    if structure.expansion is not None:
-        modes = np.where(structure.active[:, None], modes, structure.expansion @ modes)
-    return Built(structure, _with_rotations(structure, modes), reference, labels, interfaces)
+    modes = _with_rotations(structure, structure.expanded(modes))
+    return Built(structure, modes, reference, labels, interfaces)
 
 
 def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:

@@ -169,7 +169,9 @@ def _assembled(
     sections, stuffs = tuple(s for s, _ in chosen), tuple(m for _, m in chosen)
     beams = Beams(ends, np.linalg.norm(steps, axis=1), axes, sections, stuffs, "timoshenko")
     n = len(nodes)
-    structure = Structure(nodes, beams.assembled(beams.mass(), n), beams.assembled(beams.stiffness(), n), beams=beams)
+    structure = Structure(
+        nodes, beams.assembled(beams.mass(), n), beams.assembled(beams.stiffness(), n), elements=beams
+    )
     for card in cards.get("CONM2", []):
         structure = _with_lump(structure, card, places)
     return structure

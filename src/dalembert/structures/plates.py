@@ -8,6 +8,9 @@ rotation about its normal.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +19,7 @@ from ..rotation import finite_number
 from .sections import Material
 from .structure import Structure
 
-__all__ = ["plate_structure"]
+__all__ = ["PlateElements", "plate_structure"]
 
 Array = NDArray[np.float64]
 
@@ -49,36 +52,113 @@ def plate_structure(
     nodes = np.column_stack([X.T.ravel(), Y.T.ravel(), np.zeros(X.size)])
     first = (np.arange(ny)[:, None] * (nx + 1) + np.arange(nx)).ravel()
     corners = first[:, None] + np.array([0, 1, nx + 2, nx + 1])
-    mass, stiffness = _element(x / nx / 2, y / ny / 2, thickness, material)
-    return Structure(nodes, *(_assembled(block, corners, len(nodes)) for block in (mass, stiffness)))
+    plates = PlateElements(corners, x / nx / 2, y / ny / 2, float(thickness), material)
+    return Structure(nodes, plates.mass_matrix(len(nodes)), plates.stiffness_matrix(len(nodes)), elements=plates)
 
 
-def _element(a: float, b: float, t: float, material: Material) -> tuple[Array, Array]:
-    """Return mass and stiffness (24, 24) of a rectangle 2 a by 2 b."""
-    nu = float(material.nu or 0.0)
-    plane = material.E / (1 - nu**2) * np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]])
-    terms = np.linalg.inv(np.concatenate([_corner_rows(a * i, b * j) for i, j in _CORNERS]))
+@dataclass(frozen=True, eq=False)
+class PlateElements:
+    """Equal rectangles of a plate in the xy-plane.
+
+    Attributes
+    ----------
+    corners : (ne, 4) int
+        Nodes, counterclockwise.
+    a, b : float, m
+        Half lengths along x and y.
+    thickness : float, m
+    material : Material
+    """
+
+    corners: NDArray[np.int64]
+    a: float
+    b: float
+    thickness: float
+    material: Material
+
+    def mass_matrix(self, n: int) -> Any:
+        """Return the consistent mass (6 n, 6 n)."""
+        density = self.material.density * self.thickness
+        return self._assembled(sum(weight * density * p.moved.T @ p.moved for weight, p in self._points()), n)
+
+    def stiffness_matrix(self, n: int) -> Any:
+        """Return the stiffness (6 n, 6 n)."""
+        t, plane = self.thickness, self._plane()
+        membrane = sum(weight * t * p.strain.T @ plane @ p.strain for weight, p in self._points())
+        bending = sum(weight * t**3 / 12 * p.curvature.T @ plane @ p.curvature for weight, p in self._points())
+        return self._assembled(membrane + bending, n)
+
+    def field_loads(self, nodes: Array, A: Array) -> Array:
+        """Return the inertia loads (6 n,) of an acceleration A x."""
+        moved = np.zeros((len(nodes), 6))
+        moved[:, :3] = nodes @ A.T
+        moved[:, 3], moved[:, 4] = A[2, 1], -A[2, 0]
+        loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
+        return loads
+
+    def geometric_stiffness(self, u: Array, modes: Array) -> Array:
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the membrane forces of u (6 n, k).
+
+        Only deflections across the plate count.
+        """
+        places = (6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)
+        local_u, local_modes = u[places], modes[places]  # (ne, 24, k or nm)
+        total = np.zeros((u.shape[1], modes.shape[1], modes.shape[1]))
+        for weight, p in self._points():
+            forces = self.thickness * np.einsum("ij,jl,elk->eik", self._plane(), p.strain, local_u)
+            slopes = np.einsum("al,elm->eam", p.slope, local_modes)
+            tensor = forces[:, [[0, 2], [2, 1]]]  # (ne, 2, 2, k)
+            total += weight * np.einsum("eabk,eam,ebn->kmn", tensor, slopes, slopes, optimize=True)
+        return total
+
+    def _plane(self) -> Array:
+        """Return the plane stress matrix (3, 3) Pa."""
+        nu = float(self.material.nu or 0.0)
+        return self.material.E / (1 - nu**2) * np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]])
+
+    def _points(self) -> list[tuple[float, _Point]]:
+        """Return weights (m2) and rows of the points of integration."""
+        a, b = self.a, self.b
+        terms = np.linalg.inv(np.concatenate([_corner_rows(a * i, b * j) for i, j in _CORNERS]))
+        places, weights = np.polynomial.legendre.leggauss(4)
+        return [
+            (wx * wy * a * b, _point(xi, et, a, b, terms))
+            for xi, wx in zip(places, weights, strict=True)
+            for et, wy in zip(places, weights, strict=True)
+        ]
+
+    def _assembled(self, block: Any, n: int) -> Any:
+        from scipy.sparse import coo_array
+
+        places = (6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)
+        rows, columns = np.repeat(places, 24, axis=1), np.tile(places, (1, 24))
+        values = np.tile(block.ravel(), len(places))
+        return coo_array((values, (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Rows for the 24 freedoms of a rectangle at one of its points."""
+
+    moved: Array  # displacements x, y, z (3, 24)
+    slope: Array  # dw/dx, dw/dy (2, 24)
+    strain: Array  # in the plane: xx, yy, xy (3, 24)
+    curvature: Array  # (3, 24)
+
+
+def _point(xi: float, et: float, a: float, b: float, terms: Array) -> _Point:
+    x, y = a * xi, b * et
     bent = (6 * np.arange(4)[:, None] + np.array([2, 3, 4])).ravel()  # uz, rx, ry
-    moved = (6 * np.arange(4)[:, None] + np.array([0, 1])).ravel()
-    mass, stiffness = np.zeros((24, 24)), np.zeros((24, 24))
-    places, weights = np.polynomial.legendre.leggauss(4)
-    for xi, wx in zip(places, weights, strict=True):
-        for et, wy in zip(places, weights, strict=True):
-            weight = wx * wy * a * b
-            x, y = a * xi, b * et
-            w = _powers(x, y, 0, 0) @ terms
-            curvature = np.stack([_powers(x, y, 2, 0), _powers(x, y, 0, 2), 2 * _powers(x, y, 1, 1)]) @ terms
-            N = (1 + xi * _CORNERS[:, 0]) * (1 + et * _CORNERS[:, 1]) / 4
-            Nx = _CORNERS[:, 0] * (1 + et * _CORNERS[:, 1]) / (4 * a)
-            Ny = _CORNERS[:, 1] * (1 + xi * _CORNERS[:, 0]) / (4 * b)
-            strain = np.zeros((3, 8))
-            strain[0, 0::2], strain[1, 1::2], strain[2, 0::2], strain[2, 1::2] = Nx, Ny, Ny, Nx
-            flat = np.kron(N, np.eye(2))
-            mass[np.ix_(bent, bent)] += weight * material.density * t * np.outer(w, w)
-            mass[np.ix_(moved, moved)] += weight * material.density * t * flat.T @ flat
-            stiffness[np.ix_(bent, bent)] += weight * t**3 / 12 * curvature.T @ plane @ curvature
-            stiffness[np.ix_(moved, moved)] += weight * t * strain.T @ plane @ strain
-    return mass, stiffness
+    moved, slope, strain, curvature = (np.zeros((rows, 24)) for rows in (3, 2, 3, 3))
+    N = (1 + xi * _CORNERS[:, 0]) * (1 + et * _CORNERS[:, 1]) / 4
+    Nx = _CORNERS[:, 0] * (1 + et * _CORNERS[:, 1]) / (4 * a)
+    Ny = _CORNERS[:, 1] * (1 + xi * _CORNERS[:, 0]) / (4 * b)
+    moved[0, 0::6], moved[1, 1::6] = N, N
+    strain[0, 0::6], strain[1, 1::6], strain[2, 0::6], strain[2, 1::6] = Nx, Ny, Ny, Nx
+    moved[2, bent] = _powers(x, y, 0, 0) @ terms
+    slope[:, bent] = np.stack([_powers(x, y, 1, 0), _powers(x, y, 0, 1)]) @ terms
+    curvature[:, bent] = np.stack([_powers(x, y, 2, 0), _powers(x, y, 0, 2), 2 * _powers(x, y, 1, 1)]) @ terms
+    return _Point(moved, slope, strain, curvature)
 
 
 def _corner_rows(x: float, y: float) -> Array:
@@ -94,12 +174,3 @@ def _powers(x: float, y: float, dx: int, dy: int) -> Array:
             found = found * (powers - k)
         found = found * np.where(powers >= order, value ** np.maximum(powers - order, 0), 0.0)
     return found
-
-
-def _assembled(block: Array, corners: NDArray[np.int64], n: int) -> object:
-    from scipy.sparse import coo_array
-
-    places = (6 * corners[:, :, None] + np.arange(6)).reshape(-1, 24)
-    rows, columns = np.repeat(places, 24, axis=1), np.tile(places, (1, 24))
-    values = np.tile(block.ravel(), len(places))
-    return coo_array((values, (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()

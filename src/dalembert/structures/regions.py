@@ -41,13 +41,7 @@ def rigid_region(structure: Structure, nodes: ArrayLike, at: Any = None) -> Stru
     T[rows, rows] = 0.0
     T = T.tocsr() + csr_array((follow.ravel(), (np.repeat(rows, 6), columns)), shape=T.shape)
     before = T if grown.expansion is None else csr_array(grown.expansion @ T)
-    return replace(
-        grown,
-        mass=csr_array(T.T @ grown.mass @ T),
-        stiffness=_cleaned(csr_array(T.T @ grown.stiffness @ T)),
-        lumps=None,
-        expansion=before,
-    )
+    return replace(grown, mass=grown.mass, lumps=None, expansion=before)
 
 
 def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights: ArrayLike | None = None) -> Structure:
@@ -91,6 +85,7 @@ def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
         nodes=np.vstack([structure.nodes, place]),
         mass=csr_array(block_diag([structure.mass, empty])),
         stiffness=csr_array(block_diag([structure.stiffness, empty])),
+        full_mass=csr_array(block_diag([structure.full_mass, empty])),
         lumps=None,
         expansion=csr_array(block_diag([old, eye_array(6)])),
     )
@@ -105,14 +100,6 @@ def _follow(structure: Structure, nodes: NDArray[np.int64]) -> NDArray[np.bool_]
     others = structure.expansion[rows].tolil()
     others[np.arange(len(rows)), rows] = 0.0
     return (abs(others.tocsr()).sum(axis=1) > 0).reshape(-1, 6).any(axis=1)  # type: ignore[no-any-return]
-
-
-def _cleaned(matrix: Any) -> Any:
-    """Return a matrix without the round-off left where rigid elements cancelled."""
-    limit = 1e-14 * float(abs(matrix).max())
-    matrix.data[np.abs(matrix.data) < limit] = 0.0
-    matrix.eliminate_zeros()
-    return matrix
 
 
 def _region(structure: Structure, nodes: ArrayLike, item: str, least: int) -> NDArray[np.int64]:

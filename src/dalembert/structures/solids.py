@@ -5,6 +5,7 @@ Solids have three displacements per node; rotations of their nodes are taken fro
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ..errors import MissingPackageError, ModelError
 from .sections import Material
 from .structure import Structure
 
-__all__ = ["solid_structure"]
+__all__ = ["SolidElements", "solid_structure"]
 
 Array = NDArray[np.float64]
 
@@ -55,14 +56,72 @@ def solid_structure(mesh: Any, material: Material, *, order: int = 2, total_mass
         raise ModelError("solid", "mesh", type(grid).__name__, "it needs tetrahedra or hexahedra: a mesh of the volume")
     element = {("Tet", 1): "ElementTetP1", ("Tet", 2): "ElementTetP2"}.get((kind, order), f"ElementHex{order}")
     basis = skfem.Basis(grid, getattr(skfem, element)(), intorder=2 * order if kind == "Tet" else 2 * order + 1)
-    mass = _assembled(basis, lambda u, v, w: material.density * u * v)
-    slopes = [[_assembled(basis, _slope_product(a, b)) for b in range(3)] for a in range(3)]
+    solids = SolidElements(basis, material)
+    n = basis.N
     return Structure(
         basis.doflocs.T.copy(),
-        _blocks([[mass if i == j else None for j in range(3)] for i in range(3)]),
-        _blocks(_elastic(slopes, material)),
+        solids.mass_matrix(n),
+        solids.stiffness_matrix(n),
+        elements=solids,
         total_mass=total_mass,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SolidElements:
+    """Elements of a solid.
+
+    Attributes
+    ----------
+    basis : skfem.Basis
+        Of one component of the displacements; its freedoms are the first nodes of the structure.
+    material : Material
+    """
+
+    basis: Any
+    material: Material
+
+    def mass_matrix(self, n: int) -> Any:
+        """Return the mass (6 n, 6 n)."""
+        density = self.material.density
+        mass = _assembled(self.basis, lambda u, v, w: density * u * v)
+        return _blocks([[mass if i == j else None for j in range(3)] for i in range(3)], n)
+
+    def stiffness_matrix(self, n: int) -> Any:
+        """Return the stiffness (6 n, 6 n)."""
+        slopes = [[_assembled(self.basis, _slope_product(a, b)) for b in range(3)] for a in range(3)]
+        return _blocks(_elastic(slopes, self.material), n)
+
+    def field_loads(self, nodes: Array, A: Array) -> Array:
+        """Return the inertia loads (6 n,) of an acceleration A x."""
+        moved = np.zeros((len(nodes), 6))
+        moved[:, :3] = nodes @ A.T
+        loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
+        return loads
+
+    def geometric_stiffness(self, u: Array, modes: Array) -> Array:
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of u (6 n, k)."""
+        G, nu = float(self.material.G or 0.0), float(self.material.nu or 0.0)
+        weights = self.basis.dx.ravel()
+        slopes = self._slopes(modes)
+        total = np.zeros((u.shape[1], modes.shape[1], modes.shape[1]))
+        for case, D in enumerate(self._slopes(u)):
+            strain = (D + D.swapaxes(0, 1)) / 2
+            volume = np.trace(strain)  # of the two axes of the tensor, at every point
+            stress = 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
+            pulled = np.einsum("abq,mibq->miaq", stress * weights, slopes)
+            total[case] = np.tensordot(pulled, slopes, axes=((1, 2, 3), (1, 2, 3)))
+        return total
+
+    def _slopes(self, motions: Array) -> Array:
+        """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of integration."""
+        nodal = motions.reshape(-1, 6, motions.shape[1])[: self.basis.N, :3]
+        return np.array(
+            [
+                [self.basis.interpolate(nodal[:, i, k]).grad.reshape(3, -1) for i in range(3)]
+                for k in range(nodal.shape[2])
+            ]
+        )
 
 
 def _elastic(slopes: list[list[Any]], material: Material) -> list[list[Any]]:
@@ -87,9 +146,8 @@ def _assembled(basis: Any, form: Any) -> Any:
     return csr_array(BilinearForm(form).assemble(basis))
 
 
-def _blocks(blocks: list[list[Any]]) -> Any:
-    """Return a matrix with six freedoms per node from blocks (3, 3) for the displacements."""
-    n = next(b for b in blocks[0] if b is not None).shape[0]
+def _blocks(blocks: list[list[Any]], n: int) -> Any:
+    """Return a matrix (6 n, 6 n) from blocks (3, 3) for the displacements of the first nodes."""
     size = 6 * n
     places = [6 * np.arange(n) + k for k in range(3)]
     parts = [

@@ -1,7 +1,7 @@
-"""Geometric stiffness of beams under the loads of their own motion, per unit of it.
+"""Geometric stiffness under the loads of a body's own motion, per unit of it.
 
 For every unit case the structure is loaded by its inertia forces, held where its frame is attached (or balanced by
-the inertia of the free rigid body, with mean axes); the axial force N of each element then gives N K_g.
+the inertia of the free rigid body, with mean axes); the stresses of its elements then stiffen or soften it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import Stiffening, lumped_mass_matrix
+from ..bodies.flexible import Stiffening
 from ..errors import ModelError
 from .held import Held, relieved
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .mode_sets import Built
     from .structure import Structure
 
-__all__ = ["axial_forces", "spin_loads", "stiffening_of"]
+__all__ = ["spin_loads", "stiffening_of"]
 
 Array = NDArray[np.float64]
 
@@ -27,16 +27,14 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def stiffening_of(structure: Structure, built: Built, load_nodes: Any = ()) -> Stiffening:
-    """Return the geometric stiffness of modes, for unit accelerations, spins and loads at nodes.
-
-    Only axial forces count; those of bending and shear (lateral buckling) are left out.
-    """
-    if structure.beams is None:
+    """Return the geometric stiffness of modes, for unit accelerations, spins and loads at nodes."""
+    if structure.elements is None:
         raise ModelError(
             "structure",
             "stiffening",
             True,
-            "it is computed for beam elements only: leave it out, or give FlexibleBody a Stiffening of your own",
+            "its elements are not known (matrices from a file): leave it out, or give FlexibleBody a Stiffening of "
+            "your own",
         )
     if len(built.labels) != len(structure.nodes):
         raise ModelError(
@@ -47,11 +45,9 @@ def stiffening_of(structure: Structure, built: Built, load_nodes: Any = ()) -> S
     for k, node in enumerate(nodes):
         loads[6 * node + np.array([3, 4, 5, 0, 1, 2]), 6 * k + np.arange(6)] = 1.0
     inertia = -(structure.mass @ structure.rigid)
-    cases = np.hstack([inertia[:, 3:], spin_loads(structure), inertia[:, :3], loads])
-    N = axial_forces(structure, cases, built.reference)
-    local = structure.beams.local(built.modes.T)
-    per_force = np.einsum("aei,eij,bej->eab", local, structure.beams.geometric(), local)
-    stiffness = np.tensordot(N.T, per_force, 1)
+    cases = np.hstack([inertia[:, 3:], spin_loads(structure), inertia[:, :3], _led(structure, loads)])
+    u = structure.expanded(_displacements(structure, cases, built.reference))
+    stiffness = structure.elements.geometric_stiffness(u, built.modes)
     nm = built.modes.shape[1]
     return Stiffening(
         stiffness[:3],
@@ -64,46 +60,42 @@ def stiffening_of(structure: Structure, built: Built, load_nodes: Any = ()) -> S
 
 def spin_loads(structure: Structure) -> Array:
     """Return the centrifugal loads (6 n, 6) for unit products of angular velocities xx, yy, zz, xy, xz, yz."""
-    beams = structure.beams
-    assert beams is not None
-    x1, x2 = (structure.nodes[beams.ends[:, end]] for end in (0, 1))
-    along = beams.axes[:, :, 0]
-    local_mass, turn, places = beams.mass(), beams.turn(), beams.freedoms
-    elastic = np.zeros((structure.size, len(_PAIRS)))
-    fields = [_spin_matrix(*pair) for pair in _PAIRS]
-    for case, A in enumerate(fields):
-        slope = np.cross(along, along @ A.T)  # the rotation that a field A x asks of a straight element
-        moved = np.concatenate([x1 @ A.T, slope, x2 @ A.T, slope], axis=1)
-        forces = np.einsum("eji,ejk,ekl,el->ei", turn, local_mass, turn, moved)
-        np.add.at(elastic[:, case], places, -forces)
-    # what the mass holds besides the beams: bodies at nodes
-    if structure.lumps is not None:
-        rest = structure.mass - lumped_mass_matrix(*beams.lumps(len(structure.nodes)))
-    else:
-        rest = structure.mass - beams.assembled(local_mass, len(structure.nodes))
-    return elastic + _point_loads(structure, rest, fields)
+    elements, nodes = structure.elements, structure.nodes
+    assert elements is not None
+    found = np.zeros((structure.size, len(_PAIRS)))
+    rest = (structure.full_mass - elements.mass_matrix(len(nodes))).tocsr()
+    for case, pair in enumerate(_PAIRS):
+        A = _spin_matrix(*pair)
+        found[:, case] = elements.field_loads(nodes, A) + _point_loads(rest, nodes, A)
+    return _led(structure, found)
 
 
-def _point_loads(structure: Structure, rest: Any, fields: list[Array]) -> Array:
-    found = np.zeros((structure.size, len(fields)))
-    for case, A in enumerate(fields):
-        moved = np.zeros((len(structure.nodes), 6))
-        moved[:, :3] = structure.nodes @ A.T
-        found[:, case] = -(rest @ moved.ravel())
+def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
+    """Return the loads (6 n,) of what the mass holds besides the elements: bodies at nodes, an acceleration A x."""
+    moved = np.zeros((len(nodes), 6))
+    moved[:, :3] = nodes @ A.T
+    loads = -(rest @ moved.ravel()).reshape(-1, 6)
+    # and of the centres of mass beside their nodes: moments m c stand in the block of rotation and displacement
+    diagonal = 6 * np.arange(len(nodes))
+    moments = [(rest[diagonal + 3 + i, diagonal + j] - rest[diagonal + 3 + j, diagonal + i]) / 2
+               for i, j in ((2, 1), (0, 2), (1, 0))]  # fmt: skip
+    loads[:, :3] -= np.column_stack([np.asarray(m).ravel() for m in moments]) @ A.T
+    found: Array = loads.ravel()
     return found
 
 
-def axial_forces(structure: Structure, loads: Array, reference: int | None) -> Array:
-    """Return the mean axial force (ne, k) N of the beam elements for loads (6 n, k), with a node held or none."""
-    beams = structure.beams
-    assert beams is not None
+def _displacements(structure: Structure, loads: Array, reference: int | None) -> Array:
     if reference is None:
-        u = Held(structure, structure.support()).solve(relieved(structure, loads))
-    else:
-        u = Held(structure, structure.fixed_at([reference])).solve(loads)
-    local = beams.local(u.T)  # (k, ne, 12)
-    stretch = (local[..., 6] - local[..., 0]) / beams.lengths
-    return np.asarray((stretch * beams.rigidities[:, 0]).T)
+        return Held(structure, structure.support()).solve(relieved(structure, loads))
+    return Held(structure, structure.fixed_at([reference])).solve(loads)
+
+
+def _led(structure: Structure, loads: Array) -> Array:
+    """Return loads (6 n, k) on the independent freedoms."""
+    if structure.expansion is None:
+        return loads
+    found: Array = structure.expansion.T @ loads
+    return found
 
 
 def _spin_matrix(i: int, j: int) -> Array:

@@ -14,6 +14,7 @@ from ..rotation import finite_array, finite_number, shape_of
 
 if TYPE_CHECKING:
     from .beams import Beams
+    from .elements import Elements
     from .mode_sets import ModeSet
 
 __all__ = ["Structure"]
@@ -41,15 +42,18 @@ class Structure:
         Dense or scipy.sparse.
     stiffness : (6 n, 6 n) N/m, N, N m
         Dense or scipy.sparse; free of supports: rigid motions must not strain it.
-    beams : Beams
-        Beam elements, if it is made of them.
+    elements : Beams, SolidElements or PlateElements
+        What it is made of, if that is known: for stresses and geometric stiffness.
     lumps : tuple of (n,) kg, (n, 3, 3) kg m2, (n, 3) m
         Masses, inertias about the nodes and centres of mass, where every node is a small rigid body. `mass` is then
         made from them.
     total_mass : float, kg
         Compared with the mass that the matrix holds.
     expansion : (6 n, 6 n) sparse
-        Motions of all nodes from those of the independent freedoms, where regions make some follow others.
+        Motions of all nodes from those of the independent freedoms, where regions make some follow others. Mass and
+        stiffness become those of the independent freedoms.
+    full_mass : (6 n, 6 n)
+        Mass before regions made nodes follow others; default `mass`.
 
     Attributes
     ----------
@@ -63,10 +67,11 @@ class Structure:
     mass: Any = None
     stiffness: Any = None
     _: KW_ONLY
-    beams: Beams | None = None
+    elements: Elements | None = None
     lumps: tuple[Array, Array, Array] | None = None
     total_mass: float | None = None
     expansion: Any = None
+    full_mass: Any = None
 
     active: NDArray[np.bool_] = field(init=False)
     rigid: Array = field(init=False)
@@ -84,18 +89,25 @@ class Structure:
         given = self.mass if self.lumps is None else lumped_mass_matrix(*self.lumps)
         if self.stiffness is None:
             raise ModelError(ITEM, "stiffness", None, f"give a ({size}, {size}) matrix")
-        mass = csr_array(checked_matrix(given, size, item=ITEM, field="mass"))
-        stiffness = csr_array(checked_matrix(self.stiffness, size, item=ITEM, field="stiffness"))
+        full = given if self.full_mass is None else self.full_mass
+        mass = csr_array(checked_matrix(self._led(given), size, item=ITEM, field="mass"))
+        stiffness = csr_array(checked_matrix(self._led(self.stiffness), size, item=ITEM, field="stiffness"))
         active = (abs(stiffness).sum(axis=1) + abs(mass).sum(axis=1)) > 0
         rigid = rigid_motions(nodes) * active[:, None]
-        for name, value in (("nodes", nodes), ("mass", mass), ("stiffness", stiffness)):
+        values = {"nodes": nodes, "mass": mass, "stiffness": stiffness, "full_mass": csr_array(full)}
+        for name, value in (values | {"active": active, "rigid": rigid}).items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "active", active)
-        object.__setattr__(self, "rigid", rigid)
         self._check_free()
         if self.total_mass is not None:
             declared = finite_number(self.total_mass, item=ITEM, field="total_mass")
             check_total_mass(float(self.rigid_mass()[3, 3]), declared, item=ITEM)
+
+    @property
+    def beams(self) -> Beams | None:
+        """The beam elements, if it is made of them."""
+        from .beams import Beams
+
+        return self.elements if isinstance(self.elements, Beams) else None
 
     @property
     def size(self) -> int:
@@ -178,13 +190,14 @@ class Structure:
             masses[place] += m
             inertias[place] += J
             centres[place] = moment / masses[place] if masses[place] > 0 else 0.0
-            return replace(self, mass=None, lumps=(masses, inertias, centres), total_mass=None)
+            lumps = (masses, inertias, centres)
+            return replace(self, mass=None, full_mass=None, lumps=lumps, total_mass=None)
         masses, inertias, centres = np.zeros(n), np.zeros((n, 3, 3)), np.zeros((n, 3))
         masses[place], inertias[place], centres[place] = m, J, c
         added = lumped_mass_matrix(masses, inertias, centres)
-        if J.any() and not self.active[6 * place + 3 : 6 * place + 6].all():
+        if J.any() and not self.active[6 * place + 3 : 6 * place + 6].all() and not self._follows(place):
             raise ModelError(item, "node", place, "it has no rotations: attach the inertia to a rigid region's node")
-        return replace(self, mass=self.mass + added, total_mass=None)
+        return replace(self, mass=self.mass + added, full_mass=self.full_mass + added, total_mass=None)
 
     def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
         """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for hinges and frames.
@@ -237,7 +250,7 @@ class Structure:
         damping, order
             As in `FlexibleBody`.
         stiffening : bool
-            Compute geometric stiffness for fast motions; beams only.
+            Compute geometric stiffness for fast motions; for structures whose elements are known.
         load_nodes : nodes
             Where loads act that stiffen (or soften) it too: outboard hinges.
         """
@@ -287,6 +300,28 @@ class Structure:
     def __repr__(self) -> str:
         kind = f"{len(self.beams)} beam elements" if self.beams is not None else f"{int(self.active.sum())} freedoms"
         return f"<Structure: {self.rigid_mass()[3, 3]:.6g} kg, {len(self.nodes)} nodes, {kind}>"
+
+    def expanded(self, u: Array) -> Array:
+        """Return motions (6 n, k) of all nodes from those of the independent freedoms."""
+        if self.expansion is None:
+            return u
+        found: Array = np.where(self.active[:, None], u, self.expansion @ u)
+        return found
+
+    def _follows(self, node: int) -> bool:
+        return self.expansion is not None and bool((abs(self.expansion) @ self.active)[6 * node + 3] > 0)
+
+    def _led(self, matrix: Any) -> Any:
+        """Return a matrix of the independent freedoms."""
+        if self.expansion is None:
+            return matrix
+        found = (self.expansion.T @ matrix @ self.expansion).tocsr()
+        if not found.nnz:
+            return found
+        # round-off where rigid elements cancel is no stiffness
+        found.data[np.abs(found.data) < 1e-14 * np.abs(found.data).max()] = 0.0
+        found.eliminate_zeros()
+        return found
 
     def _check_free(self) -> None:
         scale = np.sqrt(np.maximum(self.stiffness.diagonal(), 0.0))

@@ -1,0 +1,28 @@
+"""What the elements of a structure must say so that its geometric stiffness can be computed."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Elements"]
+
+Array = NDArray[np.float64]
+
+
+class Elements(Protocol):
+    """Elements that know their mass, their centrifugal loads and what their stresses do to their stiffness."""
+
+    def mass_matrix(self, n: int) -> Any:
+        """Return the mass (6 n, 6 n) of the elements alone."""
+        ...
+
+    def field_loads(self, nodes: Array, A: Array) -> Array:
+        """Return the inertia loads (6 n,) N, N m of an acceleration A x, A (3, 3) symmetric."""
+        ...
+
+    def geometric_stiffness(self, u: Array, modes: Array) -> Array:
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of displacements (6 n, k)."""
+        ...
