@@ -117,8 +117,10 @@ class FlexibleBody:
     damping : number, (nm,), (nm, nm) or Rayleigh
         A damping ratio for all modes, ratios for the modes in the order of `frequencies`, a matrix in modal
         coordinates, or `Rayleigh(alpha, beta)`; default none.
-    order : "full" or "ruthless"
+    order : "full", "ruthless" or "source"
         Whether inertia terms follow the deformation, or stay those of the undeformed body ("ruthlessly linearised").
+        "source", for comparison, are the integrals that Jain and Rodriguez (1990) printed, misprints corrected: they
+        do not keep energy where nodes have offsets or unequal moments of inertia.
     stiffening : Stiffening
         Geometric stiffness for fast motions; default none.
     reference : int or None
@@ -419,8 +421,10 @@ class FlexibleBody:
             )
 
     def _take_options(self) -> None:
-        if self.order not in ("full", "ruthless"):
+        if self.order not in ("full", "ruthless", "source"):
             raise ModelError(ITEM, "order", self.order, "use 'full' or 'ruthless'")
+        if self.order == "source" and (not self.lumped or self.stiffening is not None):
+            raise ModelError(ITEM, "order", self.order, "it is for lumped nodes without stiffening: use 'full'")
         if self.stiffening is not None:
             if not isinstance(self.stiffening, Stiffening):
                 raise ModelError(ITEM, "stiffening", self.stiffening, "give a Stiffening, or None")
