@@ -269,3 +269,33 @@ def test_blocks_feed_each_other() -> None:
 def test_bad_numbers_are_named(kind: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match=kind.__name__):
         kind(*arguments, **keywords)
+
+
+def test_sources_feed_active_elements() -> None:
+    """The same servo by an expression of t, by a law as a source, and by a block that gives the setpoint."""
+    wanted = "0.3*sin(2*t)"
+    servos = [
+        da.PositionServo(wanted, 50.0, 5.0, 10.0, limit=20.0),
+        da.PositionServo("0.3*w", 50.0, 5.0, 10.0, limit=20.0, sources={"w": da.Harmonic(1.0, 2.0)}),
+        da.PositionServo("w", 50.0, 5.0, 10.0, limit=20.0, sources={"w": "guide.w"}),
+    ]
+    ends = []
+    for servo in servos:
+        s = da.System("arm")
+        arm = s.body("arm", da.rod(length=0.5, mass=1.0))
+        s.connect("A", da.Revolute("y"), s.ground, arm)
+        s.connect("guide", da.Block({"w": wanted}))
+        s.connect("servo", servo, "A")
+        ends.append(da.simulate(s, 2.0, rtol=1e-10).q[-1])
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 2, atol=1e-8)
+
+
+def test_a_motor_takes_its_voltage_from_a_signal() -> None:
+    s = da.System("spindle", gravity=(0, 0, 0))
+    disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
+    s.connect("axle", da.Revolute("z"), s.ground, disc)
+    s.connect("pwm", da.Block({"u": "gain*(20 - w)"}, inputs={"w": "axle.speed", "gain": 2.0}))
+    motor = da.DCMotor("min(12, max(-12, u))", 1.0, 0.1, 1e-3, sources={"u": "pwm.u"})
+    s.connect("motor", motor, "axle")
+    speed = da.simulate(s, 20.0)["axle.speed"][-1]
+    assert speed == pytest.approx(40.0 / 2.1, rel=1e-6)  # u = 2 (20 - w) = k w

@@ -1,8 +1,9 @@
 """Active elements: servos, motors, muscles and cylinders, built on `Element`.
 
-Each is an `Element` with a law that is made of a few numbers. Inputs (setpoints, voltages, excitations,
-flows) are numbers, or expressions of the time ``t`` such as ``"0.5*sin(2*t)"``. What an active element does not store
-counts as work from outside, heat of its own included, so that the energy balance of a run closes.
+Each is an `Element` with a law that is made of a few numbers. Inputs (setpoints, voltages, excitations, flows) are
+numbers, or expressions of the time ``t``, such as ``"0.5*sin(2*t)"``, of what the element measures, and of `sources`.
+What an active element does not store counts as work from outside, heat of its own included, so that the energy balance
+of a run closes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ class PositionServo(Element):
     limit : float, N m or N
         Largest effort. The integral stands still while the effort is at the limit and the error would drive it further
         (anti-windup).
+    sources : dict of str to source
+        Further names that the setpoint may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
+        numbers that are set during a run.
 
     Examples
     --------
@@ -58,17 +62,24 @@ class PositionServo(Element):
     """
 
     def __init__(
-        self, setpoint: Any, stiffness: float, damping: float = 0.0, integral: float = 0.0, limit: float | None = None
+        self,
+        setpoint: Any,
+        stiffness: float,
+        damping: float = 0.0,
+        integral: float = 0.0,
+        limit: float | None = None,
+        *,
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = "PositionServo"
         numbers = _not_negative(item, stiffness=stiffness, damping=damping, integral=integral)
-        _input(item, "setpoint", setpoint)
+        _input(item, "setpoint", setpoint, "t", *(sources or {}))
         definitions: dict[str, Any] = {
             "setpoint": setpoint,
             "error": "setpoint - s",
             "wanted": "stiffness*error + integral*I - damping*ds",
         }
-        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit))
+        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit), inputs=sources or {})
 
 
 class VelocityServo(Element):
@@ -82,18 +93,29 @@ class VelocityServo(Element):
         Gain of the integral of the error, which is the state ``I``.
     limit : float, N m or N
         Largest effort, with anti-windup as in `PositionServo`.
+    sources : dict of str to source
+        Further names that the setpoint may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
+        numbers that are set during a run.
     """
 
-    def __init__(self, setpoint: Any, gain: float, integral: float = 0.0, limit: float | None = None) -> None:
+    def __init__(
+        self,
+        setpoint: Any,
+        gain: float,
+        integral: float = 0.0,
+        limit: float | None = None,
+        *,
+        sources: Mapping[str, Any] | None = None,
+    ) -> None:
         item = "VelocityServo"
         numbers = _not_negative(item, gain=gain, integral=integral)
-        _input(item, "setpoint", setpoint)
+        _input(item, "setpoint", setpoint, "t", *(sources or {}))
         definitions: dict[str, Any] = {
             "setpoint": setpoint,
             "error": "setpoint - ds",
             "wanted": "gain*error + integral*I",
         }
-        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit))
+        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit), inputs=sources or {})
 
 
 def _limited(
@@ -140,6 +162,9 @@ class DCMotor(Element):
         it to the body it turns.
     current : float, A
         At the start; the state is ``i``.
+    sources : dict of str to source
+        Further names that the voltage may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
+        numbers that are set during a run.
 
     The energy stored is L i^2/2; u i comes from outside, of which R i^2 leaves as heat.
 
@@ -162,6 +187,8 @@ class DCMotor(Element):
         inductance: float,
         gear: float = 1.0,
         current: float = 0.0,
+        *,
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = "DCMotor"
         numbers = _positive(item, R=resistance, k=constant, L=inductance) | {
@@ -169,9 +196,18 @@ class DCMotor(Element):
         }
         if not numbers["gear"]:
             raise ModelError(item, "gear", gear, "give turns of the rotor for one of the hinge")
-        _input(item, "voltage", voltage, "t", "s", "ds", "i")
-        states = {"i": (finite_number(current, item=item, field="current"), "(u - R*i - gear*k*ds)/L")}
-        super().__init__("hinge", "gear*k*i", numbers, states, "L*i**2/2", {"u": voltage}, active=True)
+        _input(item, "voltage", voltage, "t", "s", "ds", "i", *(sources or {}))
+        states = {"i": (finite_number(current, item=item, field="current"), "(voltage - R*i - gear*k*ds)/L")}
+        super().__init__(
+            "hinge",
+            "gear*k*i",
+            numbers,
+            states,
+            "L*i**2/2",
+            {"voltage": voltage},
+            active=True,
+            inputs=sources or {},
+        )
 
 
 class HillMuscle(Element):
@@ -179,7 +215,7 @@ class HillMuscle(Element):
 
     Parameters
     ----------
-    excitation : number or expression of t, 0 to 1
+    excitation : number or expression of t, s and ds, 0 to 1
     strength : float, N
         Largest isometric force F0.
     optimal_length : float, m
@@ -192,6 +228,9 @@ class HillMuscle(Element):
         Time constants of activation and of its end.
     start : float
         Activation at the start, 0.01 to 1; the state is ``a``.
+    sources : dict of str to source
+        Further names that the excitation may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
+        numbers that are set during a run.
 
     The tension is F0 (a fl(l) fv(l') + fp(l)), with l = fibre length / l0:
 
@@ -220,6 +259,7 @@ class HillMuscle(Element):
         rise: float = 0.015,
         fall: float = 0.05,
         start: float = 0.01,
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = "HillMuscle"
         numbers = _positive(item, F0=strength, l0=optimal_length, vmax=fastest, rise=rise, fall=fall) | _not_negative(
@@ -227,7 +267,7 @@ class HillMuscle(Element):
         )
         if not 0.01 <= finite_number(start, item=item, field="start") <= 1:
             raise ModelError(item, "start", start, "give an activation from 0.01 to 1")
-        _input(item, "excitation", excitation)
+        _input(item, "excitation", excitation, "t", "s", "ds", *(sources or {}))
         definitions = {
             "excitation": excitation,
             "u": "min(1, max(0.01, excitation))",
@@ -248,6 +288,7 @@ class HillMuscle(Element):
             stored,
             definitions,
             active=True,
+            inputs=sources or {},
         )
 
 
@@ -271,6 +312,9 @@ class HydraulicCylinder(Element):
     pressure, rod_pressure : float, Pa
         At the start.
     friction : float, N s/m
+    sources : dict of str to source
+        Further names that flows may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
+        numbers that are set during a run.
 
     With volumes V1 = area (s - shortest) + dead, V2 = (area - rod) (longest - s) + dead:
     p1' = B (inflow - area ds)/V1, p2' = B ((area - rod) ds - outflow)/V2; the force is area p1 - (area - rod) p2 -
@@ -291,6 +335,7 @@ class HydraulicCylinder(Element):
         pressure: float = 0.0,
         rod_pressure: float = 0.0,
         friction: float = 0.0,
+        sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = "HydraulicCylinder"
         if np.shape(stroke) != (2,):
@@ -305,7 +350,7 @@ class HydraulicCylinder(Element):
         if numbers["rod"] >= numbers["A1"]:
             raise ModelError(item, "rod_area", rod_area, f"it must be below the area of the piston, {area:.6g} m^2")
         for name, flow in (("inflow", inflow), ("outflow", outflow)):
-            _input(item, name, flow, "t", "s", "ds", "p1", "p2")
+            _input(item, name, flow, "t", "s", "ds", "p1", "p2", *(sources or {}))
         definitions = {
             "inflow": inflow,
             "outflow": outflow,
@@ -319,7 +364,8 @@ class HydraulicCylinder(Element):
             "p2": (start_rod, "B*(A2*ds - outflow)/V2"),
         }
         stored = "V1*(B*(exp(p1/B) - 1) - p1) + V2*(B*(exp(p2/B) - 1) - p2)"
-        super().__init__("distance", "A1*p1 - A2*p2 - c*ds", numbers, states, stored, definitions, active=True)
+        force = "A1*p1 - A2*p2 - c*ds"
+        super().__init__("distance", force, numbers, states, stored, definitions, active=True, inputs=sources or {})
 
 
 class StateSpace(Element):
