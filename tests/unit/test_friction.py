@@ -117,3 +117,38 @@ def test_block_on_a_belt_sticks_and_slips(element: da.Element) -> None:
 def test_bad_numbers_are_named(make: Callable[[], da.Element], field: str) -> None:
     with pytest.raises(da.ModelError, match=field):
         make()
+
+
+def test_joint_friction_on_an_incline_is_coulombs() -> None:
+    """A block that slides up an incline and back: decelerations g (sin + mu cos) and g (sin - mu cos)."""
+    angle, mu, g, begin = 0.5, 0.2, 9.81, 3.0
+    s = da.System("incline", gravity=(-g * np.sin(angle), 0, -g * np.cos(angle)))
+    block = s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0))
+    s.connect("guide", da.Prismatic("x"), s.ground, block)
+    s.initial("guide", speed=begin)
+    s.connect("friction", da.JointFriction("guide", mu, axis="x", slip_speed=1e-5), "guide")
+    up, down = g * (np.sin(angle) + mu * np.cos(angle)), g * (np.sin(angle) - mu * np.cos(angle))
+    turn = begin / up
+    result = da.simulate(s, 2 * turn, rtol=1e-9)
+    expected = np.where(
+        result.t < turn, begin * result.t - up * result.t**2 / 2, begin * turn / 2 - down * (result.t - turn) ** 2 / 2
+    )
+    np.testing.assert_allclose(result["guide.position"], expected, atol=1e-4)
+    lost = mu * 2.0 * g * np.cos(angle) * (begin * turn / 2 + abs(expected[-1] - begin * turn / 2))
+    assert result["energy.dissipated"][-1] == pytest.approx(lost, rel=1e-4)
+    assert abs(result["energy.balance"]).max() < 1e-4
+
+
+def test_joint_friction_of_collar_and_long_bearing() -> None:
+    """Load along the axis rubs at the collar; a moment across it presses at both ends of a long bearing."""
+    s = da.System("shaft", gravity=(0, 0, -10.0))
+    wheel = s.body("wheel", mass=3.0, com=(0.0, 0.0, 0.0), inertia=(0.1, 0.1, 0.2))
+    s.connect("bearing", da.Revolute("z"), s.ground, wheel)
+    s.initial("bearing", speed=5.0)
+    s.connect("push", da.Load(force=(4.0, 0, 0)), wheel.at(0, 0, 0.5))
+    friction = da.JointFriction("bearing", 0.1, radius=0.02, collar=0.05, half_length=0.25)
+    s.connect("friction", friction, "bearing")
+    model = s.compile()
+    a = model.dynamics(0.0, [0.0], [5.0]).a[0]
+    effort = 0.1 * (0.02 * (4.0 + 4.0 * 0.5 / 0.25) + 0.05 * 30.0)
+    assert a == pytest.approx(-effort / 0.2, rel=1e-12)

@@ -112,7 +112,8 @@ class Places:
         z = self.dot(w, w)
         series = self.number("1 + z*(1/6 + z*(3/40 + z*15/336))", z=z)
         whole = self.number("atan2(sqrt(z), c)/sqrt(z)", z=z, c=c)
-        return self.scaled(self.program.emit("less", z, self.program.constant(1e-6), series, whole), w)
+        acute = self.program.emit("less", self.program.constant(0.0), c, series, whole)
+        return self.scaled(self.program.emit("less", z, self.program.constant(1e-6), acute, whole), w)
 
     def turning_rate(self, phi: Vector, w: Vector) -> Vector:
         """Return the rate of a rotation vector, phi' = w - phi x w / 2 + c phi x (phi x w), w in outer axes."""
