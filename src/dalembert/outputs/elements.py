@@ -130,7 +130,7 @@ def rotation_vectors(R: Array) -> Array:
     """Return the rotation vectors (n, 3) rad of rotation matrices (n, 3, 3), shorter than half a turn."""
     w = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
     sine, cosine = np.linalg.norm(w, axis=1, keepdims=True), 0.5 * (np.trace(R, axis1=1, axis2=2)[:, None] - 1.0)
-    ratio = np.divide(np.arctan2(sine, cosine), sine, out=np.ones_like(sine), where=sine > 1e-9)
+    ratio = np.divide(np.arctan2(sine, cosine), sine, out=np.ones_like(sine), where=sine > 1e-150)
     turned: Array = ratio * w
     return turned
 
