@@ -358,7 +358,7 @@ class Result:
         """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
 
         Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``.
+        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
         """
         from .view.animate import animate
 

@@ -18,6 +18,7 @@ from dalembert.library import chain, humanoid, mechanisms, space_manipulator, wi
 from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, solids, style
 from dalembert.view.animate import between
 from dalembert.view.labels import Label, place
+from dalembert.view.meshes import mesh_of
 from dalembert.view.notes import to_page
 from dalembert.view.projection import Placement, choose_view, plane_normal
 from dalembert.view.scene import find_marker
@@ -569,3 +570,154 @@ def test_a_result_from_a_file_without_its_model_plots_what_it_has(tmp_path: Path
     assert np.array_equal(panel.get_lines()[0].get_ydata(), alone["energy.kinetic"])
     with pytest.raises(ModelError, match="without a model"):
         alone.animate(tmp_path / "a.gif")
+
+
+# ---- flexible bodies
+
+ALUMINIUM = da.Material(E=70e9, nu=0.33, density=2700)
+
+
+def flexible_arm() -> tuple[da.System, Array]:
+    """Two beams that bend in their plane of motion, with a marker at the end, and a configuration."""
+    link = da.beam(0.8, da.Section.rectangle(0.01, 0.02), ALUMINIUM, elements=6, modes=da.CantileverModes(4))
+    s = da.System("arm")
+    upper, lower = s.body("upper", link), s.body("lower", link)
+    lower.marker("tip", 0.8, 0, 0)
+    s.connect("A", da.Revolute("y"), s.ground, upper)
+    s.connect("B", da.Revolute("y"), upper.at(0.8, 0, 0), lower)
+    upright = np.abs(link.shapes[-1, 5]) > np.abs(link.shapes[-1, 4])
+    model = s.compile()
+    q = model.zero_configuration()
+    q[model.q_slice("A")], q[model.q_slice("B")] = 0.3, -0.8
+    for name, size in (("upper", 2e-4), ("lower", -3e-4)):
+        q[model.q_slice(name)] = size * upright * np.array([1.0, 1.0, 0.5, 0.5])
+    return s, q
+
+
+def node_positions(model: Any, body: da.Body, q: Array) -> Array:
+    """Where the kernels put the nodes of a flexible body."""
+    assert body.flexible is not None
+    return np.array([model.pose(body.at(node=k), q).position for k in range(body.flexible.n)])
+
+
+def scaled(model: Any, q: Array, factor: float) -> Array:
+    found = np.array(q)
+    for name in model.flexible_names:
+        found[model.q_slice(name)] *= factor
+    return found
+
+
+@pytest.mark.parametrize("factor", [1.0, 30.0])
+def test_beams_are_drawn_through_their_deformed_nodes_and_joints_stay_on_them(factor: float) -> None:
+    system, q = flexible_arm()
+    model = system.compile()
+    ax = draw(system, q, exaggerate=factor, ax=axes(), markers=["lower.tip"])
+    assert ax.get_xlabel()[0] + ax.get_ylabel()[0] == "xz"
+    drawn = by_gid(ax, "bars")[0].get_segments()
+    for line, name in zip(drawn, ("upper", "lower"), strict=True):
+        assert np.allclose(line, node_positions(model, system[name], scaled(model, q, factor))[:, [0, 2]], atol=1e-12)
+    assert same_points(marks(ax, "joints Revolute"), np.array([drawn[0][0], drawn[1][0]]))
+    assert np.allclose(drawn[0][-1], drawn[1][0], atol=1e-12)
+    assert np.allclose(marks(ax, "points"), drawn[1][-1], atol=1e-12)
+
+
+def test_thin_grey_lines_show_the_undeformed_bodies_if_exaggerated() -> None:
+    system, q = flexible_arm()
+    model = system.compile()
+    assert not by_gid(draw(system, q, ax=axes()), "undeformed")
+    lines = by_gid(draw(system, q, exaggerate=30, ax=axes()), "undeformed")[0].get_segments()
+    for line, name in zip(lines, ("upper", "lower"), strict=True):
+        assert np.allclose(line, node_positions(model, system[name], scaled(model, q, 0.0))[:, [0, 2]], atol=1e-12)
+    assert by_gid(draw(system, q, exaggerate=30, view="3d", ax=axes(solid=True)), "undeformed")
+
+
+def test_a_tube_in_space_runs_round_the_deformed_nodes() -> None:
+    system, q = flexible_arm()
+    model = system.compile()
+    ax = draw(system, q, exaggerate=30, view="3d", ax=axes(solid=True))
+    corners = np.unique(by_gid(ax, "bodies")[0]._faces.reshape(-1, 3).round(12), axis=0)
+    for name in ("upper", "lower"):
+        for node in node_positions(model, system[name], scaled(model, q, 30.0))[1:-1]:
+            ring = corners[np.argsort(np.linalg.norm(corners - node, axis=1))[:8]]
+            assert np.allclose(ring.mean(axis=0), node, atol=1e-9)
+
+
+def test_a_beam_that_bends_out_of_the_plane_is_shown_in_space() -> None:
+    system, q = flexible_arm()
+    model = system.compile()
+    q[model.q_slice("lower")] = (1e-4, 1e-4, 0, 0)
+    assert choose_view(model, Placement.of(model, q)).name == "3d"
+    assert choose_view(model, Placement.of(model, scaled(model, q, 0.0))).name == "xz"
+
+
+def plate_on_a_hinge() -> tuple[da.System, Array]:
+    plate = da.plate_structure(1.0, 0.5, 0.004, ALUMINIUM, elements=(4, 2))
+    plate = plate.rigid_region(plate.nodes[:, 0] < -0.49)
+    foot = len(plate.nodes) - 1
+    s = da.System("plate")
+    s.connect(
+        "A", da.Revolute("z"), s.ground, s.body("plate", plate.reduce(da.CantileverModes(3, at=foot))).at(node=foot)
+    )
+    return s, np.array([0.3, 0.01, 0.004, 0.002])
+
+
+def test_plates_are_drawn_by_their_elements() -> None:
+    system, q = plate_on_a_hinge()
+    model = system.compile()
+    faces = by_gid(draw(system, q, exaggerate=5, ax=axes(solid=True)), "bodies")[0]._faces[:8]
+    nodes = node_positions(model, system["plate"], scaled(model, q, 5.0))
+    corners = system["plate"].flexible.structure.elements.corners
+    assert np.allclose(faces, nodes[corners], atol=1e-12)
+    flat = draw(system, q, view="xy", exaggerate=5, ax=axes())
+    assert len(by_gid(flat, "ties")[0].get_segments()) == 4 * 3 + 5 * 2
+    assert len(by_gid(flat, "undeformed")[0].get_segments()) == 2 * (4 + 2)
+
+
+@pytest.mark.parametrize("kind", ["MeshTet", "MeshHex"])
+def test_solids_show_their_surface_outside_first(kind: str) -> None:
+    skfem = pytest.importorskip("skfem")
+    grid = getattr(skfem, kind).init_tensor(np.linspace(0, 0.4, 4), np.linspace(0, 0.1, 3), np.linspace(0, 0.1, 2))
+    body = da.solid_structure(grid, ALUMINIUM, order=1).reduce(da.FreeModes(2))
+    faces = mesh_of(body).faces
+    assert len(faces) == (2 if kind == "MeshTet" else 1) * 2 * (3 * 2 + 3 * 1 + 2 * 1)
+    p = body.nodes[faces]
+    normal = np.cross(p[:, 2] - p[:, 0], p[:, 3] - p[:, 1])
+    assert (np.einsum("fi,fi->f", normal, p.mean(axis=1) - (0.2, 0.05, 0.05)) > 0).all()
+    # the divergence theorem: a closed surface, outward everywhere, holds the volume
+    assert np.isclose(np.einsum("fi,fi->", normal / 2, p[:, [0, 1, 2]].mean(axis=1)) / 3, 0.4 * 0.1 * 0.1)
+
+
+def test_bodies_without_known_elements_are_lines_or_points() -> None:
+    modes = np.zeros((24, 1))
+    modes[[7, 13, 19]] = [[0.1], [0.3], [1.0]]
+    masses = {"node_masses": [1, 1, 1, 1], "modal_stiffness": [[9.0]]}
+    row = da.FlexibleBody([[0, 0, 0], [0.3, 0, 0], [0.6, 0, 0], [1, 0, 0]], modes, **masses)
+    off = da.FlexibleBody([[0, 0, 0], [0.5, 0, 0], [1, 0, 1], [1, 0, 0]], modes, **masses)
+    assert [line.tolist() for line in mesh_of(row).lines] in ([[0, 1, 2, 3]], [[3, 2, 1, 0]])
+    assert mesh_of(off).points.tolist() == [0, 1, 2, 3] and not mesh_of(off).lines
+    s = da.System(gravity=(0, -9.81, 0))
+    s.connect("A", da.Revolute("z"), s.ground, s.body("b", off))
+    nodes = marks(draw(s, [0.0, 0.1], ax=axes()), "nodes")
+    assert np.allclose(nodes, [(0, 0), (0.5, 0.01), (1, 0.03), (1, 0.1)])
+    assert by_gid(draw(s, [0.0, 0.1], view="3d", ax=axes(solid=True)), "bodies")
+
+
+def test_an_animation_exaggerates_too(tmp_path: Path) -> None:
+    system, q = flexible_arm()
+    model = system.compile()
+    rows = np.array([scaled(model, q, k) for k in (0.0, 1.0)])
+    film = animate_configurations(system, [0.0, 1.0], rows, fps=5, exaggerate=30, trace=["lower.tip"])
+    film._func(5)
+    ax = film._fig.axes[0]
+    wanted = node_positions(model, system["lower"], scaled(model, q, 30.0))[:, [0, 2]]
+    assert np.allclose(by_gid(ax, "bars")[0].get_segments()[1], wanted, atol=1e-12)
+    assert np.allclose(marks(ax, "trace")[-1], wanted[-1], atol=1e-12)
+    result = da.simulate(system, 0.05)
+    assert result.animate(tmp_path / "arm.gif", fps=40, exaggerate=30, size=(3, 2)).stat().st_size > 0
+
+
+@pytest.mark.parametrize("bad", [-1.0, float("nan"), "much", None])
+def test_a_factor_of_deformation_that_cannot_be_is_refused(bad: Any) -> None:
+    system, q = flexible_arm()
+    with pytest.raises(ModelError, match="exaggerate"):
+        draw(system, q, exaggerate=bad, ax=axes())

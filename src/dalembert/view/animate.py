@@ -19,9 +19,9 @@ from ..model import Model
 from ..rotation import finite_number
 from ..system import System
 from . import notes, style
-from .draw import configurations, markers_of, new_picture, spread
+from .draw import checked_factor, configurations, markers_of, new_picture, spread
 from .player import PAGE
-from .projection import Placement
+from .projection import Placement, exaggerated
 from .spatial import SpatialPicture
 
 __all__ = ["animate", "animate_configurations", "between"]
@@ -46,6 +46,7 @@ def animate(
     trace: Iterable[Any] = (),
     size: tuple[float, float] | None = None,
     inertia: bool = False,
+    exaggerate: float = 1.0,
 ) -> Any:
     """Show a simulated motion.
 
@@ -67,6 +68,8 @@ def animate(
         Width and height; a hundred pixels an inch.
     inertia : bool
         As for `draw`.
+    exaggerate : float
+        Factor of all deformations of flexible bodies, as for `draw`.
 
     Returns
     -------
@@ -81,7 +84,7 @@ def animate(
     times = _frame_times(t, fps, speed)
     fine = _finer(times, trace)
     q = np.atleast_2d(result.at(fine).q) if len(t) > 1 else np.atleast_2d(result.q)
-    return _show(result.model, times, q, path, view, fps, trace, size, inertia)
+    return _show(result.model, times, q, path, view, fps, trace, size, inertia, exaggerate)
 
 
 def animate_configurations(
@@ -96,6 +99,7 @@ def animate_configurations(
     trace: Iterable[Any] = (),
     size: tuple[float, float] | None = None,
     inertia: bool = False,
+    exaggerate: float = 1.0,
 ) -> Any:
     """Show a motion given by configurations q (n, nq) at rising times t (n,) s; the rest as `animate`."""
     model = as_model(system)
@@ -105,7 +109,7 @@ def animate_configurations(
         raise ModelError("animation", "t", t, f"give {len(rows)} rising times, one for each row of q")
     times = _frame_times(stamps, fps, speed)
     q_fine = between(model, stamps, rows, _finer(times, trace))
-    return _show(model, times, q_fine, path, view, fps, trace, size, inertia)
+    return _show(model, times, q_fine, path, view, fps, trace, size, inertia, exaggerate)
 
 
 def between(model: Model, t: Array, q: Array, times: Array) -> Array:
@@ -142,14 +146,24 @@ def _finer(times: Array, trace: Any) -> Array:
 
 
 def _show(
-    model: Model, times: Array, q: Array, path: Any, view: str, fps: float, trace: Any, size: Any, inertia: bool
+    model: Model,
+    times: Array,
+    q: Array,
+    path: Any,
+    view: str,
+    fps: float,
+    trace: Any,
+    size: Any,
+    inertia: bool,
+    exaggerate: float,
 ) -> Any:
     suffix = _checked_suffix(path, fps)
+    factor = checked_factor(exaggerate)
     if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
         raise ModelError("animation", "size", size, "give width and height in inches")
     style.matplotlib()
     with style.styled():
-        film = _Film(model, times, q, path, view, trace, size, inertia)
+        film = _Film(model, times, q, path, view, trace, size, inertia, factor)
         if path is None:
             from matplotlib.animation import FuncAnimation
 
@@ -171,14 +185,23 @@ class _Film:
     """A picture with its moving parts, frame by frame."""
 
     def __init__(
-        self, model: Model, times: Array, q: Array, path: Any, view: str, trace: Any, size: Any, inertia: bool
+        self,
+        model: Model,
+        times: Array,
+        q: Array,
+        path: Any,
+        view: str,
+        trace: Any,
+        size: Any,
+        inertia: bool,
+        factor: float,
     ) -> None:
-        self.model, self.times = model, times
+        self.model, self.times, self.factor = model, times, factor
         self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
         self.q = q[:: self.stride]
         traced = markers_of(model, trace, "trace")
-        self.paths = [model.pose(marker, q).position for marker in traced]
-        placements = [Placement.of(model, row) for row in self.q[spread(len(self.q), 60)]]
+        self.paths = [model.pose(marker, exaggerated(model, q, factor)).position for marker in traced]
+        placements = [Placement.of(model, row, factor) for row in self.q[spread(len(self.q), 60)]]
         self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
         self.figure = self.picture.ax.figure
         self.figure.set_dpi(_DPI)
@@ -192,7 +215,7 @@ class _Film:
 
     def show(self, k: int) -> list[Any]:
         """Put everything where it is in frame k."""
-        self.picture.update(Placement.of(self.model, self.q[k]))
+        self.picture.update(Placement.of(self.model, self.q[k], self.factor))
         self.clock.set_text(f"t = {self.times[k]:.{self.digits}f} s")
         for line, tail in zip(self.paths, self.tails, strict=True):
             _set_line(tail, self.picture.view, line[: k * self.stride + 1])

@@ -14,14 +14,15 @@ from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..errors import ModelError
 from ..model import Model
+from ..rotation import finite_number
 from ..system import System
 from . import notes, style
 from .flat import FlatPicture
-from .projection import Placement, View, choose_view
+from .projection import Placement, View, choose_view, exaggerated
 from .scene import Scene, find_marker
 from .spatial import SpatialPicture, page_of
 
-__all__ = ["configurations", "draw", "markers_of", "new_picture", "spread"]
+__all__ = ["checked_factor", "configurations", "draw", "markers_of", "new_picture", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ def draw(
     trace: Iterable[Any] = (),
     forces: Mapping[Any, ArrayLike] | None = None,
     inertia: bool = False,
+    exaggerate: float = 1.0,
     path: Any = None,
 ) -> Any:
     """Draw a system and return the matplotlib axes.
@@ -66,6 +68,9 @@ def draw(
     inertia : bool
         Draw bodies without a shape as the homogeneous boxes that have their mass and inertia, instead of as lines
         between their joints.
+    exaggerate : float
+        Factor of all deformations of flexible bodies. What hangs on them moves along, so that trees stay together and
+        loops open; thin grey lines show the bodies without deformation.
     path : str or Path
         File to write: .png, .pdf, .svg, ...
 
@@ -81,11 +86,12 @@ def draw(
     style.matplotlib()
     model = as_model(system)
     rows = configurations(model, q)
+    factor = checked_factor(exaggerate)
     marked, traced = markers_of(model, markers, "markers"), markers_of(model, trace, "trace")
     pushed = {_point(model, point, "forces"): force for point, force in (forces or {}).items()}
     shown = rows[spread(len(rows), _FITTED)]
-    placements = [Placement.of(model, row) for row in shown[::-1]]
-    paths = [model.pose(marker, rows).position for marker in traced]
+    placements = [Placement.of(model, row, factor) for row in shown[::-1]]
+    paths = [model.pose(marker, exaggerated(model, rows, factor)).position for marker in traced]
     with style.styled():
         picture = new_picture(model, placements, view, ax, path, paths, marked + traced, inertia=inertia)
         for k in spread(len(placements), _GHOSTS + 1)[1:]:
@@ -146,6 +152,14 @@ def configurations(model: Model, q: ArrayLike | None) -> Array:
     if rows.ndim != 2 or rows.shape[1] != model.nq or not len(rows) or not np.isfinite(rows).all():
         raise ModelError("draw", "q", q, f"give finite numbers of shape ({model.nq},) or (n, {model.nq})")
     return rows
+
+
+def checked_factor(exaggerate: Any) -> float:
+    """Return the factor of deformations, if it can be one."""
+    factor = finite_number(exaggerate, item="picture", field="exaggerate")
+    if factor < 0:
+        raise ModelError("picture", "exaggerate", exaggerate, "it must not be negative: 1 shows what is")
+    return factor
 
 
 def _page(view: View, low: Array, high: Array) -> tuple[float, float]:

@@ -170,7 +170,10 @@ class FlatPicture:
         self._pieces: list[tuple[int, Array]] = []
         self._bars: list[tuple[int, Array]] = []
         self._thin: list[tuple[int, Array]] = []
+        self._bent: list[NDArray[np.int64]] = []
+        self._mesh_edges: list[NDArray[np.int64]] = []
         face, edge, bar, thin = [], [], [], []
+        bent, meshed = [], []
         for body in self.scene.bodies:
             pieces = [solid.corners for solid in body.solids] + ([] if body.panel is None else [body.panel])
             for points in pieces:
@@ -183,14 +186,28 @@ class FlatPicture:
             for pair in (*body.ties, *self._spokes(placement, body)):
                 self._thin.append((body.number, np.array(pair)))
                 thin.append(body.color)
+            for frame, tip in body.arms:
+                self._thin.append((frame, np.array([np.zeros(3), tip])))
+                thin.append(body.color)
+            if body.mesh is not None:
+                self._bent += [body.first + line for line in body.mesh.lines]
+                bent += [body.color] * len(body.mesh.lines)
+                sides = body.mesh.edges()
+                self._mesh_edges += [body.first + side for side in sides]
+                meshed += [body.color] * len(sides)
+        bar, thin = bar + bent, thin + meshed
         self._piece_colors, self._bar_colors = edge, bar
         width = 0.8 * self.symbol
         self._polygons = PolyCollection([], facecolors=face, edgecolors=edge, linewidths=1.1 * self.line, zorder=2)
         self._thin_lines = LineCollection([], colors=thin, linewidths=1.0 * self.line, zorder=3)
-        self._bar_edges = LineCollection([], colors=bar, linewidths=width, capstyle="round", zorder=3.1)
+        self._bar_edges = LineCollection(
+            [], colors=bar, linewidths=width, capstyle="round", joinstyle="round", zorder=3.1
+        )
         tints = [tint(c, 0.65) for c in bar]
         inside = max(width - 2.0 * self.line, 0.35 * width)
-        self._bar_faces = LineCollection([], colors=tints, linewidths=inside, capstyle="round", zorder=3.2)
+        self._bar_faces = LineCollection(
+            [], colors=tints, linewidths=inside, capstyle="round", joinstyle="round", zorder=3.2
+        )
         for artist, gid in (
             (self._polygons, "bodies"),
             (self._thin_lines, "ties"),
@@ -198,6 +215,7 @@ class FlatPicture:
             (self._bar_faces, "bars inside"),
         ):
             self._add(artist, gid)
+        self._add_flexible(placement)
         self._marked = [(b.number, b.com) for b in self.scene.bodies if b.com is not None]
         self._masses = self.ax.plot(
             [],
@@ -212,6 +230,27 @@ class FlatPicture:
             gid="centres of mass",
         )[0]
         self.moving.append(self._masses)
+
+    def _add_flexible(self, placement: Placement) -> None:
+        """Add the nodes of flexible bodies without known elements, and thin grey lines where nothing is deformed."""
+        from matplotlib.collections import LineCollection
+
+        self._nodes: list[tuple[Any, NDArray[np.int64]]] = []
+        for body in self.scene.bodies:
+            if body.mesh is not None and len(body.mesh.points):
+                options = {"markerfacecolor": body.color, "markeredgecolor": "none", "zorder": 3, "gid": "nodes"}
+                dots = self.ax.plot([], [], linestyle="none", marker="o", markersize=0.35 * self.symbol, **options)[0]
+                self._nodes.append((dots, body.first + body.mesh.points))
+                self.moving.append(dots)
+        self._reference = None
+        if placement.reference:
+            self._reference = LineCollection([], colors=FAINT, linewidths=0.7, zorder=1.8)
+            self._add(self._reference, "undeformed")
+
+    def _bar_lines(self, placement: Placement) -> list[Array]:
+        """Return the lines (k, 2) that are drawn thick: bars, and beams as they are bent."""
+        straight = [self.view.project(placement.points(number, pair)) for number, pair in self._bars]
+        return straight + [self.view.project(placement.position[frames]) for frames in self._bent]
 
     def _spokes(self, placement: Placement, body: BodyFigure) -> list[tuple[Array, Array]]:
         """Return a radius of every round solid seen along its axis, so that its turning shows."""
@@ -273,10 +312,16 @@ class FlatPicture:
         """Move everything to where the bodies are."""
         project = self.view.project
         self._polygons.set_verts([self._polygon(placement, *piece) for piece in self._pieces])
-        bars = [project(placement.points(number, pair)) for number, pair in self._bars]
+        bars = self._bar_lines(placement)
         self._bar_edges.set_segments(bars)
         self._bar_faces.set_segments(bars)
-        self._thin_lines.set_segments([project(placement.points(number, pair)) for number, pair in self._thin])
+        thin = [project(placement.points(number, pair)) for number, pair in self._thin]
+        self._thin_lines.set_segments(thin + [project(placement.position[side]) for side in self._mesh_edges])
+        for dots, frames in self._nodes:
+            dots.set_data(*project(placement.position[frames]).T)
+        if self._reference is not None:
+            lines = [project(line) for body in self.scene.bodies for line in body.undeformed(placement)]
+            self._reference.set_segments(lines)
         self._stretched.set_segments([self._line_between(j, placement) for j in (*self._rods, *self._guides)])
         self._springs.set_segments([line for spring in self.scene.springs for line in self._coil(spring, placement)])
         self._block_faces.set_verts([self._block(j, placement) for j in self._blocks])
@@ -291,7 +336,7 @@ class FlatPicture:
 
         outlines = [self._polygon(placement, *piece) for piece in self._pieces]
         edges = [(*tint(color, 0.0), 0.3) for color in self._piece_colors]
-        bars = [self.view.project(placement.points(number, pair)) for number, pair in self._bars]
+        bars = self._bar_lines(placement)
         colors = [(*tint(color, 0.0), 0.28) for color in self._bar_colors]
         width = 0.45 * self.symbol
         self.ax.add_collection(

@@ -145,6 +145,9 @@ def _drawn(picture: Picture, placement: Placement, further: list[Array]) -> list
     lines = list(further)
     for body in picture.scene.bodies:
         lines += [placement.points(body.number, np.array(pair)) for pair in (*body.bars, *body.ties)]
+        if body.mesh is not None:
+            nodes = body.deformed(placement)
+            lines += [nodes[line] for line in (*body.mesh.lines, *body.mesh.edges(outline=True))]
         clouds = [s.corners for s in body.solids] + ([] if body.panel is None else [body.panel])
         for cloud in clouds:
             world = placement.points(body.number, cloud)
@@ -180,13 +183,20 @@ def _along_body(body: BodyFigure, placement: Placement) -> Array:
     if body.bars and not body.solids:
         start, end = body.bars[0]
         return placement.points(body.number, start + np.array([0.5, 0.35, 0.65])[:, None] * (end - start))
+    if body.mesh is not None:
+        nodes = body.deformed(placement)
+        if body.mesh.lines:
+            line: Array = nodes[body.mesh.lines[0]]
+            return line[(np.array([0.5, 0.35, 0.65]) * (len(line) - 1)).round().astype(np.int64)]
+        middle: Array = (nodes.min(axis=0, keepdims=True) + nodes.max(axis=0, keepdims=True)) / 2
+        return middle
     points = body.points() if len(body.points()) else np.zeros((1, 3))
     return placement.points(body.number, (points.min(axis=0, keepdims=True) + points.max(axis=0, keepdims=True)) / 2)
 
 
 def _where(picture: Picture, placement: Placement, markers: list[Marker]) -> Array:
     number = picture.scene.model.forest.number
-    where = [placement.points(number[m.body.name], m.position) for m in markers]
+    where = [placement.marker(number[m.body.name], m)[1] for m in markers]
     return np.array(where).reshape(-1, 3)
 
 

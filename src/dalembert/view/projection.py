@@ -3,37 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
+from ..compile_flexible import second_order
 from ..connections.hinges import Fixed, Hinge, Planar, Prismatic, Revolute, Screw
 from ..errors import ModelError
 from ..model import Model
 
-__all__ = ["Placement", "View", "choose_view", "plane_normal"]
+__all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "plane_normal"]
 
 Array = NDArray[np.float64]
 
 _FLAT = ("xy", "xz", "yz", "yx", "zx", "zy")
 # axes are parallel within this sine: far above round-off of an assembled loop, far below any intended tilt
 _PARALLEL = 1e-6
+# a flexible body bends out of a plane if more than this share of its displacement is across
+_ACROSS = 0.02
+
+
+def node_frames(model: Model) -> dict[str, int]:
+    """Return the number of the frame of each flexible body's first node: they follow those of the bodies."""
+    first, found = model.nb + 1, {}
+    for name in model.flexible_names:
+        found[name] = first
+        first += _flexible(model, name).n
+    return found
+
+
+def exaggerated(model: Model, q: Array, factor: float) -> Array:
+    """Return configurations (..., nq) with all modal coordinates multiplied."""
+    scaled = np.array(q, dtype=np.float64)
+    for name in model.flexible_names:
+        scaled[..., model.q_slice(name)] *= factor
+    return scaled
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where all bodies are: attitude (nb + 1, 3, 3) and position (nb + 1, 3) m by number, ground first."""
+    """Where everything is at one configuration.
+
+    Attributes
+    ----------
+    rotation : (nf, 3, 3)
+    position : (nf, 3) m
+        Frames by number: ground, the bodies, then the nodes of flexible bodies.
+    eta : dict of int to (nm,)
+        Modal coordinates, as drawn, by the number of the body.
+    reference : dict of int to (n, 3) m
+        Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
+    """
 
     rotation: Array
     position: Array
+    eta: dict[int, Array] = field(default_factory=dict)
+    reference: dict[int, Array] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, model: Model, q: Array) -> Placement:
-        """Place the bodies at one configuration q (nq,)."""
-        pose = model.poses(q)
-        return cls(np.concatenate([np.eye(3)[None], pose.rotation]), np.concatenate([np.zeros((1, 3)), pose.position]))
+    def of(cls, model: Model, q: Array, exaggerate: float = 1.0) -> Placement:
+        """Place the bodies at one configuration q (nq,), deformations multiplied."""
+        drawn = q if exaggerate == 1 else exaggerated(model, q, exaggerate)
+        pose = model.poses(drawn)
+        rotations, positions = [np.eye(3)[None], pose.rotation], [np.zeros((1, 3)), pose.position]
+        bodies = {model.forest.number[name]: name for name in model.flexible_names}
+        etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
+        for number, name in bodies.items():
+            body, eta = _flexible(model, name), etas[number]
+            R, p = pose.rotation[number - 1], pose.position[number - 1]
+            rotations.append(R @ _turns(body.shapes[:, :3] @ eta))
+            positions.append((body.nodes + body.shapes[:, 3:] @ eta + _second_order(body, eta)) @ R.T + p)
+        reference = {}
+        if exaggerate != 1 and bodies:
+            still = model.poses(exaggerated(model, q, 0.0))
+            for number, name in bodies.items():
+                R, p = still.rotation[number - 1], still.position[number - 1]
+                reference[number] = _flexible(model, name).nodes @ R.T + p
+        return cls(np.concatenate(rotations), np.concatenate(positions), etas, reference)
+
+    def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
+        """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
+        R, p = marker.rotation, marker.position
+        eta = self.eta.get(number)
+        if eta is not None and marker.shape is not None and marker.body.flexible is not None:
+            R = _turns(marker.shape[:3] @ eta) @ R
+            p = p + marker.shape[3:] @ eta + second_order(marker.body.flexible, marker.position) @ eta @ eta / 2
+        return self.rotation[number] @ R, self.points(number, p)
 
     def points(self, number: int, local: Array) -> Array:
         """Return points (k, 3) or (3,) given in a body's axes in the world."""
@@ -89,7 +147,7 @@ def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
     down = int(gravity.argmax()) if gravity.any() else 2
     normal = plane_normal(model, placement)
     if view == "auto":
-        if normal is None:
+        if normal is None or _bends_across(model, placement, normal):
             return View("3d", (down + 1) % 3, down, (down + 2) % 3)
         first, second = (k for k in range(3) if k != normal)
         right, up = (second, first) if gravity.any() and down == first else (first, second)
@@ -138,3 +196,36 @@ def _hinges(model: Model) -> Iterator[tuple[Hinge, Marker]]:
     for chord in model.forest.chords:
         if isinstance(chord.element, Hinge):
             yield chord.element, chord.first
+
+
+def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
+    """Return whether a flexible body is bent visibly out of the plane across an axis of the world."""
+    for name, first in node_frames(model).items():
+        body, number = _flexible(model, name), model.forest.number[name]
+        moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
+        if moved[normal] > max(_ACROSS * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
+            return True
+    return False
+
+
+def _flexible(model: Model, name: str) -> FlexibleBody:
+    body = model.system.bodies[name].flexible
+    assert body is not None
+    return body
+
+
+def _second_order(body: FlexibleBody, eta: Array) -> Array:
+    """Return the second-order displacement (n, 3) m of the nodes."""
+    moved = np.zeros((body.n, 3))
+    if body.stiffening is not None:
+        for k in (body.index(int(node)) for node in body.stiffening.load_nodes):
+            moved[k] = second_order(body, body.nodes[k]) @ eta @ eta / 2
+    return moved
+
+
+def _turns(vectors: Array) -> Array:
+    """Return the rotations (..., 3, 3) by rotation vectors (..., 3) rad."""
+    from scipy.spatial.transform import Rotation
+
+    result: Array = Rotation.from_rotvec(vectors).as_matrix()
+    return result

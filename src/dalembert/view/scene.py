@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..connections.constraints import Constraint
@@ -18,7 +19,8 @@ from ..errors import ModelError
 from ..model import Model
 from ..system import System
 from . import solids
-from .projection import Placement
+from .meshes import NodeMesh, mesh_of
+from .projection import Placement, node_frames
 from .style import PALETTE
 
 __all__ = ["BodyFigure", "End", "JointFigure", "Scene", "SpringFigure", "find_marker"]
@@ -30,18 +32,35 @@ _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """A marker by the number of its body."""
+    """A marker by the number of its body, and by the frame that carries what is drawn there.
+
+    That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
+    """
 
     number: int
     marker: Marker
+    frame: int
+    offset: Array
+
+    @classmethod
+    def of(cls, model: Model, marker: Marker) -> End:
+        """Return the end at a marker of a model."""
+        name = marker.body.name
+        number = model.forest.number[name]
+        flexible = marker.body.flexible
+        if flexible is None or (marker.shape is not None and not marker.shape.any()):
+            return cls(number, marker, number, marker.position)
+        nearest = int(np.linalg.norm(flexible.nodes - marker.position, axis=1).argmin())
+        return cls(number, marker, node_frames(model)[name] + nearest, marker.position - flexible.nodes[nearest])
 
     def point(self, placement: Placement) -> Array:
         """Return where it is in the world, (3,) m."""
-        return placement.points(self.number, self.marker.position)
+        return placement.marker(self.number, self.marker)[1]
 
     def direction(self, placement: Placement, local: Array) -> Array:
         """Return a direction given in marker axes in the world."""
-        return placement.direction(self.number, self.marker.rotation @ local)
+        result: Array = placement.marker(self.number, self.marker)[0] @ local
+        return result
 
 
 @dataclass(eq=False)
@@ -57,6 +76,12 @@ class BodyFigure:
         Joint points of a body without a shape that has three or more of them.
     com : (3,) or None
         Centre of mass, where the picture marks it.
+    mesh : NodeMesh or None
+        Of a flexible body; its nodes have frames of their own, the first with the number `first`.
+    nodes : (n, 3) m
+        Undeformed, of a flexible body.
+    arms : list of (int, (3,))
+        Rigid arms from nodes to points off the body: the node's frame, and the point in it.
     """
 
     name: str
@@ -67,6 +92,21 @@ class BodyFigure:
     ties: list[tuple[Array, Array]] = field(default_factory=list)
     panel: Array | None = None
     com: Array | None = None
+    mesh: NodeMesh | None = None
+    first: int = 0
+    nodes: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    arms: list[tuple[int, Array]] = field(default_factory=list)
+
+    def deformed(self, placement: Placement) -> Array:
+        """Return where the nodes of a flexible body are in the world, (n, 3) m."""
+        return placement.position[self.first : self.first + len(self.nodes)]
+
+    def undeformed(self, placement: Placement) -> list[Array]:
+        """Return lines (k, 3) m of the world that show a flexible body without deformation, if it is exaggerated."""
+        nodes = placement.reference.get(self.number)
+        if nodes is None or self.mesh is None:
+            return []
+        return [nodes[line] for line in (*self.mesh.lines, *self.mesh.edges(outline=True))]
 
     def points(self) -> Array:
         """Return all points (k, 3) that tell how far it reaches."""
@@ -76,6 +116,8 @@ class BodyFigure:
             parts.append(self.panel)
         if self.com is not None:
             parts.append(self.com[None])
+        if len(self.nodes):
+            parts.append(self.nodes)
         return np.concatenate(parts) if parts else np.zeros((0, 3))
 
 
@@ -141,13 +183,12 @@ class Scene:
         self._points = points
         self._inertia = inertia
         system = model.system
-        number = model.forest.number
         self.joints = [
-            JointFigure(c.name, c.element.kind, c.element, *(End(number[m.body.name], m) for m in (c.first, c.second)))
+            JointFigure(c.name, c.element.kind, c.element, *(End.of(model, m) for m in (c.first, c.second)))
             for c in system.connections.values()
             if c.element.kind != "Free"
         ]
-        self.springs = [*self._springs(system, number)]
+        self.springs = [*self._springs(system)]
         self.bodies = [
             self._body(system.bodies[name], k, around) for k, name in enumerate(model.forest.bodies[1:], start=1)
         ]
@@ -156,7 +197,10 @@ class Scene:
         """Return the lowest and highest coordinates (3,) m of everything drawn in any of the placements."""
         clouds = []
         for placement in placements:
-            clouds += [placement.points(b.number, b.points()) for b in self.bodies]
+            clouds += [
+                placement.points(b.number, b.points()) if b.mesh is None else b.deformed(placement) for b in self.bodies
+            ]
+            clouds += placement.reference.values()
             clouds += [np.array([j.first.point(placement), j.second.point(placement)]) for j in self._extended()]
             clouds += [np.array([s.first.point(placement), s.second.point(placement)]) for s in self.springs]
             clouds += [j.mover.point(placement)[None] for j in self.joints]
@@ -169,7 +213,7 @@ class Scene:
             float(np.linalg.norm(pair[1] - pair[0])) for body in self.bodies for pair in (*body.bars, *body.ties)
         ]
         for body in self.bodies:
-            if body.solids or body.panel is not None:
+            if body.solids or body.panel is not None or body.mesh is not None:
                 points = self._joint_points(body.number)
                 lengths += [float(np.linalg.norm(p - points[0])) for p in points[1:]]
                 lengths.append(float(np.ptp(body.points(), axis=0).max()))
@@ -179,24 +223,27 @@ class Scene:
     def _extended(self) -> list[JointFigure]:
         return [j for j in self.joints if j.kind == "Distance"]
 
-    def _springs(self, system: System, number: dict[str, int]) -> list[SpringFigure]:
+    def _springs(self, system: System) -> list[SpringFigure]:
         found = []
         for connection in system.forces.values():
             stiffness = getattr(connection.element, "stiffness", None)
             if stiffness is None or connection.first is None or connection.second is None:
                 continue
-            first, second = (End(number[m.body.name], m) for m in (connection.first, connection.second))
+            first, second = (End.of(self.model, m) for m in (connection.first, connection.second))
             damper = _present(getattr(connection.element, "damping", None))
             found.append(SpringFigure(connection.name, first, second, _present(stiffness) or not damper, damper))
         return found
 
-    def _joint_points(self, number: int) -> list[Array]:
-        """Return the distinct points (3,) of a body at which something is attached, in body axes."""
+    def _ends(self) -> list[End]:
+        """Return all places at which something is attached."""
         ends = [end for joint in self.joints for end in (joint.first, joint.second)]
         ends += [end for spring in self.springs for end in (spring.first, spring.second)]
-        ends += [End(self.model.forest.number[marker.body.name], marker) for marker in self._points]
+        return ends + [End.of(self.model, marker) for marker in self._points]
+
+    def _joint_points(self, number: int) -> list[Array]:
+        """Return the distinct points (3,) of a body at which something is attached, in body axes."""
         points: list[Array] = []
-        for end in ends:
+        for end in self._ends():
             position = end.marker.position
             if end.number == number and not any(np.allclose(position, p, rtol=0, atol=1e-9) for p in points):
                 points.append(position)
@@ -204,6 +251,8 @@ class Scene:
 
     def _body(self, body: Body, number: int, around: int) -> BodyFigure:
         figure = BodyFigure(body.name, number, PALETTE[(number - 1) % len(PALETTE)])
+        if body.flexible is not None:
+            return self._flexible(figure, body.flexible)
         points = self._joint_points(number)
         figure.solids.extend(solids.of_body(body, around=around))
         if self._inertia and body.shape is None and not figure.solids:
@@ -224,6 +273,26 @@ class Scene:
             j.kind in ("Prismatic", "Cylindrical") and number in (j.first.number, j.second.number) for j in self.joints
         )
         return _from_points(figure, body, points, slides)
+
+    def _flexible(self, figure: BodyFigure, flexible: FlexibleBody) -> BodyFigure:
+        figure.mesh, figure.nodes = mesh_of(flexible), flexible.nodes
+        figure.first = node_frames(self.model)[figure.name]
+        figure.arms = [
+            (end.frame, end.offset)
+            for end in self._ends()
+            if end.number == figure.number and not _on_lines(end.marker.position, figure)
+        ]
+        return figure
+
+
+def _on_lines(point: Array, figure: BodyFigure) -> bool:
+    """Return whether a point is a node of a flexible body, or lies on one of its beams."""
+    assert figure.mesh is not None
+    near = 1e-6 * float(np.ptp(figure.nodes, axis=0).max())
+    if np.linalg.norm(figure.nodes - point, axis=1).min() <= near:
+        return True
+    pairs = [figure.nodes[line[k : k + 2]] for line in figure.mesh.lines for k in range(len(line) - 1)]
+    return any(np.linalg.norm(point - _foot(point, *pair)) <= near for pair in pairs)
 
 
 def _from_points(figure: BodyFigure, body: Body, points: list[Array], slides: bool) -> BodyFigure:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..bodies.rigid import Body
 from ..bodies.visual import Visual
 
-__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette"]
+__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette", "tube"]
 
 Array = NDArray[np.float64]
 
@@ -104,6 +104,34 @@ def bar(start: Array, end: Array, radius: float, *, around: int = 8, pieces: int
         return ball(radius).moved(np.eye(3), start)
     solid = cylinder(length, radius, around=around, pieces=pieces)
     return Solid(solid.corners @ turned_z(along / length).T + (start + end) / 2, solid.faces, solid.edged)
+
+
+def tube(points: Array, radius: float, *, around: int = 8) -> tuple[Solid, NDArray[np.int64]]:
+    """Return a tube along a line of points (k, 3), and the point to which each of its corners belongs.
+
+    Corners are given from their points, so that the tube can follow them.
+    """
+    k = len(points)
+    ahead = np.diff(points, axis=0, append=2 * points[-1:] - points[-2:-1])
+    along = np.gradient(points, axis=0)
+    along = np.where(np.linalg.norm(along, axis=1, keepdims=True) > 1e-9 * radius, along, ahead)  # where it turns back
+    along = along / np.linalg.norm(along, axis=1, keepdims=True)
+    angle = np.arange(around) * 2 * np.pi / around
+    circle = radius * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(around)])
+    corners = np.concatenate([circle @ turned_z(direction).T for direction in along])
+    owners = np.repeat(np.arange(k), around)
+    here, i = np.arange(k - 1)[:, None] * around, np.arange(around)
+    on = (i + 1) % around
+    sides = np.stack([here + i, here + on, here + around + on, here + around + i], axis=-1).reshape(-1, 4)
+    fan = np.arange(1, around - 1, 2)
+    ends = np.concatenate(
+        [
+            np.column_stack([np.zeros_like(fan), (fan + 2) % around, fan + 1, fan]),
+            (k - 1) * around + np.column_stack([np.zeros_like(fan), fan, fan + 1, (fan + 2) % around]),
+        ]
+    )
+    faces = np.concatenate([sides, ends])
+    return Solid(corners, faces, np.zeros(len(faces), dtype=bool)), owners
 
 
 def turned_z(direction: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -119,10 +120,10 @@ class SpatialPicture:
         edged: list[NDArray[np.bool_]] = []
         count = 0
 
-        def add(number: int, solid: solids.Solid, color: Any, alpha: float = 1.0) -> None:
+        def add(number: int | NDArray[np.int64], solid: solids.Solid, color: Any, alpha: float = 1.0) -> None:
             nonlocal count
             corners.append(solid.corners)
-            owners.append(np.full(len(solid.corners), number))
+            owners.append(np.broadcast_to(np.asarray(number), len(solid.corners)))
             faces.append(solid.faces + count)
             edged.append(solid.edged)
             colors.extend([(*matplotlib().colors.to_rgb(color), alpha)] * len(solid.faces))
@@ -141,6 +142,11 @@ class SpatialPicture:
             if body.com is not None:
                 mark = solids.ball(0.5 * self.radius, around=8, rings=5)
                 add(body.number, mark.moved(np.eye(3), body.com), INK)
+            for frame, tip in body.arms:
+                pair = (np.zeros(3), tip)
+                add(frame, solids.bar(*pair, 0.45 * self._thickness(pair), around=6), body.color)
+            for frames, solid in self._flexible(body):
+                add(frames, solid, body.color, 0.85 if body.mesh is not None and body.mesh.sheet else 1.0)
         for joint in self.scene.joints:
             for number, solid in self._joint(joint, placement):
                 add(number, solid, _PIN)
@@ -150,6 +156,24 @@ class SpatialPicture:
         self._faces, self._edged = np.concatenate(faces), np.concatenate(edged)
         self._colors = np.array(colors)
 
+    def _flexible(self, body: BodyFigure) -> Iterator[tuple[NDArray[np.int64], solids.Solid]]:
+        """Yield the solids of a flexible body, with the frames of the nodes that carry their corners."""
+        mesh = body.mesh
+        if mesh is None:
+            return
+        for line in mesh.lines:
+            length = float(np.linalg.norm(np.diff(body.nodes[line], axis=0), axis=1).sum())
+            tube, ring = solids.tube(body.nodes[line], min(_LINK * self.reach, 0.12 * length))
+            yield body.first + line[ring], tube
+        if len(mesh.faces):
+            yield (
+                body.first + np.arange(len(body.nodes)),
+                solids.Solid(np.zeros((len(body.nodes), 3)), mesh.faces, np.ones(len(mesh.faces), dtype=bool)),
+            )
+        for point in mesh.points:
+            dot = solids.block(*[0.5 * self.radius] * 3)
+            yield np.full(len(dot.corners), body.first + point), dot
+
     def _thickness(self, pair: tuple[Array, Array]) -> float:
         """Return the radius of a link: set by the picture, but slim."""
         return min(_LINK * self.reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
@@ -158,11 +182,11 @@ class SpatialPicture:
         """Return the solids of a joint with the numbers of the bodies that carry them, in body axes."""
         r = self.radius
         end = joint.mover
-        at = end.marker.position
+        at = end.offset
 
         def along(local_axis: Any, solid: solids.Solid, carrier: Any = end) -> tuple[int, solids.Solid]:
             turn = solids.turned_z(carrier.marker.rotation @ np.asarray(local_axis, dtype=float))
-            return carrier.number, solid.moved(turn, carrier.marker.position)
+            return carrier.frame, solid.moved(turn, carrier.offset)
 
         kind, element = joint.kind, joint.element
         if kind in ("Revolute", "Screw", "Cylindrical"):
@@ -180,12 +204,12 @@ class SpatialPicture:
         if kind == "Planar":
             return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
         if kind == "Spherical":
-            return [(end.number, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
+            return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
         if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
-            return [(end.number, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
+            return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
         if kind == "Distance":
             ball = solids.ball(0.9 * r, around=8, rings=6)
-            return [(e.number, ball.moved(np.eye(3), e.marker.position)) for e in (joint.first, joint.second)]
+            return [(e.frame, ball.moved(np.eye(3), e.offset)) for e in (joint.first, joint.second)]
         return []
 
     # ---- artists
@@ -211,6 +235,11 @@ class SpatialPicture:
             self.moving.append(self._lines)
         else:
             self._lines.remove()
+        self._reference = None
+        if placement.reference:
+            self._reference = Line3DCollection([np.zeros((2, 3))], colors=FAINT, linewidths=0.7, gid="undeformed")
+            self.ax.add_collection3d(self._reference, autolim=False)
+            self.moving.append(self._reference)
         self._solids = Poly3DCollection(np.zeros((1, 4, 3)), gid="bodies")
         self.ax.add_collection3d(self._solids, autolim=False)
         self.moving.append(self._solids)
@@ -239,6 +268,9 @@ class SpatialPicture:
         self._solids.set_facecolor(colors)
         self._solids.set_edgecolor(edges)
         self._solids.set_linewidth(widths)
+        if self._reference is not None:
+            lines = [line for body in self.scene.bodies for line in body.undeformed(placement)]
+            self._reference.set_segments(lines or [np.zeros((2, 3))])
         if self._lines in self.moving:
             self._lines.set_segments(self._polylines(placement))
 

@@ -1,0 +1,104 @@
+"""Flexible bodies as drawn: lines, faces or points through their nodes, in node numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.flexible import FlexibleBody
+from ..structures.plates import PlateElements
+from ..structures.solids import SolidElements
+
+__all__ = ["NodeMesh", "mesh_of"]
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeMesh:
+    """What joins the nodes of a flexible body; all numbers are places in its `nodes`.
+
+    Attributes
+    ----------
+    lines : list of (k,) int
+        Beams, each a line of nodes in the order of its elements.
+    faces : (f, 4) int
+        Plates, and the surface of solids; a triangle repeats its last node.
+    sheet : bool
+        True if the faces are seen from both sides.
+    points : (k,) int
+        Nodes of bodies of whose elements nothing is known.
+    """
+
+    lines: list[Numbers] = field(default_factory=list)
+    faces: Numbers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
+    sheet: bool = False
+    points: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def edges(self, *, outline: bool = False) -> list[Numbers]:
+        """Return the edges of the faces, each once, as pairs of nodes; of a sheet only its outline, if wanted."""
+        sides = np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=-1).reshape(-1, 2)
+        count = Counter((min(a, b), max(a, b)) for a, b in sides.tolist() if a != b)
+        rim = outline and self.sheet
+        return [np.array(pair) for pair, times in count.items() if times == 1 or not rim]
+
+
+@lru_cache(maxsize=64)
+def mesh_of(body: FlexibleBody) -> NodeMesh:
+    """Return the lines, faces or points of a flexible body."""
+    elements = None if body.structure is None or body.lacks_nodes else body.structure.elements
+    if elements is not None and body.structure.beams is not None:
+        return NodeMesh(lines=_chained(body.structure.beams.ends))
+    if isinstance(elements, PlateElements):
+        return NodeMesh(faces=elements.corners, sheet=True)
+    if isinstance(elements, SolidElements):
+        return NodeMesh(faces=_surface(elements))
+    line = _in_a_row(body.nodes)
+    return NodeMesh(points=np.arange(body.n)) if line is None else NodeMesh(lines=[line])
+
+
+def _chained(ends: Numbers) -> list[Numbers]:
+    """Return elements (ne, 2) as lines of nodes: an element goes on where the one before it ends."""
+    lines: list[list[int]] = []
+    for start, end in ends.tolist():
+        if lines and lines[-1][-1] == start:
+            lines[-1].append(end)
+        else:
+            lines.append([start, end])
+    return [np.array(line) for line in lines]
+
+
+def _surface(elements: SolidElements) -> Numbers:
+    """Return the faces (f, 4) of a mesh of tetrahedra or hexahedra that belong to one element only.
+
+    They run counterclockwise as seen from outside, whichever way the mesh has them.
+    """
+    mesh = elements.basis.mesh
+    corners = mesh.t[np.array(mesh.elem.refdom.facets)]  # (facets of an element, corners, elements)
+    faces = np.moveaxis(corners, 1, -1).reshape(-1, corners.shape[1])
+    middles = np.tile(mesh.p[:, mesh.t].mean(axis=1).T, (len(corners), 1))
+    _, place, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    outer, middles = faces[place[count == 1]], middles[place[count == 1]]
+    p = mesh.p.T[outer]
+    normal = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+    inward = np.einsum("fi,fi->f", normal, p.mean(axis=1) - middles) < 0
+    outer[inward] = outer[inward, ::-1]
+    if outer.shape[1] == 3:
+        outer = outer[:, [0, 1, 2, 2]]
+    numbers: Numbers = np.asarray(elements.basis.nodal_dofs[0], dtype=np.int64)[outer]
+    return numbers
+
+
+def _in_a_row(nodes: Array) -> Numbers | None:
+    """Return the order of nodes along the line on which they lie, or None."""
+    off = nodes - nodes.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
+    if len(nodes) < 2 or sizes[0] == 0 or sizes[1:].max(initial=0.0) > 1e-6 * sizes[0]:
+        return None
+    order: Numbers = np.argsort(off @ axes[0])
+    return order
