@@ -158,7 +158,7 @@ from .model import (
     Model,
     Pose,
 )
-from .outputs import Output
+from .outputs import Output, nodal_displacements, nodal_velocities
 from .reactions import ConnectionLoads
 from .result import EventRecord, Result, Stats
 from .rotation import axis_angle, bryant, euler, quaternion, to_bryant, to_euler
@@ -363,6 +363,8 @@ __all__ = [
     "library",
     "load",
     "mobility",
+    "nodal_displacements",
+    "nodal_velocities",
     "plate",
     "plate_structure",
     "quaternion",

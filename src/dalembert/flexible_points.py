@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .compile_flexible import second_order
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["point_acceleration", "point_jacobian", "point_pose", "point_velocity"]
+__all__ = ["point_acceleration", "point_jacobian", "point_pose", "point_velocity", "second_order_shift"]
 
 Array = NDArray[np.float64]
 
@@ -78,6 +79,13 @@ def point_acceleration(model: Model, marker: Marker, q: ArrayLike, v: ArrayLike,
     result[..., 3:] = acceleration + more[..., 3:] + np.cross(alpha, point.arm)
     result[..., 3:] += np.cross(w, np.cross(w, point.arm) + 2 * relative[..., 3:])
     return result
+
+
+def second_order_shift(flexible: FlexibleBody) -> dict[int, Array]:
+    """Return the second-order displacements (3, nm, nm) of those nodes that have them, by their place in `nodes`."""
+    loaded = () if flexible.stiffening is None else flexible.stiffening.load_nodes
+    places = [flexible.index(int(node)) for node in loaded]
+    return {k: second_order(flexible, flexible.nodes[k]) for k in places}
 
 
 def _point(model: Model, marker: Marker, q: Array) -> _Point:

@@ -29,6 +29,7 @@ PICTURES = {
     "hanging_chain": "hanging_chain.png",
     "cantilever": "cantilever.png",
     "fuel_injection_pump": "fuel_injection_pump.png",
+    "flexible_spacecraft": "flexible_spacecraft.png",
 }
 
 
@@ -118,3 +119,17 @@ def test_a_fuel_injection_pump_has_films_as_the_thesis_prints_them() -> None:
     ratio = found["films"].eccentricity[found["settled"]]
     assert ratio.min() > 0.1 and ratio.max() < 0.5
     assert abs(found["mean"] - 0.26e-6) < 0.04e-6 and abs(found["under_pressure"] - 975e6) < 20e6
+
+
+def test_a_spacecraft_keeps_its_momentum_while_its_panels_shake() -> None:
+    found = numbers_of("flexible_spacecraft")
+    result, bending = found["result"], found["bending"]
+    assert found["linear"] < 1e-8 * found["carried"] and found["angular"] < 1e-8 * found["carried"]
+    assert np.ptp(result["center_of_mass"], axis=0).max() < 1e-8
+    assert np.abs(result["energy.balance"]).max() < 1e-7
+    assert np.abs(bending["port"]).max() > 0.01 and np.ptp(result["hub.position"], axis=0).max() > 0.01
+    # a panel on a hub that gives way swings faster than a clamped one
+    after = result.t > 3.5
+    crossings = np.flatnonzero(np.diff(np.sign(bending["port"][after])))
+    rate = np.pi * (len(crossings) - 1) / (np.diff(result.t[after][crossings[[0, -1]]])[0])
+    assert found["panel"].frequencies[0] < rate < 2 * found["panel"].frequencies[0]

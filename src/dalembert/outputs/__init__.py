@@ -19,6 +19,7 @@ An `Output` knows its unit and shape and evaluates itself on a batch of states; 
 
 from .find import describe, names
 from .motion import Motion
+from .nodes import nodal_displacements, nodal_velocities
 from .output import Output
 
-__all__ = ["Motion", "Output", "describe", "names"]
+__all__ = ["Motion", "Output", "describe", "names", "nodal_displacements", "nodal_velocities"]

@@ -13,6 +13,7 @@ from ..bodies.markers import Marker
 from ..compile_flexible import second_order
 from ..connections.hinges import Fixed, Hinge, Planar, Prismatic, Revolute, Screw
 from ..errors import ModelError
+from ..flexible_points import second_order_shift
 from ..model import Model
 
 __all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "plane_normal"]
@@ -217,9 +218,8 @@ def _flexible(model: Model, name: str) -> FlexibleBody:
 def _second_order(body: FlexibleBody, eta: Array) -> Array:
     """Return the second-order displacement (n, 3) m of the nodes."""
     moved = np.zeros((body.n, 3))
-    if body.stiffening is not None:
-        for k in (body.index(int(node)) for node in body.stiffening.load_nodes):
-            moved[k] = second_order(body, body.nodes[k]) @ eta @ eta / 2
+    for k, shift in second_order_shift(body).items():
+        moved[k] = shift @ eta @ eta / 2
     return moved
 
 
