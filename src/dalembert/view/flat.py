@@ -192,9 +192,8 @@ class FlatPicture:
             if body.mesh is not None:
                 self._bent += [body.first + line for line in body.mesh.lines]
                 bent += [body.color] * len(body.mesh.lines)
-                sides = body.mesh.edges()
-                self._mesh_edges += [body.first + side for side in sides]
-                meshed += [body.color] * len(sides)
+                self._mesh_edges += [body.first + side for side in body.mesh.edges]
+                meshed += [body.color] * len(body.mesh.edges)
         bar, thin = bar + bent, thin + meshed
         self._piece_colors, self._bar_colors = edge, bar
         width = 0.8 * self.symbol

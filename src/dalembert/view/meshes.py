@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +40,23 @@ class NodeMesh:
     sheet: bool = False
     points: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def edges(self, *, outline: bool = False) -> list[Numbers]:
-        """Return the edges of the faces, each once, as pairs of nodes; of a sheet only its outline, if wanted."""
+    @cached_property
+    def edges(self) -> list[Numbers]:
+        """Return the edges of the faces, each once, as pairs of nodes."""
+        return [np.array(pair) for pair in self._sides]
+
+    @cached_property
+    def outline(self) -> list[Numbers]:
+        """Return the lines that show where the body is: beams, the rim of a sheet, all edges of a surface."""
+        rim = [np.array(pair) for pair, times in self._sides.items() if times == 1]
+        return [*self.lines, *(rim if self.sheet else self.edges)]
+
+    @cached_property
+    def _sides(self) -> Counter[tuple[int, int]]:
         sides = np.stack([self.faces, np.roll(self.faces, -1, axis=1)], axis=-1).reshape(-1, 2)
-        count = Counter((min(a, b), max(a, b)) for a, b in sides.tolist() if a != b)
-        rim = outline and self.sheet
-        return [np.array(pair) for pair, times in count.items() if times == 1 or not rim]
+        return Counter((min(a, b), max(a, b)) for a, b in sides.tolist() if a != b)
 
 
-@lru_cache(maxsize=64)
 def mesh_of(body: FlexibleBody) -> NodeMesh:
     """Return the lines, faces or points of a flexible body."""
     elements = None if body.structure is None or body.lacks_nodes else body.structure.elements

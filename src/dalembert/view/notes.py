@@ -147,7 +147,7 @@ def _drawn(picture: Picture, placement: Placement, further: list[Array]) -> list
         lines += [placement.points(body.number, np.array(pair)) for pair in (*body.bars, *body.ties)]
         if body.mesh is not None:
             nodes = body.deformed(placement)
-            lines += [nodes[line] for line in (*body.mesh.lines, *body.mesh.edges(outline=True))]
+            lines += [nodes[line] for line in body.mesh.outline]
         clouds = [s.corners for s in body.solids] + ([] if body.panel is None else [body.panel])
         for cloud in clouds:
             world = placement.points(body.number, cloud)

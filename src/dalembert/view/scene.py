@@ -106,7 +106,7 @@ class BodyFigure:
         nodes = placement.reference.get(self.number)
         if nodes is None or self.mesh is None:
             return []
-        return [nodes[line] for line in (*self.mesh.lines, *self.mesh.edges(outline=True))]
+        return [nodes[line] for line in self.mesh.outline]
 
     def points(self) -> Array:
         """Return all points (k, 3) that tell how far it reaches."""
