@@ -642,6 +642,37 @@ def test_a_tube_in_space_runs_round_the_deformed_nodes() -> None:
             assert np.allclose(ring.mean(axis=0), node, atol=1e-9)
 
 
+def flexible_four_bar() -> tuple[da.System, Array]:
+    """A four-bar whose coupler is bent and a little shorter than its chord, closed."""
+    link = da.beam(1.0, da.Section.circle(0.004), ALUMINIUM, elements=8, modes=da.CraigBampton((0, 8), 2))
+    s = da.System("four-bar")
+    crank, coupler = s.body("crank", da.rod(length=0.3, mass=1)), s.body("coupler", link)
+    rocker = s.body("rocker", da.rod(length=0.8, mass=1))
+    coupler.marker("middle", 0.5, 0, 0)
+    s.connect("A", da.Revolute("y"), s.ground, crank)
+    s.connect("B", da.Revolute("y"), crank.at(0.3, 0, 0), coupler)
+    s.connect("C", da.Revolute("y"), coupler.at(1, 0, 0), rocker.at(0.8, 0, 0))
+    s.connect("D", da.Revolute("y"), s.ground.at(0.9, 0, 0), rocker)
+    s.drive("A", speed=3.0)
+    return s, da.simulate(s, 0.3).q
+
+
+def test_where_there_are_loops_joints_stay_and_bodies_bend_more_between_them() -> None:
+    system, rows = flexible_four_bar()
+    model, q = system.compile(), rows[-1]
+    ax = draw(system, rows, exaggerate=40, ax=axes(), trace=["coupler.middle"])
+    true = node_positions(model, system["coupler"], q)[:, [0, 2]]
+    drawn = by_gid(ax, "bars")[0].get_segments()[-1]
+    joints = np.array([model.pose(system[name].second, q).position[[0, 2]] for name in "ABCD"])
+    assert np.allclose(drawn[[0, -1]], joints[1:3], atol=1e-4)  # but for its stretching
+    along = (true[-1] - true[0]) / np.linalg.norm(true[-1] - true[0])
+    off, more = ((line - line[0]) @ (-along[1], along[0]) for line in (true, drawn))
+    assert np.abs(off).max() > 1e-5 and np.allclose(more, 40 * off, rtol=1e-3, atol=1e-6)
+    (chord,) = by_gid(ax, "undeformed")[0].get_segments()
+    assert np.allclose((chord - chord[0]) @ (-along[1], along[0]), 0, atol=1e-6)
+    assert np.allclose(marks(ax, "trace")[-1], drawn[4], atol=1e-12)
+
+
 def test_a_beam_that_bends_out_of_the_plane_is_shown_in_space() -> None:
     system, q = flexible_arm()
     model = system.compile()

@@ -21,7 +21,7 @@ from ..system import System
 from . import notes, style
 from .draw import checked_factor, configurations, markers_of, new_picture, spread
 from .player import PAGE
-from .projection import Placement, exaggerated
+from .projection import Placement, paths_of
 from .spatial import SpatialPicture
 
 __all__ = ["animate", "animate_configurations", "between"]
@@ -200,7 +200,7 @@ class _Film:
         self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
         self.q = q[:: self.stride]
         traced = markers_of(model, trace, "trace")
-        self.paths = [model.pose(marker, exaggerated(model, q, factor)).position for marker in traced]
+        self.paths = paths_of(model, q, traced, factor)
         placements = [Placement.of(model, row, factor) for row in self.q[spread(len(self.q), 60)]]
         self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
         self.figure = self.picture.ax.figure

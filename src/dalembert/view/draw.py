@@ -18,7 +18,7 @@ from ..rotation import finite_number
 from ..system import System
 from . import notes, style
 from .flat import FlatPicture
-from .projection import Placement, View, choose_view, exaggerated
+from .projection import Placement, View, choose_view, paths_of
 from .scene import Scene, find_marker
 from .spatial import SpatialPicture, page_of
 
@@ -69,8 +69,8 @@ def draw(
         Draw bodies without a shape as the homogeneous boxes that have their mass and inertia, instead of as lines
         between their joints.
     exaggerate : float
-        Factor of all deformations of flexible bodies. What hangs on them moves along, so that trees stay together and
-        loops open; thin grey lines show the bodies without deformation.
+        Factor of all deformations of flexible bodies. In trees what hangs on them moves along; where there are loops,
+        joints stay in place. Thin grey lines show the bodies without deformation.
     path : str or Path
         File to write: .png, .pdf, .svg, ...
 
@@ -91,7 +91,7 @@ def draw(
     pushed = {_point(model, point, "forces"): force for point, force in (forces or {}).items()}
     shown = rows[spread(len(rows), _FITTED)]
     placements = [Placement.of(model, row, factor) for row in shown[::-1]]
-    paths = [model.pose(marker, exaggerated(model, rows, factor)).position for marker in traced]
+    paths = paths_of(model, rows, traced, factor)
     with style.styled():
         picture = new_picture(model, placements, view, ax, path, paths, marked + traced, inertia=inertia)
         for k in spread(len(placements), _GHOSTS + 1)[1:]:

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import FlexibleBody
+from ..bodies.flexible import FlexibleBody, carried
 from ..bodies.markers import Marker
 from ..compile_flexible import second_order
 from ..connections.hinges import Fixed, Hinge, Planar, Prismatic, Revolute, Screw
 from ..errors import ModelError
 from ..flexible_points import second_order_shift
 from ..model import Model
+from ..once import once_per_model
 
-__all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "plane_normal"]
+__all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "paths_of", "plane_normal"]
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,28 @@ def exaggerated(model: Model, q: Array, factor: float) -> Array:
     return scaled
 
 
+def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 1.0) -> list[Array]:
+    """Return the path (n, 3) m of each marker along configurations (n, nq), as it is drawn."""
+    if exaggerate == 1 or not model.forest.chords:
+        return [model.pose(marker, exaggerated(model, q, exaggerate)).position for marker in markers]
+    placements = [Placement.of(model, row, exaggerate) for row in q] if markers else []
+    number = model.forest.number
+    return [np.array([p.marker(number[m.body.name], m)[1] for p in placements]) for m in markers]
+
+
+@dataclass(frozen=True, eq=False)
+class _Growth:
+    """Shapes multiplied by a factor, except for the rigid motion (6, nm) of the body's joints that they contain."""
+
+    factor: float
+    rigid: Array
+
+    def shapes(self, shapes: Array, places: Array) -> Array:
+        """Return shapes (k, 6, nm) as drawn at places (k, 3) m."""
+        result: Array = self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
+        return result
+
+
 @dataclass(frozen=True, eq=False)
 class Placement:
     """Where everything is at one configuration.
@@ -57,41 +80,55 @@ class Placement:
         Modal coordinates, as drawn, by the number of the body.
     reference : dict of int to (n, 3) m
         Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
+    growth : dict of int to _Growth
+        How shapes are multiplied where bodies stay in place.
     """
 
     rotation: Array
     position: Array
     eta: dict[int, Array] = field(default_factory=dict)
     reference: dict[int, Array] = field(default_factory=dict)
+    growth: dict[int, _Growth] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, q: Array, exaggerate: float = 1.0) -> Placement:
-        """Place the bodies at one configuration q (nq,), deformations multiplied."""
-        drawn = q if exaggerate == 1 else exaggerated(model, q, exaggerate)
+        """Place the bodies at one configuration q (nq,), deformations multiplied.
+
+        In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
+        are loops bodies stay in place, and what is multiplied is the deformation between the joints of each body.
+        """
+        held = _held(model) if exaggerate != 1 and model.forest.chords else {}
+        drawn = q if exaggerate == 1 or held else exaggerated(model, q, exaggerate)
         pose = model.poses(drawn)
         rotations, positions = [np.eye(3)[None], pose.rotation], [np.zeros((1, 3)), pose.position]
         bodies = {model.forest.number[name]: name for name in model.flexible_names}
         etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
+        growth = {number: _Growth(exaggerate, rigid) for number, rigid in held.items()}
         for number, name in bodies.items():
             body, eta = _flexible(model, name), etas[number]
+            shapes = growth[number].shapes(body.shapes, body.nodes) if number in growth else body.shapes
             R, p = pose.rotation[number - 1], pose.position[number - 1]
-            rotations.append(R @ _turns(body.shapes[:, :3] @ eta))
-            positions.append((body.nodes + body.shapes[:, 3:] @ eta + _second_order(body, eta)) @ R.T + p)
+            rotations.append(R @ _turns(shapes[:, :3] @ eta))
+            positions.append((body.nodes + shapes[:, 3:] @ eta + _second_order(body, eta)) @ R.T + p)
         reference = {}
         if exaggerate != 1 and bodies:
-            still = model.poses(exaggerated(model, q, 0.0))
+            still = pose if held else model.poses(exaggerated(model, q, 0.0))
             for number, name in bodies.items():
-                R, p = still.rotation[number - 1], still.position[number - 1]
-                reference[number] = _flexible(model, name).nodes @ R.T + p
-        return cls(np.concatenate(rotations), np.concatenate(positions), etas, reference)
+                nodes = _flexible(model, name).nodes
+                if number in held:
+                    nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
+                reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
+        return cls(np.concatenate(rotations), np.concatenate(positions), etas, reference, growth)
 
     def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
         """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
         R, p = marker.rotation, marker.position
-        eta = self.eta.get(number)
-        if eta is not None and marker.shape is not None and marker.body.flexible is not None:
-            R = _turns(marker.shape[:3] @ eta) @ R
-            p = p + marker.shape[3:] @ eta + second_order(marker.body.flexible, marker.position) @ eta @ eta / 2
+        eta, shape = self.eta.get(number), marker.shape
+        if eta is not None and shape is not None and marker.body.flexible is not None:
+            if number in self.growth:
+                shape = self.growth[number].shapes(shape[None], p[None])[0]
+            R = _turns(shape[:3] @ eta) @ R
+            p = p + shape[3:] @ eta + second_order(marker.body.flexible, marker.position) @ eta @ eta / 2
         return self.rotation[number] @ R, self.points(number, p)
 
     def points(self, number: int, local: Array) -> Array:
@@ -213,6 +250,37 @@ def _flexible(model: Model, name: str) -> FlexibleBody:
     body = model.system.bodies[name].flexible
     assert body is not None
     return body
+
+
+@once_per_model
+def _held(model: Model) -> dict[int, Array]:
+    """Return the rigid motion (6, nm) that the joints of each flexible body make by its modes, by its number."""
+    ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
+    return {
+        model.forest.number[name]: _mean_motion([m for m in ends if m.body.name == name], _flexible(model, name).nm)
+        for name in model.flexible_names
+    }
+
+
+def _mean_motion(markers: list[Marker], nm: int) -> Array:
+    """Return the rigid motion (6, nm) [rotation; translation of the body's origin] nearest to that of markers."""
+    if not markers:
+        return np.zeros((6, nm))
+    shapes, places = np.array([m.shape for m in markers]), np.array([m.position for m in markers])
+    if len(markers) == 1:
+        return carried(shapes[0], -places[0])
+    middle = places.mean(axis=0)
+    turns = np.cross(np.eye(3)[None], (places - middle)[:, None]).swapaxes(1, 2)  # displacement by unit rotations
+    rows = np.concatenate([turns, np.broadcast_to(np.eye(3), turns.shape)], axis=2).reshape(-1, 6)
+    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=1e-9)[0]
+    return carried(motion, -middle)
+
+
+def _rigid_shapes(rigid: Array, places: Array) -> Array:
+    """Return the shapes (k, 6, nm) at places (k, 3) m of a rigid motion (6, nm) of the body's origin."""
+    shapes = np.repeat(rigid[None], len(places), axis=0)
+    shapes[:, 3:] += np.cross(rigid[None, :3], places[:, :, None], axis=1)
+    return shapes
 
 
 def _second_order(body: FlexibleBody, eta: Array) -> Array:
