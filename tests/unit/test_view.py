@@ -734,6 +734,8 @@ def test_bodies_without_known_elements_are_lines_or_points() -> None:
 
 
 def test_an_animation_exaggerates_too(tmp_path: Path) -> None:
+    from matplotlib import pyplot
+
     system, q = flexible_arm()
     model = system.compile()
     rows = np.array([scaled(model, q, k) for k in (0.0, 1.0)])
@@ -743,6 +745,8 @@ def test_an_animation_exaggerates_too(tmp_path: Path) -> None:
     wanted = node_positions(model, system["lower"], scaled(model, q, 30.0))[:, [0, 2]]
     assert np.allclose(by_gid(ax, "bars")[0].get_segments()[1], wanted, atol=1e-12)
     assert np.allclose(marks(ax, "trace")[-1], wanted[-1], atol=1e-12)
+    film._draw_was_started = True
+    pyplot.close(film._fig)
     result = da.simulate(system, 0.05)
     assert result.animate(tmp_path / "arm.gif", fps=40, exaggerate=30, size=(3, 2)).stat().st_size > 0
 
