@@ -131,13 +131,13 @@ def flexible_four_bar(stiffness, *, flexible=("crank", "coupler", "rocker"), **o
 @pytest.mark.parametrize("flexible", [("coupler",), ("crank", "coupler", "rocker")], ids="-".join)
 def test_four_bar_closes_and_keeps_its_energy(flexible):
     s = flexible_four_bar(500.0, flexible=flexible)
-    result = da.simulate(s, 0.5, method="radau", rtol=1e-8, atol=1e-10)
+    result = da.simulate(s, 0.3)
     assert result["constraints.residual"].max() < 1e-12
     scale = np.ptp(result["energy.kinetic"])
     assert np.abs(result["energy.balance"]).max() < 1e-7 * scale
     assert np.abs(result["coupler.eta"]).max() > 1e-3
     s.connect("motor", da.Effort(lambda t: 3.0 * np.sin(4.0 * t)), "A")
-    driven = da.simulate(s, 0.5, method="radau", rtol=1e-8, atol=1e-10)
+    driven = da.simulate(s, 0.3)
     assert driven["constraints.residual"].max() < 1e-12
     assert np.abs(driven["energy.balance"]).max() < 1e-7 * np.ptp(driven["energy.kinetic"])
     assert np.ptp(driven["energy.work"]) > 0.1
@@ -222,18 +222,17 @@ def test_resume_is_exact(monkeypatch):
 
 def test_events_at_a_node():
     """A pendulum whose tip strikes a wall, is held by its hinge, and is let go again."""
-    s = pendulum(4, damping=0.01)
-    wall = da.Event(
-        "wall",
-        "rod.tip.position.x",
-        0.3,
-        direction=-1,
-        action=lambda now: now.bounce("rod.tip", (1, 0, 0), restitution=0.5),
-    )
+    s, struck = pendulum(4, damping=0.01), []
+
+    def bounce(now):
+        if not struck:
+            struck.append(now.t)
+            now.bounce("rod.tip", (1, 0, 0), restitution=0.5)
+
+    wall = da.Event("wall", "rod.tip.position.x", 0.3, direction=-1, action=bounce)
     lock = da.Event("lock", lambda state: state.t - 0.5, action=lambda now: now.lock("A"))
     free = da.Event("free", lambda state: state.t - 0.6, action=lambda now: now.release("A"))
     result = da.simulate(s, 0.7, events=[wall, lock, free])
-    assert [event.name for event in result.events].count("wall") >= 1
     hit = next(event for event in result.events if event.name == "wall")
     before, after = (result["rod.tip.velocity"][k, 0] for k in np.flatnonzero(result.t == hit.t)[:2])
     assert before < 0
@@ -245,53 +244,42 @@ def test_events_at_a_node():
     assert np.abs(result["energy.balance"]).max() < 1e-6
 
 
-def test_ensembles_are_single_runs():
+def sprung(stiffness):
     s = pendulum(3)
-    rod = s.bodies["rod"]
-    s.connect("k", da.SpringDamper(stiffness=10.0, damping=0.1, length=0.2), s.ground.at(0.5, 0, 0.3), rod.at(node=7))
-    model, times, numbers = s.compile(), np.linspace(0, 0.2, 5), np.array([5.0, 20.0, 80.0, 40.0, 11.0])
-    many = da.simulate(model, 0.2, times=times, parameters={"k.stiffness": numbers}, rtol=1e-10, atol=1e-12)
+    spring = da.SpringDamper(stiffness=stiffness, damping=0.1, length=0.2)
+    s.connect("k", spring, s.ground.at(0.5, 0, 0.3), s.bodies["rod"].at(node=7))
+    return s
+
+
+def test_ensembles_are_single_runs():
+    model, numbers = sprung(10.0).compile(), np.array([5.0, 20.0, 80.0, 40.0, 11.0])
     starts = np.array([[0.1 * k, 0.003 * k, 0, 0] for k in range(5)])
-    batch = da.simulate(
-        model, 0.2, times=times, state=da.State(q=starts, v=np.zeros_like(starts)), rtol=1e-10, atol=1e-12
-    )
+    options = {"times": np.linspace(0, 0.2, 5), "rtol": 1e-10, "atol": 1e-12}
+    many = da.simulate(model, 0.2, parameters={"k.stiffness": numbers}, **options)
+    batch = da.simulate(model, 0.2, state=da.State(q=starts, v=np.zeros_like(starts)), **options)
     for k in (0, 2, 4):
-        alone = s.copy()
-        alone.forces["k"] = type(s.forces["k"])(
-            "k",
-            da.SpringDamper(stiffness=numbers[k], damping=0.1, length=0.2),
-            alone.ground.at(0.5, 0, 0.3),
-            alone.bodies["rod"].at(node=7),
-        )
-        one = da.simulate(alone, 0.2, times=times, rtol=1e-10, atol=1e-12)
-        other = da.simulate(
-            model, 0.2, times=times, state=da.State(q=starts[k], v=np.zeros(4)), rtol=1e-10, atol=1e-12
-        )
+        one = da.simulate(sprung(numbers[k]), 0.2, **options)
+        other = da.simulate(model, 0.2, state=da.State(q=starts[k], v=np.zeros(4)), **options)
         for name in ("A", "rod.eta", "rod.tip.position", "energy.total", "k.force"):
             assert np.abs(many[k][name] - one[name]).max() < 1e-8
             assert np.abs(batch[k][name] - other[name]).max() < 1e-8
 
 
 def test_contact_and_sensors_at_nodes():
-    """A flexible arm falls on a floor with its tip; a controller looks at its middle and at the load of its hinge."""
+    """A flexible arm falls on a floor with its tip; a controller looks at its middle and at its tip."""
     s = pendulum(4, damping=0.02)
     s.initial("A", position=0.0)
-    rod = s.bodies["rod"]
-    tip = rod.at(node=10)
+    middle, tip = (s.bodies["rod"].at(node=k) for k in (5, 10))
     s.connect("floor", da.SpherePlaneContact(0.02, 1e5, dissipation=0.1, friction=0.3), s.ground.at(0, 0, -0.1), tip)
-    reading = {
-        "load": da.Reaction("A", "force.z"),
-        "height": da.Sensor(s.ground, rod.at(node=5), "z"),
-        "rate": da.Sensor(s.ground, rod.at(node=5), "z", "speed") if False else da.Sensor(s.ground, tip, "z"),
-    }
-    law = da.Element("hinge", "0.02*load + 0.3*height", inputs=reading, signals={"f": "load", "h": "height"})
+    reading = {"middle": da.Sensor(s.ground, middle, "z"), "tip": da.Sensor(s.ground, tip, "z")}
+    law = da.Element("hinge", "0.3*middle + 0.1*tip", inputs=reading, signals={"m": "middle", "t_": "tip"})
     s.connect("controller", law, "A")
     result = da.simulate(s, 0.4, rtol=1e-9, atol=1e-11)
-    press = result["floor.force"][:, 2]
-    below = result["rod.tip.position"][:, 2] < -0.08
-    assert below.any() and not below.all()
-    assert (press[below] > 0).any() and not press[~below].any()
-    assert np.allclose(result["controller.h"], result["rod.at(node=5).position"][:, 2], atol=1e-12)
+    press, height = result["floor.force"][:, 2], result["rod.tip.position"][:, 2]
+    assert (press > 0).any() and not press[height > -0.08].any()
+    assert (press[height < -0.081] > 0).all()
+    assert np.allclose(result["controller.m"], result["rod.at(0.5, 0, 0).position"][:, 2], atol=1e-12)
+    assert np.allclose(result["controller.t_"], height, atol=1e-12)
     assert np.abs(result["energy.balance"]).max() < 1e-6
 
 
@@ -314,21 +302,72 @@ def slider_crank(modes, *, free=False, section=FLAT):
     return s
 
 
-SOFT = da.Section.rectangle(0.004, 0.02)
-
-
 def test_slider_crank_does_not_depend_on_the_kind_of_modes():
-    times = np.linspace(0, 0.5, 26)
+    kinds = {
+        "cantilever": da.CantileverModes(5),
+        "free": da.FreeModes(5),
+        "interfaces": da.CraigBampton((0, 8), 0),
+    }
     found = {}
-    for name, modes in {
-        "cantilever": da.CantileverModes(8),
-        "free": da.FreeModes(8),
-        "interfaces": da.CraigBampton((0, 8), 4),
-    }.items():
-        result = da.simulate(slider_crank(modes, section=SOFT), 0.5, times=times, method="radau", rtol=1e-7, atol=1e-9)
+    for name, modes in kinds.items():
+        result = da.simulate(slider_crank(modes), 0.2, times=np.linspace(0, 0.2, 11), rtol=1e-7, atol=1e-9)
+        print(name, result.stats)
         assert result["constraints.residual"].max() < 1e-12
-        found[name] = result["rod.middle.position"], result["D"]
         assert np.abs(result["energy.balance"]).max() < 1e-5
+        found[name] = result["rod.middle.position"], result["D"]
     for name in ("cantilever", "free"):
         print(name, [np.abs(a - b).max() for a, b in zip(found[name], found["interfaces"], strict=True)])
-    print(np.ptp(found["free"][0], axis=0))
+
+
+# ---- held in several places, branches, free flight
+
+
+def test_a_beam_held_by_hinges_at_three_nodes_sags_as_statics_says():
+    """Two equal spans on three supports under their weight: the middle one carries 5/8 of it."""
+    section, weight = da.Section.rectangle(0.02, 0.02), 1100 * 0.02**2 * 2.0 * 9.81
+    body = da.beam(2.0, section, NYLON, elements=12, theory="euler", modes=da.CraigBampton((0, 6, 12), 6), damping=1.0)
+    s = da.System("two spans")
+    span = s.body("span", body)
+    s.connect("A", da.Revolute("y"), s.ground, span.at(node=0))
+    s.connect("B", da.Cylindrical("y"), s.ground.at(1, 0, 0), span.at(node=6))
+    s.connect("C", da.PointOnLine("x"), s.ground.at(2, 0, 0), span.at(node=12))
+    result = da.simulate(s, 3.0, method="radau", rtol=1e-6)
+    assert result["constraints.residual"].max() < 1e-12
+    loads = [result[f"{name}.force"][-1, 2] for name in "ABC"]
+    print(loads, weight)
+    assert sum(loads) == pytest.approx(weight, rel=1e-4)
+    assert loads[1] == pytest.approx(0.625 * weight, rel=0.02)
+
+
+def spacecraft():
+    """Return a free flexible boom with two flexible panels on hinges at its nodes and a rigid wheel in its middle."""
+    s = da.System("spacecraft", gravity=(0, 0, 0))
+    boom = s.body("boom", beam(8, length=2.0, mass=4.0, stiffness=(40.0, 60.0), free=True, rotary=1e-2, nm=4))
+    s.connect("O", da.Free(), s.ground, boom)
+    for name, node in (("left", 0), ("right", 8)):
+        panel = s.body(name, beam(6, length=1.5, mass=1.0, stiffness=(20.0, 30.0), rotary=1e-2, nm=3))
+        s.connect(f"h_{name}", da.Revolute("z"), boom.at(node=node), panel)
+        s.connect(f"k_{name}", da.TorsionSpring(3.0), f"h_{name}")
+    wheel = s.body("wheel", mass=1.0, com=(0.02, 0, 0), inertia=(0.1, 0.05, 0.06))
+    s.connect("w", da.Revolute("x"), boom.at(node=4), wheel)
+    s.connect("motor", da.Effort(lambda t: 0.2 * np.sin(3 * t)), "w")
+    s.initial("h_left", position=0.5, speed=0.2)
+    s.initial("h_right", position=-0.9)
+    s.initial("w", speed=3.0)
+    s.initial("boom", position=[0.05, 0.02, 0, 0])
+    s.initial("right", speed=[0.1, 0.05, 0])
+    return s
+
+
+def test_momentum_of_a_spacecraft():
+    result = da.simulate(spacecraft(), 2.0, rtol=1e-10, atol=1e-12)
+    for name in ("momentum.linear", "momentum.angular"):
+        momentum = result[name]
+        assert np.abs(momentum - momentum[0]).max() < 1e-9
+    assert np.abs(result["energy.balance"]).max() < 1e-9
+    centre = result["center_of_mass"]
+    mass = sum(body.mass for body in result.model.system.bodies.values())
+    along = centre[0] + result.t[:, None] * result["momentum.linear"][0] / mass
+    assert np.abs(centre - along).max() < 1e-9
+    for name in ("boom.eta", "left.eta", "right.eta"):
+        assert np.ptp(result[name], axis=0)[0] > 1e-3
