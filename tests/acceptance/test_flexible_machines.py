@@ -313,7 +313,7 @@ KINDS = {"cantilever": da.CantileverModes(8), "free": da.FreeModes(8), "interfac
 
 
 def slider_crank(modes, *, thickness, slider, **options):
-    """Return a run of a crank driven at 10 rad/s, a flexible rod and a slider; and the sag (k,) of the rod in its middle."""
+    """Return a run of a crank driven at 10 rad/s, a flexible rod and a slider; and the sag (k,) of its middle."""
     s = da.System("slider-crank", gravity=(0, 0, 0))
     crank, section = s.body("crank", da.rod(0.15, 0.2)), da.Section.rectangle(thickness, 0.02)
     rod = s.body("rod", da.beam(0.6, section, NYLON, elements=8, modes=modes, damping=0.01, **options))
