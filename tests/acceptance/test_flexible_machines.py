@@ -58,7 +58,6 @@ def test_spin_up_of_a_stiffened_beam():
     assert not result.stats.notes
 
 
-@pytest.mark.slow
 def test_spin_up_is_that_of_the_modal_equations():
     """The linear equations in the rotating frame, integrated apart."""
     _, tip = spun_up(blade(), 20.0, method="radau")
@@ -73,7 +72,6 @@ def test_spin_up_without_stiffening_diverges():
     assert any("stiffening" in note for note in result.stats.notes)
 
 
-@pytest.mark.slow
 def test_spin_up_of_a_chain_of_links():
     """Rigid links with springs between them know nothing of modes: the same lag, with an error of order two."""
 
@@ -146,6 +144,7 @@ def test_four_bar_closes_and_keeps_its_energy(flexible):
     assert np.ptp(driven["energy.work"]) > 0.1
 
 
+@pytest.mark.slow
 def test_stiff_four_bar_is_the_rigid_one():
     """Elastic deviations go with the compliance."""
     times = np.linspace(0, 0.6, 13)
