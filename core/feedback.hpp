@@ -51,7 +51,7 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
   if (!n)
     return rates_for_feedback(m, run, room, t, q, v, x, a, dx, more_tau, more_loads, tau_out);
   constexpr int most_rounds = 40, fresh = 8;
-  constexpr double precise = 1e-13, far = 1e8;
+  constexpr double precise = 1e-13, near = 1e-10, far = 1e8;
   double *z = room.feedback, *found = room.found, *r = room.residual, *step = room.step, *J = room.broyden;
   const bool pushed = (run.host && run.host->pushes) || more_loads;
   // r = z - g(z)
@@ -78,12 +78,15 @@ inline bool rates(const ModelData &m, Run &run, RatesRoom<W> &room, double t, co
   if (!look())
     return false;
   const double usual = size(z) > size(found) ? size(z) : size(found); // without the forces, and with those for such loads
-  double reach = 0.0;
+  double reach = 0.0, last = std::numeric_limits<double>::infinity();
   for (int round = 0; round < most_rounds; ++round) {
     const double open = size(r);
     reach = size(z) > reach ? size(z) : reach;
     if (open <= precise * reach || open == 0.0)
       return true;
+    if (open <= near * reach && open > 0.5 * last) // loads of flexible bodies are differences of large ones, and as rough
+      return true;
+    last = open;
     if (round % fresh == 0) { // the Jacobian by differences
       double *kept = room.kept;
       for (int k = 0; k < n; ++k)
