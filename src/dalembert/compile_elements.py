@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compile_signals import SignalGraph, Wire
-from .connections.derivatives import extracted, inputs_of
+from .connections.calculus import extracted
 from .connections.elements import MEASURES, Element
 from .connections.expressions import OPERATIONS, Program
+from .connections.program_parts import inputs_of
 from .connections.signals import Reaction, Sensor
 from .connections.tables import Table
 from .errors import ModelError, TopologyError, UserFunctionError

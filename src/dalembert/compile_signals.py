@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from .connections.derivatives import inputs_of
 from .connections.elements import Element
+from .connections.program_parts import inputs_of
 from .connections.signals import Delay, Source
 from .errors import ModelError, TopologyError
 from .hosted import HostedDelay, HostedOutput

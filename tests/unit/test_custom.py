@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections.calculus import Calculus, Rate
+from dalembert.connections.calculus import Calculus
+from dalembert.connections.derivatives import Rate
 from dalembert.connections.expressions import compile_expressions
 from dalembert.connections.relative import relative_accelerations, relative_coordinates, relative_speeds
 

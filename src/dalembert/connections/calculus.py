@@ -1,17 +1,13 @@
-"""Calculus on programs: arithmetic that simplifies as it goes, derivatives, and parts of programs.
-
-A derivative is again part of a program: the rate of every operation follows by the chain rule from the rates of what it
-works on. So derivatives of any order run in the core as the formulas themselves do, for single states, for packs of
-states and for dual numbers.
-"""
+"""Calculus on programs: arithmetic that simplifies as it goes, for numbers, vectors, matrices and rotations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from .expressions import OPERATIONS, Program
+from .program_parts import operands, part_of
 
-__all__ = ["Calculus", "Matrix", "Rate", "Vector", "needed", "operands", "part_of", "transposed"]
+__all__ = ["Calculus", "Matrix", "Vector", "extracted", "transposed"]
 
 Vector = list[int]
 Matrix = list[list[int]]
@@ -20,19 +16,27 @@ Matrix = list[list[int]]
 class Calculus:
     """Arithmetic on places of a program, with vectors and matrices of them.
 
+    Attributes
+    ----------
+    zero, one : int
+    null : vector of zeros
+    unit : unit matrix
+
     Examples
     --------
     >>> from dalembert.connections.expressions import compile_expressions
-    >>> program = compile_expressions(["sin(a)**2"], ("a",), item="example")
-    >>> rate = Rate(Calculus(program), {0: program.constant(1.0)})
-    >>> program.outputs = [rate(program.outputs[0])]
-    >>> round(float(program.evaluate([0.5])[0]), 6)  # sin(2 a)
-    0.841471
+    >>> program = compile_expressions([], ("a", "b"), item="example")
+    >>> k = Calculus(program)
+    >>> program.outputs = [k.dot([0, 1], [1, k.one])]  # a b + b
+    >>> float(program.evaluate([2.0, 3.0])[0])
+    9.0
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.zero, self.one = program.constant(0.0), program.constant(1.0)
+        self.null: Vector = [self.zero] * 3
+        self.unit: Matrix = [[self.one if i == j else self.zero for j in range(3)] for i in range(3)]
 
     # ---- numbers
 
@@ -97,14 +101,34 @@ class Calculus:
         """Return ``yes`` where a < b, else ``no``."""
         return yes if yes == no else self.program.emit("less", a, b, yes, no)
 
+    def total(self, places: Iterable[int]) -> int:
+        """Return the sum of numbers."""
+        result = self.zero
+        for place in places:
+            result = self.add(result, place)
+        return result
+
     # ---- vectors and matrices
+
+    def sum(self, *vectors: Vector) -> Vector:
+        """Return the sum of vectors."""
+        return [self.total(parts) for parts in zip(*vectors, strict=True)]
+
+    def difference(self, a: Vector, b: Vector) -> Vector:
+        """Return a - b."""
+        return [self.subtract(x, y) for x, y in zip(a, b, strict=True)]
+
+    def opposite(self, a: Vector) -> Vector:
+        """Return -a."""
+        return [self.negate(x) for x in a]
+
+    def scaled(self, factor: int, a: Vector) -> Vector:
+        """Return factor a."""
+        return [self.multiply(factor, x) for x in a]
 
     def dot(self, a: Sequence[int], b: Sequence[int]) -> int:
         """Return the sum of products."""
-        total = self.zero
-        for x, y in zip(a, b, strict=True):
-            total = self.add(total, self.multiply(x, y))
-        return total
+        return self.total(self.multiply(x, y) for x, y in zip(a, b, strict=True))
 
     def cross(self, a: Vector, b: Vector) -> Vector:
         """Return a x b."""
@@ -239,6 +263,28 @@ class Calculus:
         factor = self.choose(cosine, self.zero, wide, self.choose(square, limit, series, ratio))
         return [self.multiply(factor, x) for x in s]
 
+    def turning_rate(self, phi: Vector, w: Vector) -> Vector:
+        """Return the rate of a rotation vector, phi' = w - phi x w / 2 + c phi x (phi x w), w in outer axes."""
+        return self._turning(phi, w, -0.5)
+
+    def turning_moment(self, phi: Vector, gradient: Vector) -> Vector:
+        """Return what is conjugate to w, from what is conjugate to phi': the transpose of `turning_rate`."""
+        return self._turning(phi, gradient, 0.5)
+
+    def _turning(self, phi: Vector, a: Vector, half: float) -> Vector:
+        """Return a + half phi x a + c phi x (phi x a), c = (1 - theta/2 cot(theta/2)) / theta^2."""
+        small = self.constant(1e-2)
+        square = self.dot(phi, phi)
+        near = self.program.emit("smaller", square, small)
+        series = self._series(near, [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600])
+        far = self.program.emit("larger", square, small)
+        angle = self.multiply(self.constant(0.5), self.program.emit("root", far))
+        cotangent = self.divide(self.program.emit("cosine", angle), self.program.emit("sine", angle))
+        whole = self.divide(self.subtract(self.one, self.multiply(angle, cotangent)), far)
+        once = self.cross(phi, a)
+        c = self.choose(square, small, series, whole)
+        return self.sum(a, self.scaled(self.constant(half), once), self.scaled(c, self.cross(phi, once)))
+
     def skew(self, r: Vector) -> Matrix:
         """Return [r x]."""
         x, y, z = r
@@ -252,164 +298,21 @@ class Calculus:
         return total
 
 
-class Rate:
-    """Rates of places of a program while its inputs change at given rates.
-
-    Parameters
-    ----------
-    calculus : Calculus
-    rates : mapping of int to int
-        Place of an input, and of its rate; what is left out is constant.
-    """
-
-    def __init__(self, calculus: Calculus, rates: Mapping[int, int]) -> None:
-        self.calculus = calculus
-        self._known = dict(rates)
-
-    def __call__(self, place: int) -> int:
-        """Return the place of the rate of a place."""
-        instructions = self.calculus.program.instructions
-        waiting = [place]
-        while waiting:
-            at = waiting[-1]
-            missing = [p for p in operands(instructions[at]) if p not in self._known]
-            if at in self._known or not missing:
-                if at not in self._known:
-                    self._known[at] = self._rate(at)
-                waiting.pop()
-            else:
-                waiting.extend(missing)
-        return self._known[place]
-
-    def vector(self, places: Sequence[int]) -> Vector:
-        """Return the rates of a vector."""
-        return [self(place) for place in places]
-
-    def matrix(self, places: Matrix) -> Matrix:
-        """Return the rates of a matrix."""
-        return [self.vector(row) for row in places]
-
-    def _rate(self, place: int) -> int:
-        k = self.calculus
-        p = k.program
-        code, a, b, c, d = p.instructions[place]
-        name = OPERATIONS[code]
-        if name in ("constant", "input"):
-            return k.zero
-        if name == "lookup":
-            return self._of_table(a, (b, c, d))
-        da = self._known[a]
-        match name:
-            case "add":
-                return k.add(da, self._known[b])
-            case "subtract":
-                return k.subtract(da, self._known[b])
-            case "multiply":
-                return k.add(k.multiply(da, b), k.multiply(a, self._known[b]))
-            case "divide":
-                return k.divide(k.subtract(da, k.multiply(place, self._known[b])), b)
-            case "negate":
-                return k.negate(da)
-            case "less":
-                return k.choose(a, b, self._known[c], self._known[d])
-            case "smaller":
-                return k.choose(a, b, da, self._known[b])
-            case "larger":
-                return k.choose(a, b, self._known[b], da)
-            case "power":
-                return self._power(place, a, b)
-            case "arctangent2":
-                db = self._known[b]
-                cross = k.subtract(k.multiply(da, b), k.multiply(db, a))
-                return k.zero if cross == k.zero else k.divide(cross, k.add(k.multiply(a, a), k.multiply(b, b)))
-        if da == k.zero:
-            return k.zero
-        match name:
-            case "root":
-                return k.divide(k.multiply(k.constant(0.5), da), place)
-            case "exponential":
-                return k.multiply(place, da)
-            case "logarithm":
-                return k.divide(da, a)
-            case "sine":
-                return k.multiply(p.emit("cosine", a), da)
-            case "cosine":
-                return k.negate(k.multiply(p.emit("sine", a), da))
-            case "arctangent":
-                return k.divide(da, k.add(k.one, k.multiply(a, a)))
-            case "hyperbolic_tangent":
-                return k.multiply(k.subtract(k.one, k.multiply(place, place)), da)
-            case _:  # absolute
-                return k.multiply(k.choose(a, k.zero, k.constant(-1.0), k.one), da)
-
-    def _of_table(self, number: int, at: tuple[int, ...]) -> int:
-        k = self.calculus
-        table, total = k.program.tables[number], k.zero
-        for axis in range(table.variables):
-            rate = self._known[at[axis]]
-            if rate != k.zero:
-                slope = k.program.emit("lookup", k.program.table(table.slope(axis)), *at)
-                total = k.add(total, k.multiply(slope, rate))
-        return total
-
-    def _power(self, place: int, base: int, exponent: int) -> int:
-        k = self.calculus
-        d_base, d_exponent = self._known[base], self._known[exponent]
-        rate = k.zero
-        if d_base != k.zero:
-            slope = k.multiply(exponent, k.program.power(base, k.subtract(exponent, k.one)))
-            rate = k.multiply(slope, d_base)
-        if d_exponent != k.zero:
-            rate = k.add(rate, k.multiply(k.multiply(place, k.program.emit("logarithm", base)), d_exponent))
-        return rate
-
-
 def transposed(A: Matrix) -> Matrix:
     """Return A^T."""
     return [list(column) for column in zip(*A, strict=True)]
 
 
-def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
-    """Return the places that an operation works on."""
-    code, a, b, c, d = instruction
-    name = OPERATIONS[code]
-    if name in ("constant", "input"):
-        return ()
-    if name == "less":
-        return a, b, c, d
-    if name == "lookup":
-        return b, c, d
-    two = ("add", "subtract", "multiply", "divide", "power", "arctangent2", "smaller", "larger")
-    return (a, b) if name in two else (a,)
+def extracted(program: Program, into: Program, places: Sequence[int], inputs: Mapping[int, int]) -> list[int]:
+    """Add to another program what results of a program depend on; returns their places there.
 
-
-def needed(program: Program, places: Sequence[int]) -> set[int]:
-    """Return all places that some places depend on, these included."""
-    found: set[int] = set()
-    waiting = list(places)
-    while waiting:
-        place = waiting.pop()
-        if place not in found:
-            found.add(place)
-            waiting.extend(operands(program.instructions[place]))
-    return found
-
-
-def part_of(program: Program, outputs: Sequence[int]) -> Program:
-    """Return a program that computes some places of another one, and nothing else."""
-    part = Program(program.inputs)
-    moved: dict[int, int] = {}
-    for place in sorted(needed(program, outputs)):
-        code, a, *_ = program.instructions[place]
-        if OPERATIONS[code] == "constant":
-            moved[place] = part.constant(program.constants[a])
-        elif OPERATIONS[code] == "input":
-            moved[place] = part.emit("input", a)
-        elif OPERATIONS[code] == "lookup":
-            places = (moved[p] for p in operands(program.instructions[place]))
-            moved[place] = part.emit("lookup", part.table(program.tables[a]), *places)
-        else:
-            places = (moved[p] for p in operands(program.instructions[place]))
-            moved[place] = part.emit(OPERATIONS[code], *places)
-    part.outputs = [moved[place] for place in outputs]
-    return part
+    Parameters
+    ----------
+    program, into : Program
+    places : sequence of int
+        Of results in `program`.
+    inputs : dict of int to int
+        For each input of `program` that is needed, the place in `into` that stands for it.
+    """
+    part = part_of(program, places)
+    return Calculus(into).graft(part, [inputs.get(k, 0) for k in range(1 + max(inputs, default=-1))])

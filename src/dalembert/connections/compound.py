@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ModelError
-from .derivatives import extracted, inputs_of
+from .calculus import Calculus, Matrix, Vector, extracted, transposed
 from .elements import Element
 from .expressions import Formula, Program, add_expression
-from .places import Places, Rotation, Vector
+from .program_parts import inputs_of
 
 __all__ = ["Compound"]
 
@@ -103,7 +103,7 @@ class _Body:
     """
 
     p: Vector
-    R: Rotation
+    R: Matrix
     v: Vector
     w: Vector
     s: int = 0
@@ -268,7 +268,7 @@ class _Parts:
             return self._built[1]
         results: dict[str, list[int]] = {}
         self._built = program, results
-        on = Places(program)
+        on = Calculus(program)
         bodies = self._bodies(on, names)
         energies = [self._add_member(on, names, name, bodies, results) for name in self.members]
         for node, load in self.loads.items():
@@ -281,20 +281,20 @@ class _Parts:
             body = bodies[end]
             if k == 0 and body.along:
                 body.force.append(on.scaled(on.total(body.along), self._line(on, body)))
-            results["force"] += on.sum(on.zero, *body.force)
+            results["force"] += on.sum(on.null, *body.force)
             if not self.only_points():
-                results["force"] += on.sum(on.zero, *body.moment)
+                results["force"] += on.sum(on.null, *body.moment)
         return results
 
-    def _bodies(self, on: Places, names: Mapping[str, int]) -> dict[str, _Body]:
-        zero = on.program.constant(0.0)
-        bodies = {self.ends[0]: _Body(on.zero, on.unit, on.zero, on.zero, zero, zero)}
+    def _bodies(self, on: Calculus, names: Mapping[str, int]) -> dict[str, _Body]:
+        zero = on.zero
+        bodies = {self.ends[0]: _Body(on.null, on.unit, on.null, on.null, zero, zero)}
         for k, end in enumerate(self.ends[1:]):
             number = str(k + 1) if len(self.ends) > 2 else ""
             p, v = (_triple(names, letters, number) for letters in (("x", "y", "z"), ("vx", "vy", "vz")))
-            body = _Body(p, on.unit, v, on.zero)
+            body = _Body(p, on.unit, v, on.null)
             if not self.only_points():
-                body.R = on.exponential(_triple(names, ("rx", "ry", "rz"), number))
+                body.R = on.turn_by_vector(_triple(names, ("rx", "ry", "rz"), number))
                 body.w = _triple(names, ("wx", "wy", "wz"), number)
             if k == 0 and any(kind == "line" for kind, _ in self.nodes.values()):
                 body.s = on.program.emit("root", on.dot(p, p))
@@ -304,37 +304,35 @@ class _Parts:
             bodies[node] = self._node(on, names, node, kind)
         return bodies
 
-    def _line(self, on: Places, end: _Body) -> Vector:
+    def _line(self, on: Calculus, end: _Body) -> Vector:
         """Return the direction from the first end to the second."""
-        return on.scaled(on.program.emit("divide", on.program.constant(1.0), end.s), end.p)
+        return on.scaled(on.divide(on.one, end.s), end.p)
 
-    def _node(self, on: Places, names: Mapping[str, int], node: str, kind: str) -> _Body:
+    def _node(self, on: Calculus, names: Mapping[str, int], node: str, kind: str) -> _Body:
         coordinates = self._coordinates(node)
         places = [names[c] for c in coordinates]
-        zero = on.program.constant(0.0)
+        zero = on.zero
         rates = [names[f"{c}_rate"] for c in coordinates] if self._moves(node) else [zero] * len(coordinates)
         if kind == "line":
-            return _Body(on.zero, on.unit, on.zero, on.zero, places[0], rates[0])
-        body = _Body(_three(places), on.unit, _three(rates), on.zero)
+            return _Body(on.null, on.unit, on.null, on.null, places[0], rates[0])
+        body = _Body(_three(places), on.unit, _three(rates), on.null)
         if kind == "pose":
-            body.R, body.w = on.exponential(_three(places[3:])), _three(rates[3:])
+            body.R, body.w = on.turn_by_vector(_three(places[3:])), _three(rates[3:])
         return body
 
     def _add_member(
-        self, on: Places, names: Mapping[str, int], name: str, bodies: dict[str, _Body], results: dict[str, list[int]]
+        self, on: Calculus, names: Mapping[str, int], name: str, bodies: dict[str, _Body], results: dict[str, list[int]]
     ) -> int:
         """Add the law of a member, put its loads on what it is between, and return the place of its energy."""
         element, first, second = self.members[name]
         A, B = bodies[first], bodies[second]
         in_line = any(self.nodes.get(place, ("",))[0] == "line" for place in (first, second))
-        r = on.zero if in_line else on.difference(B.p, A.p)
+        r = on.null if in_line else on.difference(B.p, A.p)
         if in_line:
             # from the first end towards the second, in the order in which nodes are named, or back
             order = [self.ends[0], *(node for node in self.nodes), self.ends[1]]
             ahead, behind = (B, A) if order.index(first) < order.index(second) else (A, B)
-            measures, rates = (
-                [on.total([x, on.minus(y)])] for x, y in ((ahead.s, behind.s), (ahead.rate, behind.rate))
-            )
+            measures, rates = [on.subtract(ahead.s, behind.s)], [on.subtract(ahead.rate, behind.rate)]
         else:
             measures, rates = self._measures(on, element.measure, A, B, r)
         outputs = self._law(on, names, name, [*measures, *rates])
@@ -346,50 +344,50 @@ class _Parts:
         results[f"residuals of {name}"], results[f"starts of {name}"] = rest[:u], rest[u + u**2 :]
         if in_line:
             ahead.along.append(outputs[0])
-            behind.along.append(on.minus(outputs[0]))
+            behind.along.append(on.negate(outputs[0]))
         else:
             self._push(on, element.measure, A, B, r, measures[0], outputs)
         energy: int = outputs[m + n]
         return energy
 
-    def _law(self, on: Places, names: Mapping[str, int], name: str, measured: list[int]) -> list[int]:
+    def _law(self, on: Calculus, names: Mapping[str, int], name: str, measured: list[int]) -> list[int]:
         """Return the places of what the law of a member gives."""
         element = self.members[name][0]
         own = (*element.states, *element.parameters, *element.sources, *element.unknowns)
         given = dict(enumerate([names["t"], *measured, *(names[f"{name}_{k}"] for k in own)]))
         return extracted(element.program, on.program, element.program.outputs, given)
 
-    def _measures(self, on: Places, measure: str, A: _Body, B: _Body, r: Vector) -> tuple[list[int], list[int]]:
+    def _measures(self, on: Calculus, measure: str, A: _Body, B: _Body, r: Vector) -> tuple[list[int], list[int]]:
         """Return what a member measures of B seen from A, and the rates."""
         u = on.difference(B.v, A.v)
         if measure == "distance":
             length = on.program.emit("root", on.dot(r, r))
-            return [length], [on.program.emit("divide", on.dot(r, u), length)]
-        back = on.transposed(A.R)
-        measures = [*on.turned(back, r)]
-        rates = [*on.turned(back, on.difference(u, on.cross(A.w, r)))]
+            return [length], [on.divide(on.dot(r, u), length)]
+        back = transposed(A.R)
+        measures = [*on.apply(back, r)]
+        rates = [*on.apply(back, on.difference(u, on.cross(A.w, r)))]
         if measure == "pose":
-            measures += on.logarithm(on.product(back, B.R))
-            rates += on.turned(back, on.difference(B.w, A.w))
+            measures += on.vector_of_turn(on.product(back, B.R))
+            rates += on.apply(back, on.difference(B.w, A.w))
         return measures, rates
 
     def _push(
-        self, on: Places, measure: str, A: _Body, B: _Body, r: Vector, length: int, outputs: Sequence[int]
+        self, on: Calculus, measure: str, A: _Body, B: _Body, r: Vector, length: int, outputs: Sequence[int]
     ) -> None:
         """Put the loads of a member on B, and their opposite, at the same point, on A."""
         if measure == "distance":
-            f = on.scaled(on.program.emit("divide", outputs[0], length), r)
+            f = on.scaled(on.divide(outputs[0], length), r)
             B.force.append(f)
             A.force.append(on.opposite(f))
             return
-        f = on.turned(A.R, _three(outputs))
-        moment = on.turned(A.R, _three(outputs[3:])) if measure == "pose" else on.zero
+        f = on.apply(A.R, _three(outputs))
+        moment = on.apply(A.R, _three(outputs[3:])) if measure == "pose" else on.null
         B.force.append(f)
         B.moment.append(moment)
         A.force.append(on.opposite(f))
         A.moment.append(on.opposite(on.sum(moment, on.cross(r, f))))
 
-    def _add_load(self, on: Places, names: Mapping[str, int], node: str, load: Any, body: _Body) -> None:
+    def _add_load(self, on: Calculus, names: Mapping[str, int], node: str, load: Any, body: _Body) -> None:
         parts = load if isinstance(load, (tuple, list)) else (load,)
         wanted = 1 if self.nodes[node][0] == "line" else 3
         if len(parts) != wanted:
@@ -400,23 +398,23 @@ class _Parts:
         else:
             body.force.append(_three(places))
 
-    def _balance(self, on: Places, node: str, kind: str, body: _Body, results: dict[str, list[int]]) -> None:
+    def _balance(self, on: Calculus, node: str, kind: str, body: _Body, results: dict[str, list[int]]) -> None:
         """Add what must vanish at a node, its place and its rates."""
         if kind == "line":
             balance, place, rate = [on.total(body.along)], [body.s], [body.rate]
         else:
-            balance, place, rate = [*on.sum(on.zero, *body.force)], [*body.p], [*body.v]
+            balance, place, rate = [*on.sum(on.null, *body.force)], [*body.p], [*body.v]
         if kind == "pose":
-            phi = on.logarithm(body.R)
-            balance += on.sum(on.zero, *body.moment)
+            phi = on.vector_of_turn(body.R)
+            balance += on.sum(on.null, *body.moment)
             place += phi
             rate += on.turning_rate(phi, body.w)
         results[f"balance of {node}"], results[f"place of {node}"], results[f"rate of {node}"] = balance, place, rate
 
 
 def _triple(names: Mapping[str, int], letters: Sequence[str], number: str) -> Vector:
-    return names[f"{letters[0]}{number}"], names[f"{letters[1]}{number}"], names[f"{letters[2]}{number}"]
+    return [names[f"{letter}{number}"] for letter in letters]
 
 
 def _three(places: Sequence[int]) -> Vector:
-    return places[0], places[1], places[2]
+    return list(places[:3])

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import finite_array, finite_number, shape_of
-from .calculus import Calculus, Matrix, Rate, Vector, needed, part_of
+from .calculus import Calculus, Matrix, Vector
 from .constraints import Constraint
+from .derivatives import Rate
 from .expressions import Program, add_expression, is_symbolic, mind_name
 from .hinges import Hinge
 from .pose_programs import PosePrograms, expressed_pose
+from .program_parts import needed, part_of
 from .traced import traced
 
 __all__ = ["CustomConstraint", "CustomHinge", "PfaffConstraint"]

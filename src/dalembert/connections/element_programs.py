@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ModelError
+from .calculus import Calculus
 from .derivatives import derivative
 from .expressions import Program, add_expression, compile_expressions, mind_name
-from .places import Places
 from .signals import MEASURES
 
 if TYPE_CHECKING:
@@ -73,10 +73,8 @@ def _forces(
     forces = [add(force) for force in given]
     if not element.strains:
         return forces
-    return [
-        Places(program).total([program.times(force, row[k]) for force, row in zip(forces, slopes, strict=True)])
-        for k in range(element.measures)
-    ]
+    calculus = Calculus(program)
+    return [calculus.dot(forces, [row[k] for row in slopes]) for k in range(element.measures)]
 
 
 def _gradient(element: Element, program: Program, place: int) -> list[int]:
@@ -91,15 +89,15 @@ def _conjugate(element: Element, program: Program, gradient: list[int]) -> list[
         first = len(result)
         mine = gradient[first : first + len(MEASURES[measure][0])]
         if measure == "pose" and any(program.value_of(place) != 0.0 for place in mine[3:]):
-            phi = (first + 4, first + 5, first + 6)
-            mine = [*mine[:3], *Places(program).turning_moment(phi, (mine[3], mine[4], mine[5]))]
+            phi = [first + 4, first + 5, first + 6]
+            mine = [*mine[:3], *Calculus(program).turning_moment(phi, mine[3:])]
         result += mine
     return result
 
 
 def _rate(element: Element, program: Program, slopes: Sequence[int]) -> int:
     m = element.measures
-    return Places(program).total([program.times(slope, 1 + m + k) for k, slope in enumerate(slopes)])
+    return Calculus(program).dot(slopes, range(1 + m, 1 + 2 * m))
 
 
 def _mind_rank(element: Element, program: Program, slopes: list[list[int]]) -> None:

@@ -108,22 +108,6 @@ class Program:
         self.tables.append(table)
         return len(self.tables) - 1
 
-    def times(self, a: int, b: int) -> int:
-        """Return the place of a product; a factor of one or zero saves it."""
-        for one, other in ((a, b), (b, a)):
-            if self.value_of(one) == 1.0:
-                return other
-            if self.value_of(one) == 0.0:
-                return one
-        return self.emit("multiply", a, b)
-
-    def minus_one(self, place: int) -> int:
-        """Return the place of a result less one."""
-        value = self.value_of(place)
-        if value is not None:
-            return self.constant(value - 1.0)
-        return self.emit("subtract", place, self.constant(1.0))
-
     def value_of(self, place: int) -> float | None:
         """Return the number at a place, if it is a constant."""
         code, a, *_ = self.instructions[place]

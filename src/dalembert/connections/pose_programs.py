@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import unit_vector
-from .calculus import Calculus, Matrix, Rate, Vector, part_of, transposed
+from .calculus import Calculus, Matrix, Vector, transposed
+from .derivatives import Rate
 from .expressions import Program, compile_expressions
+from .program_parts import part_of
 
 __all__ = ["PosePrograms", "expressed_pose", "motion_columns", "named_inputs"]
 

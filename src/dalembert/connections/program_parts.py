@@ -1,0 +1,61 @@
+"""What results of a program depend on, and programs that compute only some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .expressions import OPERATIONS, Program
+
+__all__ = ["inputs_of", "needed", "operands", "part_of"]
+
+
+def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
+    """Return the places that an operation works on."""
+    code, a, b, c, d = instruction
+    name = OPERATIONS[code]
+    if name in ("constant", "input"):
+        return ()
+    if name == "less":
+        return a, b, c, d
+    if name == "lookup":
+        return b, c, d
+    two = ("add", "subtract", "multiply", "divide", "power", "arctangent2", "smaller", "larger")
+    return (a, b) if name in two else (a,)
+
+
+def needed(program: Program, places: Sequence[int]) -> set[int]:
+    """Return all places that some places depend on, these included."""
+    found: set[int] = set()
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if place not in found:
+            found.add(place)
+            waiting.extend(operands(program.instructions[place]))
+    return found
+
+
+def inputs_of(program: Program, places: Sequence[int]) -> set[int]:
+    """Return the numbers of the inputs that results of a program depend on."""
+    used = (program.instructions[place] for place in needed(program, places))
+    return {a for code, a, *_ in used if OPERATIONS[code] == "input"}
+
+
+def part_of(program: Program, outputs: Sequence[int]) -> Program:
+    """Return a program that computes some places of another one, and nothing else."""
+    part = Program(program.inputs)
+    moved: dict[int, int] = {}
+    for place in sorted(needed(program, outputs)):
+        code, a, *_ = program.instructions[place]
+        if OPERATIONS[code] == "constant":
+            moved[place] = part.constant(program.constants[a])
+        elif OPERATIONS[code] == "input":
+            moved[place] = part.emit("input", a)
+        elif OPERATIONS[code] == "lookup":
+            places = (moved[p] for p in operands(program.instructions[place]))
+            moved[place] = part.emit("lookup", part.table(program.tables[a]), *places)
+        else:
+            places = (moved[p] for p in operands(program.instructions[place]))
+            moved[place] = part.emit(OPERATIONS[code], *places)
+    part.outputs = [moved[place] for place in outputs]
+    return part
