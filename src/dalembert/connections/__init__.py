@@ -1,14 +1,6 @@
 """Connections: elements between markers, or between the coordinates of hinges."""
 
-from .active import (
-    DCMotor,
-    HillMuscle,
-    HydraulicCylinder,
-    PositionServo,
-    StateSpace,
-    TransferFunction,
-    VelocityServo,
-)
+from .active import DCMotor, HillMuscle, HydraulicCylinder, PositionServo, VelocityServo
 from .beams import BeamElement, ElasticBar
 from .chains import Bar, KinematicChain, Offset
 from .compiled import law
@@ -51,6 +43,7 @@ from .hinges import (
     Universal,
 )
 from .laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Spline
+from .linear_systems import StateSpace, TransferFunction
 from .signals import Delay, Reaction, Sensor
 from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
 from .tables import Table

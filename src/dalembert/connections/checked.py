@@ -6,8 +6,9 @@ from typing import Any
 
 from ..errors import ModelError
 from ..rotation import finite_number
+from .expressions import compile_expressions
 
-__all__ = ["at_least_one", "finite", "not_negative", "one_of", "positive"]
+__all__ = ["at_least_one", "finite", "mind_expression", "not_negative", "one_of", "positive"]
 
 
 def finite(item: str, **numbers: Any) -> dict[str, float]:
@@ -47,3 +48,8 @@ def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
     return str(value)
+
+
+def mind_expression(item: str, field: str, expression: Any, *names: str) -> None:
+    """Refuse what is no expression of the given names, default the time."""
+    compile_expressions([expression], names or ("t",), item=f"{item}: {field}")
