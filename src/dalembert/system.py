@@ -422,12 +422,7 @@ class System:
         if isinstance(element, Element):
             wanted = len(element.each_measure) + (not at_hinges and bool(element.each_measure))
         if len(ends) != wanted:
-            what = "coordinate of a hinge" if at_hinges else "marker"
-            wish = f"a {element.kind} acts {'at' if at_hinges else 'on'} {wanted or 'no'} {what}{'s' * (wanted > 1)}"
-            way = "leave the second end out" if wanted == 1 and len(ends) == 2 else f"give {wanted} of them"
-            field = "second" if wanted == 2 or len(ends) == 2 else "ends" if ends else "first"
-            given = None if len(ends) < wanted else ends[wanted]
-            raise ModelError(item, field, given, f"{wish}: {way if wanted else 'leave ends out'}")
+            raise _wrong_ends(item, element, ends, wanted, at_hinges)
         if at_hinges:
             places = tuple(self._coordinate(item, "first", end) for end in ends)
             if len(set(places)) < len(places):
@@ -513,3 +508,18 @@ class System:
         if close:
             return "did you mean " + " or ".join(repr(c) for c in close) + "?"
         return "no body, marker or connection has that name"
+
+
+def _wrong_ends(item: str, element: ForceElement, ends: tuple[Any, ...], wanted: int, at_hinges: bool) -> ModelError:
+    """Return the error that says how many ends a force element has."""
+    one, many = ("one coordinate of a hinge", "coordinates of hinges") if at_hinges else ("one marker", "markers")
+    count = one if wanted == 1 else f"{wanted or 'no'} {many}"
+    article = "an" if element.kind[0] in "AEIO" else "a"
+    acts = f"{article} {element.kind} like this acts {'at' if at_hinges else 'on'} {count}"
+    if wanted == 0:
+        return ModelError(item, "first", ends[0], f"{acts}: leave ends out")
+    if wanted == 1 and len(ends) == 2:
+        return ModelError(item, "second", ends[1], f"{acts}: leave the second end out")
+    if wanted == 2 and len(ends) == 1:
+        return ModelError(item, "second", None, f"{acts}: give the second, too")
+    return ModelError(item, "number of ends", len(ends), acts)
