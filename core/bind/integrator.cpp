@@ -154,8 +154,13 @@ public:
     function_calls.clear();
     function_selves.clear();
     hosted.clear();
+    if (sizes.size() != 2 * functions.size())
+      throw nb::value_error("every function needs its numbers of inputs and outputs");
     for (std::size_t k = 0; k < functions.size(); ++k) {
       const nb::object function = functions[k];
+      const std::int32_t inputs = sizes.data()[2 * k], outputs = sizes.data()[2 * k + 1];
+      if (inputs < 0 || inputs > most_inputs || outputs < 1 || outputs > most_outputs)
+        throw nb::value_error("a law takes or gives more numbers than there is room for");
       if (PyLong_Check(function.ptr())) {
         using Plain = void (*)(const double *, double *);
         plain.push_back(reinterpret_cast<Plain>(static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(function))));
@@ -163,7 +168,7 @@ public:
         function_selves.push_back(reinterpret_cast<void *>(plain.back()));
         continue;
       }
-      hosted.push_back(std::make_unique<HostedLaw>(HostedLaw{this, function, sizes.data()[2 * k], sizes.data()[2 * k + 1]}));
+      hosted.push_back(std::make_unique<HostedLaw>(HostedLaw{this, function, inputs, outputs}));
       function_calls.push_back(&Integrator::call_hosted);
       function_selves.push_back(hosted.back().get());
     }
@@ -491,12 +496,13 @@ private:
     nb::gil_scoped_acquire acquired;
     for (int k = 0; k < law.outputs; ++k)
       out[k] = k < law.outputs - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0; // energy may be left out
-    PyObject *arguments[64];
+    PyObject *arguments[most_inputs];
+    bool complete = true;
     for (int k = 0; k < law.inputs; ++k)
-      arguments[k] = PyFloat_FromDouble(in[k]);
-    PyObject *result = PyObject_Vectorcall(law.function.ptr(), arguments, std::size_t(law.inputs), nullptr);
+      complete &= (arguments[k] = PyFloat_FromDouble(in[k])) != nullptr;
+    PyObject *result = complete ? PyObject_Vectorcall(law.function.ptr(), arguments, std::size_t(law.inputs), nullptr) : nullptr;
     for (int k = 0; k < law.inputs; ++k)
-      Py_DECREF(arguments[k]);
+      Py_XDECREF(arguments[k]);
     if (result && PyFloat_CheckExact(result)) {
       out[0] = PyFloat_AS_DOUBLE(result);
     } else if (result) {

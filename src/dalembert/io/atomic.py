@@ -1,11 +1,13 @@
-"""Files that are either old or new, never half written."""
+"""Files that are either old or new, never half written; nothing is replaced that was not written by us."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
+import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,30 +17,65 @@ __all__ = ["replacing"]
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a place beside `path` to write a file or a folder to, and put it there when all went well.
+def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+    """Give a place to write a file or a folder to, and put what was written at `path` when all went well.
 
     If writing fails, what was at `path` stays as it was and nothing else is left behind. A file is exchanged in one
-    step. A folder takes two: the old one is set aside under another name first, and put back if the second step fails.
+    step and keeps its mode. A folder takes two: the old one is set aside under another name first, and put back if the
+    second step fails. A symbolic link is followed: what it points to is replaced, the link stays. What is written for a
+    device or a pipe is copied into it.
+
+    Parameters
+    ----------
+    path : str or path
+    store : function of a path
+        Where a folder is written: whether an existing folder is of that kind, and may be replaced.
 
     Raises
     ------
     ModelError
-        If the folder that `path` is in does not exist.
+        If the folder that `path` is in does not exist or cannot be written to, or if what is at `path` is neither a
+        file nor a folder that may be replaced.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise ModelError("file", "path", str(target), f"there is no folder {str(target.parent)!r}")
-    new, old = (target.parent / f".{target.name}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
+        raise ModelError("file", "path", str(path), f"there is no folder {str(target.parent)!r}")
+    mode = _mode(target, path, store)
+    special = mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    beside = Path(tempfile.gettempdir()) if special else target.parent
+    new, old = (beside / f".{target.name[:100]}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
     try:
         yield new
-        if new.is_dir() or target.is_dir():
+        if new.is_dir():
             _exchange(new, target, old)
+        elif special:
+            with open(new, "rb") as source, open(target, "wb") as sink:
+                shutil.copyfileobj(source, sink)
         else:
+            if mode is not None:
+                os.chmod(new, stat.S_IMODE(mode))
             _flush(new)
             os.replace(new, target)
+    except PermissionError as error:
+        raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
     finally:
         _remove(new)
+
+
+def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bool] | None) -> int | None:
+    """Return type and permissions of what is at the target, None if there is nothing; refuse what must stay."""
+    try:
+        mode = os.lstat(target).st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
+    if stat.S_ISDIR(mode) and (store is None or not store(target)):
+        what = "a folder" if store is None else "a folder that was not written by Result.save"
+        raise ModelError("file", "path", str(path), f"it is {what}, which is never replaced: give another name")
+    if store is not None and not stat.S_ISDIR(mode):
+        raise ModelError("file", "path", str(path), "it is no folder, and a folder is to be written: give another name")
+    return mode
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:

@@ -20,6 +20,7 @@ from ..errors import ModelError
 from .atomic import replacing
 from .columns import column_names, read_csv, read_parquet, require, write_csv, write_parquet
 from .datasets import variable_name
+from .zarr_stores import is_result_store, read_store
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -170,22 +171,13 @@ def _load_netcdf(path: PathLike) -> tuple[Callable[[str], Array], str]:
 def _save_zarr(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> None:
     require("zarr")
     data = _dataset(result, arrays)
-    with replacing(path) as new, warnings.catch_warnings():
+    with replacing(path, store=is_result_store) as new, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on how strings are kept
-        data.to_zarr(new, mode="w", consolidated=False)
+        data.to_zarr(new, mode="w", consolidated=False, zarr_format=3)
 
 
 def _load_zarr(path: PathLike) -> tuple[Callable[[str], Array], str]:
-    import xarray
-
-    require("zarr")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            data = xarray.load_dataset(path, engine="zarr", consolidated=False)
-        except (KeyError, TypeError, ValueError, OSError) as error:
-            raise ModelError("load", "path", os.fspath(path), f"it cannot be read as Zarr: {error}") from error
-    return _reader(data, path)
+    return read_store(path, require("zarr"))
 
 
 def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], str]:

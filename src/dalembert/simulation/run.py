@@ -8,7 +8,9 @@ are those of the segment it lies in.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +54,7 @@ class Segment:
     options: Options
     settings: Settings
     usual_slack: float = 0.0  # of its loops, as the stepper left it
-    helper: _core.Integrator | None = None
+    spare: list[_core.Integrator] = field(default_factory=list)  # steppers that take its steps once more
 
 
 class Run:
@@ -136,10 +138,10 @@ class Run:
         """Keep the steps just taken for inputs with a delay."""
         if self.history is None:
             return
-        helper = self._helper(self.segments[-1])
-        for t, q, v, x, a in zip(*rows, strict=True):
-            dx = helper.evaluate(np.array([t]), q[None], v[None], x[None], None, None)[4][0] if len(x) else x
-            self.history.add(float(t), q, v, x, a, dx)
+        with self._stepper(self.segments[-1]) as stepper:
+            for t, q, v, x, a in zip(*rows, strict=True):
+                dx = stepper.evaluate(np.array([t]), q[None], v[None], x[None], None, None)[4][0] if len(x) else x
+                self.history.add(float(t), q, v, x, a, dx)
 
     def _change_method(self, method: str) -> None:
         t, q, v, x, _ = self.integrator.state()
@@ -393,17 +395,23 @@ class Run:
 
     def within_step(self, base: State, end: State, fractions: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at fractions (k,) of the step from `base` to `end`, by the dense output of the method."""
-        helper = self._helper(self.segment_at(base.t))
-        return _dense_states(helper, base, end, fractions)
+        with self._stepper(self.segment_at(base.t)) as stepper:
+            return _dense_states(stepper, base, end, fractions)
 
-    def _helper(self, segment: Segment) -> _core.Integrator:
-        """Return a stepper that takes steps of a segment once more."""
-        if segment.helper is None:
-            segment.helper = replace(segment.options, watch=False).integrator(self.model)
-            segment.settings.apply(segment.helper)
+    @contextmanager
+    def _stepper(self, segment: Segment) -> Iterator[_core.Integrator]:
+        """Lend a stepper that takes steps of a segment once more; a result may be read by several threads at once."""
+        try:
+            stepper = segment.spare.pop()
+        except IndexError:
+            stepper = replace(segment.options, watch=False).integrator(self.model)
+            segment.settings.apply(stepper)
         own = segment is self.segments[-1]
-        segment.helper.usual_slack = self.integrator.usual_slack if own else segment.usual_slack
-        return segment.helper
+        stepper.usual_slack = self.integrator.usual_slack if own else segment.usual_slack
+        try:
+            yield stepper
+        finally:
+            segment.spare.append(stepper)
 
     def dense(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times (k,) within the run, by the steps that were taken."""
@@ -418,8 +426,8 @@ class Run:
                 q_out[mine], v_out[mine], x_out[mine] = base.q, base.v, base.x
                 continue
             fractions = np.ascontiguousarray((times[mine] - base.t) / (end.t - base.t))
-            helper = self._helper(self.segment_at(base.t))
-            q_out[mine], v_out[mine], x_out[mine] = states(helper, base, end, fractions)
+            with self._stepper(self.segment_at(base.t)) as stepper:
+                q_out[mine], v_out[mine], x_out[mine] = states(stepper, base, end, fractions)
         return q_out, v_out, x_out
 
     def _segments_of(self, t: Array) -> NDArray[np.intp]:
