@@ -1,54 +1,68 @@
-// Chooses the kernels that the processor can run. DALEMBERT_FORCE_ISA names another set, for tests.
-#include "integrator.hpp"
-#include "kernels.hpp"
+// Chooses the kernels that the processor can run, among those that were built. DALEMBERT_FORCE_ISA names one, for tests.
+#include "dispatch.hpp"
 #include <cstdlib>
 #include <cstring>
 
 namespace dalembert {
 
+#ifdef DALEMBERT_WITH_portable
 namespace portable {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 }
-#ifdef DALEMBERT_X86
+#endif
+#ifdef DALEMBERT_WITH_avx2
 namespace avx2 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 }
+#endif
+#ifdef DALEMBERT_WITH_avx512
 namespace avx512 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 }
 #endif
 
-static const KernelSet &choose() {
+namespace {
+
+struct Choice {
+  const KernelSet *kernels;
+  const IntegratorSet *integrators;
+};
+
+Choice choose() {
   const char *forced = std::getenv("DALEMBERT_FORCE_ISA");
-  const auto wanted = [&](const KernelSet &set) { return !forced || !std::strcmp(forced, set.isa); };
-#ifdef DALEMBERT_X86
-  __builtin_cpu_init();
-  if (wanted(avx512::kernels) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-    return avx512::kernels;
-  if (wanted(avx2::kernels) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return avx2::kernels;
-#endif
+  const auto wanted = [&](const char *isa) { return !forced || !std::strcmp(forced, isa); };
   (void)wanted;
-  return portable::kernels;
-}
-
-const KernelSet &best_kernels() {
-  static const KernelSet &chosen = choose();
-  return chosen;
-}
-
-const IntegratorSet &best_integrators() {
-#ifdef DALEMBERT_X86
-  if (&best_kernels() == &avx512::kernels)
-    return avx512::integrators;
-  if (&best_kernels() == &avx2::kernels)
-    return avx2::integrators;
+#if defined(DALEMBERT_WITH_avx512) || defined(DALEMBERT_WITH_avx2)
+  __builtin_cpu_init();
 #endif
-  return portable::integrators;
+#ifdef DALEMBERT_WITH_avx512
+  if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("fma"))
+    return {&avx512::kernels, &avx512::integrators};
+#endif
+#ifdef DALEMBERT_WITH_avx2
+  if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {&avx2::kernels, &avx2::integrators};
+#endif
+#ifdef DALEMBERT_WITH_portable
+  return {&portable::kernels, &portable::integrators};
+#else
+  return {nullptr, nullptr};
+#endif
 }
+
+const Choice &chosen() {
+  static const Choice choice = choose();
+  return choice;
+}
+
+} // namespace
+
+bool processor_is_served() { return chosen().kernels; }
+const KernelSet &best_kernels() { return *chosen().kernels; }
+const IntegratorSet &best_integrators() { return *chosen().integrators; }
 
 } // namespace dalembert

@@ -1,87 +1,61 @@
-// Tables of one to three variables: piecewise polynomials in each, with their slopes.
+// What a model is made from: rows that whoever describes it fills in, and what follows from them. Owns everything that
+// ModelData points to.
 #pragma once
 
-#include "math.hpp"
 #include "model.hpp"
-#include <limits>
+#include <vector>
 
-namespace dalembert::DALEMBERT_ISA {
+namespace dalembert {
 
-// the cell that begins at or before x
-inline int cell_of(const double *knots, int cells, double x) {
-  int low = 0, high = cells;
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    (x >= knots[middle] ? low : high) = middle;
-  }
-  return low;
-}
+struct ProgramRows {
+  std::vector<ProgramData> programs;
+  std::vector<Instruction> instructions;
+  std::vector<double> constants;
+  std::vector<std::int32_t> outputs;
+};
 
-// value at x, and slopes
-inline double look_up(const ModelData &m, const TableData &table, const double *x, double *slopes) {
-  const double *knots = m.table_numbers + table.first;
-  const int order = table.degree + 1;
-  double power[3][4] = {{1.0}, {1.0}, {1.0}}, slope[3][4] = {};
-  std::ptrdiff_t cell = 0, size = 1;
-  double factor = 1.0;
-  for (int k = 0; k < table.variables; ++k) {
-    const int cells = table.cells[k];
-    const double low = knots[0], high = knots[cells];
-    double at = x[k];
-    const bool beyond = !(at >= low && at <= high);
-    if (beyond && (table.beyond == Beyond::refuse || at != at))
-      at = std::numeric_limits<double>::quiet_NaN();
-    else if (beyond)
-      at = at < low ? low : high;
-    factor = beyond && table.beyond == Beyond::zero ? 0.0 : factor;
-    const int place = cell_of(knots, cells, at);
-    const double u = at - knots[place], moves = beyond ? 0.0 : 1.0;
-    for (int i = 1; i < order; ++i) {
-      power[k][i] = power[k][i - 1] * u;
-      slope[k][i] = moves * i * power[k][i - 1];
-    }
-    cell = cell * cells + place;
-    knots += cells + 1;
-    size *= order;
-  }
-  const double *c = knots + cell * size;
-  double value = 0.0;
-  for (int k = 0; k < 3; ++k)
-    slopes[k] = 0.0;
-  const int n1 = table.variables > 1 ? order : 1, n2 = table.variables > 2 ? order : 1;
-  for (int i = 0; i < order; ++i)
-    for (int j = 0; j < n1; ++j)
-      for (int l = 0; l < n2; ++l, ++c) {
-        value += *c * power[0][i] * power[1][j] * power[2][l];
-        slopes[0] += *c * slope[0][i] * power[1][j] * power[2][l];
-        slopes[1] += *c * power[0][i] * slope[1][j] * power[2][l];
-        slopes[2] += *c * power[0][i] * power[1][j] * slope[2][l];
-      }
-  for (int k = 0; k < 3; ++k)
-    slopes[k] *= factor;
-  return factor * value;
-}
+struct Tables {
+  // filled in, row by row (schema.hpp)
+  std::vector<BodyData> bodies;         // ground is not among them
+  std::vector<HingeMarker> markers;
+  std::vector<double> armature;         // nv; none: all zero
+  std::vector<ModalData> modal;
+  std::vector<double> modal_numbers;
+  std::vector<ChordData> chords;
+  std::vector<CoupledData> coupled;
+  std::vector<CurveData> curves;
+  std::vector<CurvePiece> pieces;
+  ProgramRows joints, laws_of_elements;
+  std::vector<double> inner_starts;
+  std::vector<std::int32_t> all_rows, lean_rows; // orders of elimination; none: as they stand
+  std::vector<std::int32_t> holonomic;
+  std::vector<double> row_scale, column_scale;
+  std::vector<ElementData> elements;
+  std::vector<PortData> ports;
+  std::vector<InputData> inputs;
+  std::vector<FeedbackData> feedbacks;
+  std::vector<TableData> tables;
+  std::vector<double> table_numbers;
+  std::vector<DriveData> drives;
+  std::vector<LawData> laws;
+  std::vector<double> law_numbers;
+  std::vector<double> parameters;       // of the elements, as described
+  std::vector<double> gravity;          // 3
+  std::vector<double> length;           // 1: characteristic length of the system
 
-template <class T> inline T look_up(const ModelData &m, const TableData &table, const T *x) {
-  double at[3], slopes[3];
-  if constexpr (requires { x[0].slope; }) {
-    for (int k = 0; k < 3; ++k)
-      at[k] = x[k].value;
-    T result(look_up(m, table, at, slopes));
-    for (int k = 0; k < table.variables; ++k)
-      result.slope = result.slope + x[k].slope * slopes[k];
-    return result;
-  } else if constexpr (requires { x[0][0]; }) {
-    T result;
-    for (int lane = 0; lane < T::lanes; ++lane) {
-      for (int k = 0; k < 3; ++k)
-        at[k] = x[k][lane];
-      result.set(lane, look_up(m, table, at, slopes));
-    }
-    return result;
-  } else {
-    return look_up(m, table, x, slopes);
-  }
-}
+  // what follows
+  struct Order {
+    std::vector<std::int32_t> row, chord, first;
+    std::vector<std::int64_t> start;
+  } all, lean;
+  std::vector<std::int32_t> support, tree, coordinate;
+  std::vector<double> support_factor;
+  std::vector<unsigned char> is_holonomic, is_lean;
+  bool attitudes = false; // has quaternions among its coordinates
+};
 
-} // namespace dalembert::DALEMBERT_ISA
+// Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
+// tables must not move afterwards.
+ModelData complete(Tables &tables);
+
+} // namespace dalembert

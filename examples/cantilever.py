@@ -27,7 +27,7 @@ def deflect(system, tip, steps=1):
     model = system.compile()
     q, still = model.initial_state().q, np.zeros(model.nv)
     for t in np.repeat(np.linspace(0, 1, steps + 1)[1:], 8):
-        by_q = model.d_dynamics(t, q, still)[0]
+        by_q = model.d_dynamics(t, q, still).a.q
         q = model.integrate(q, -np.linalg.solve(by_q, model.dynamics(t, q, still).a))
     return model.pose(tip(system), q).position, q
 

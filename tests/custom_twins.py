@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 import dalembert as da
-from dalembert.connections.hinges import frame_with_z
+from dalembert.connections.hinges.hinge import frame_with_z
 
 FAR = "0.3 + 0.2*a**2", "sin(b) - a", "a*b + 0.4*cos(a)"
 

@@ -17,8 +17,8 @@ def equilibrium(model: da.Model, q: Array, *, t: float = 0.0, largest: float = 0
     """
     still, states = np.zeros(model.nv), np.zeros(model.nx)
     for _ in range(200):
-        a = model.dynamics(t, q, still, states, share=False).a
-        step = -np.linalg.solve(model.d_dynamics(t, q, still, states)[0], a)
+        a = model.dynamics(t, q, still, states).a
+        step = -np.linalg.solve(model.d_dynamics(t, q, still, states).a.q, a)
         q = model.integrate(q, step * min(1.0, largest / np.abs(step).max()))
         if np.abs(step).max() < tolerance:
             return q
@@ -27,6 +27,6 @@ def equilibrium(model: da.Model, q: Array, *, t: float = 0.0, largest: float = 0
 
 def frequencies(model: da.Model, q: Array) -> Array:
     """Return the angular frequencies (nv,) rad/s of small vibrations about an equilibrium, in order."""
-    slopes = model.d_dynamics(0.0, q, np.zeros(model.nv), np.zeros(model.nx))[0]
+    slopes = model.d_dynamics(0.0, q, np.zeros(model.nv), np.zeros(model.nx)).a.q
     found: Array = np.sqrt(np.sort(np.maximum(np.linalg.eigvals(-slopes).real, 0.0)))
     return found

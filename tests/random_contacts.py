@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from oracles.contacts import Contact
 
-from dalembert.connections.contacts import CamFollower, PointOnCurve
-from dalembert.connections.curves import Curve
+from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
+from dalembert.connections.constraints.curves import Curve
 from dalembert.rotation import axis_angle, quaternion
 
 Array = NDArray[np.float64]

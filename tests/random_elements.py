@@ -142,7 +142,7 @@ def _aligned(model: da.Model, q: Array, first: da.Marker, second: da.Marker) -> 
     """Return the second marker turned so that its axes are those of the first."""
 
     def attitude(marker: da.Marker) -> Array:
-        turned: Array = np.eye(3) if marker.body is model.system.ground else model.pose(marker.body.name, q).rotation
+        turned: Array = np.eye(3) if marker.body.name == "ground" else model.pose(marker.body.name, q).rotation
         return turned
 
     R = attitude(second).T @ attitude(first) @ first.rotation

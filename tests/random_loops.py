@@ -92,8 +92,7 @@ def tree_state(system: System, forest: Forest, R: Array, p: Array, V: Array) -> 
     twin.connections = {}
     for hinge in forest.hinges:
         ends = [
-            (twin.ground if m.body is system.ground else twin.bodies[m.body.name]).at(*m.position, rotation=m.rotation)
-            for m in (hinge.inboard, hinge.outboard)
+            twin.body_called(m.body.name).at(*m.position, rotation=m.rotation) for m in (hinge.inboard, hinge.outboard)
         ]
         twin.connect(f"tree {hinge.name}", hinge.element, *(reversed(ends) if hinge.reversed else ends))
     relations = Maximal(twin, R, p, V).relations.values()
@@ -132,7 +131,7 @@ def close(
     names = list(system.bodies)
 
     def pose(body: Body) -> tuple[Array, Array]:
-        k = names.index(body.name) if body is not system.ground else None
+        k = names.index(body.name) if body.name != "ground" else None
         return (np.eye(3), np.zeros(3)) if k is None else (R[k], p[k])
 
     for number, (first, second, hinge) in enumerate(pairs):

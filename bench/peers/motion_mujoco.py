@@ -12,7 +12,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-
 from dalembert.connections.energetic import Effort, SpringDamper
 
 from .coordinates import Convention, Coordinates

@@ -2,7 +2,7 @@
 // they can be, refused by name when they cannot.
 #pragma once
 
-#include "specs.hpp"
+#include "kernels.hpp"
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -77,8 +77,16 @@ inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
   return reinterpret_cast<PyArrayObject *>(holder.object);
 }
 
-// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse.
-inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count) {
+// shape of one state's share of an array
+struct Shape {
+  int dimensions; // 0, 1 or 2
+  std::ptrdiff_t rows, columns;
+  std::ptrdiff_t size() const { return dimensions == 2 ? rows * columns : rows; }
+};
+
+// fills `input`; `count` is the number of states found so far (-1: no batch). False: refuse. finite: whether every number
+// has to be.
+inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp &count, bool finite = true) {
   const int extra = PyArray_NDIM(array) - shape.dimensions;
   const npy_intp *dims = PyArray_DIMS(array);
   if (extra < 0 || extra > 1 || (shape.dimensions && dims[extra] != shape.rows) || (shape.dimensions == 2 && dims[extra + 1] != shape.columns))
@@ -87,7 +95,7 @@ inline bool read_input(PyArrayObject *array, Shape shape, Input &input, npy_intp
   input.size = shape.size();
   input.stride = 0;
   if (!extra)
-    return all_finite(input.data, input.size);
+    return !finite || all_finite(input.data, input.size);
   // the numbers of a batch are looked at where they are loaded, on all threads
   if (count >= 0 && count != dims[0])
     return false;

@@ -1,4 +1,4 @@
-#include "crew.hpp"
+#include "bind/crew.hpp"
 #include <chrono>
 #include <system_error>
 #include <thread>

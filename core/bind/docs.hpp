@@ -3,19 +3,31 @@
 
 namespace dalembert::bind::docs {
 
-constexpr const char *forward_dynamics = R"(forward_dynamics($self, q, v, tau=None, *, loads=None, out=None)
+constexpr const char *forward_dynamics = R"(forward_dynamics($self, q, v, tau=None, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
-Return the accelerations that follow from given hinge forces; O(nb), articulated bodies.
+Return the accelerations of the system as described under given hinge forces; O(nb) for trees, articulated bodies.
+
+Elements, dampers, drives and loops act as they do in a simulation.
 
 Parameters
 ----------
 q : (nq,) or (B, nq) rad or m
 v : (nv,) or (B, nv) rad/s or m/s
 tau : (nv,) or (B, nv) N m or N
-    Hinge forces; zero if left out.
+    Further hinge forces; zero if left out.
 loads : (nb, 6) or (B, nb, 6) N m and N
     [moment; force] on each body, at the origin of its frame, in world axes.
+t : float or (B,) s
+    Time, for laws and drives; zero if left out.
+x : (nx,) or (B, nx)
+    Element states; their start values if left out.
+inputs : (n,) or (B, n)
+    In place of the laws that inputs of elements come from (``Model.input_values``).
+conditions : Conditions
+    Other parameters, locks or switches than described.
+bare : bool
+    The tree and its loops alone, as robotics codes define this: without elements, dampers and drives.
 out : ndarray
     Where to put the result.
 
@@ -37,8 +49,43 @@ Examples
 >>> s = da.System()
 >>> bob = s.body("bob", da.rod(1.0, mass=1.0))
 >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
->>> s.compile().forward_dynamics([0.0], [0.0])
+>>> _ = s.connect("spring", da.TorsionSpring(stiffness=3.0, rest=1.0), "A")
+>>> model = s.compile()
+>>> model.forward_dynamics([0.0], [0.0])
+array([23.715])
+>>> model.forward_dynamics([0.0], [0.0], bare=True)
 array([14.715])
+)";
+
+constexpr const char *dynamics = R"(dynamics($self, t, q, v, x=None, *, tau=None, loads=None, inputs=None, a=None, conditions=None, bare=False)
+--
+
+Return everything that the equations of motion give, of the system as described: what is integrated.
+
+Parameters
+----------
+t : float or (B,) s
+q : (nq,) or (B, nq) rad or m
+v : (nv,) or (B, nv) rad/s or m/s
+x : (nx,) or (B, nx)
+    Element states; their start values if left out.
+tau : (nv,) or (B, nv) N m or N
+    Further hinge forces.
+loads : (nb, 6) or (B, nb, 6) N m and N
+    Further loads, [moment; force] on each body at its origin, world axes.
+inputs : (n,) or (B, n)
+    In place of the laws that inputs of elements come from (``Model.input_values``).
+a : (nv,) or (B, nv) rad/s2 or m/s2
+    Accelerations of freedoms that are driven or locked, in place of those that their drives demand.
+conditions : Conditions
+    Other parameters, locks or switches than described.
+bare : bool
+    Without elements, dampers and drives.
+
+Returns
+-------
+Dynamics
+    Accelerations `a`, hinge forces `tau` (what drives supply included), multipliers `lam` of least norm, rates `dx`.
 )";
 
 constexpr const char *constraint_residual = R"(constraint_residual($self, q, *, t=None, out=None)
@@ -112,10 +159,12 @@ Returns
 bias : (nc,) or (B, nc) m/s2 or rad/s2
 )";
 
-constexpr const char *inverse_dynamics = R"(inverse_dynamics($self, q, v, a, *, loads=None, out=None)
+constexpr const char *inverse_dynamics = R"(inverse_dynamics($self, q, v, a, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
-Return the hinge forces that a given motion needs; O(nb), recursive Newton-Euler.
+Return the hinge forces that a given motion needs beside what elements give; O(nb), recursive Newton-Euler.
+
+For open systems; with closed loops use ``da.inverse_dynamics``.
 
 Parameters
 ----------
@@ -124,30 +173,23 @@ v : (nv,) or (B, nv) rad/s or m/s
 a : (nv,) or (B, nv) rad/s2 or m/s2
 loads : (nb, 6) or (B, nb, 6) N m and N
     [moment; force] on each body, at the origin of its frame, in world axes.
+t : float or (B,) s
+    Time, for laws and drives; zero if left out.
+x : (nx,) or (B, nx)
+    Element states; their start values if left out.
+inputs : (n,) or (B, n)
+    In place of the laws that inputs of elements come from (``Model.input_values``).
+conditions : Conditions
+    Other parameters, locks or switches than described.
+bare : bool
+    The tree and its loops alone, as robotics codes define this: without elements, dampers and drives.
 out : ndarray
     Where to put the result.
 
 Returns
 -------
 tau : (nv,) or (B, nv) N m or N
-)";
-
-constexpr const char *bias_forces = R"(bias_forces($self, q, v, *, loads=None, out=None)
---
-
-Return the hinge forces at zero acceleration: gyroscopic, centrifugal, gravity; inverse dynamics with a = 0.
-
-Parameters
-----------
-q : (nq,) or (B, nq) rad or m
-v : (nv,) or (B, nv) rad/s or m/s
-loads : (nb, 6) or (B, nb, 6) N m and N
-out : ndarray
-
-Returns
--------
-b : (nv,) or (B, nv) N m or N
-    In M a + b = tau.
+    With these, ``forward_dynamics`` gives `a` again.
 )";
 
 constexpr const char *mass_matrix = R"(mass_matrix($self, q, *, out=None)
@@ -179,47 +221,6 @@ out : ndarray
 Returns
 -------
 y : (nv,) or (B, nv)
-)";
-
-constexpr const char *d_inverse_dynamics = R"(d_inverse_dynamics($self, q, v, a, *, loads=None)
---
-
-Return the exact derivatives of inverse dynamics.
-
-Parameters
-----------
-q : (nq,) or (B, nq) rad or m
-v : (nv,) or (B, nv) rad/s or m/s
-a : (nv,) or (B, nv) rad/s2 or m/s2
-loads : (nb, 6) or (B, nb, 6) N m and N
-    Held constant in world axes.
-
-Returns
--------
-dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
-    Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
-    as `integrate(q, h * e_k)` does. The last is the mass matrix.
-)";
-
-constexpr const char *d_forward_dynamics = R"(d_forward_dynamics($self, q, v, tau=None, *, loads=None)
---
-
-Return the exact derivatives of forward dynamics.
-
-Parameters
-----------
-q : (nq,) or (B, nq) rad or m
-v : (nv,) or (B, nv) rad/s or m/s
-tau : (nv,) or (B, nv) N m or N
-    Hinge forces; zero if left out.
-loads : (nb, 6) or (B, nb, 6) N m and N
-    Held constant in world axes.
-
-Returns
--------
-da_dq, da_dv, da_dtau : each (nv, nv) or (B, nv, nv)
-    Column k of da_dq is the derivative along the k-th direction of the tangent space: q moves as
-    `integrate(q, h * e_k)` does. The last is the inverse of the mass matrix.
 )";
 
 constexpr const char *integrate = R"(integrate($self, q, v, *, out=None)
@@ -333,26 +334,6 @@ Returns
 -------
 A : (nb, 6) or (B, nb, 6) rad/s2 and m/s2
     Classical accelerations: rates of what `velocities` returns.
-)";
-
-constexpr const char *reactions = R"(reactions($self, q, v, a, *, loads=None, out=None)
---
-
-Return the load that each hinge of the tree puts on its second marker, world axes.
-
-Parameters
-----------
-q : (nq,) or (B, nq) rad or m
-v : (nv,) or (B, nv) rad/s or m/s
-a : (nv,) or (B, nv) rad/s2 or m/s2
-loads : (nb, 6) or (B, nb, 6) N m and N
-out : ndarray
-
-Returns
--------
-F : (nb, 6) or (B, nb, 6) N m and N
-    [moment; force] about the second marker's origin, in the order of `hinge_names`. It includes
-    the hinge forces that drive the motion: the component along a freedom is tau.
 )";
 
 } // namespace dalembert::bind::docs

@@ -1,7 +1,6 @@
 // The bound integrator: one simulation of a model, its memory, its records.
 #pragma once
 
-#include "model.hpp"
 #include <nanobind/nanobind.h>
 
 namespace dalembert::bind {

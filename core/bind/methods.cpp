@@ -1,91 +1,111 @@
-#include "methods.hpp"
-#include "docs.hpp"
+#include "bind/methods.hpp"
+#include "bind/docs.hpp"
+#include "bind/specs.hpp"
 #include <cstring>
+#include <optional>
 #include <thread>
-#include <vector>
 
 namespace dalembert::bind {
 
 namespace {
 
 using E = Extent;
+using O = Omitted;
+using T = Take;
 
-constexpr Argument q{"q", E::q}, v{"v", E::v}, a{"a", E::v}, x{"x", E::v};
-constexpr Argument tau{"tau", E::v, true, true};
-constexpr Argument tau_needed{"tau", E::v};
-constexpr Argument loads{"loads", E::loads, true, false, true};
-constexpr Argument rows{"rows", E::rows, true, false, true};
-constexpr Argument lam{"lam", E::rows};
-constexpr Argument t{"t", E::one, true, false, true};
-constexpr Argument q0{"q0", E::q}, q1{"q1", E::q};
+constexpr Argument q{"q", T::q, E::q}, v{"v", T::v, E::v}, a{"a", T::a, E::v}, right{"x", T::other, E::v};
+constexpr Argument tau{"tau", T::tau, E::v, O::zeros};
+constexpr Argument q0{"q0", T::q, E::q}, q1{"q1", T::other, E::q};
+// by keyword
+constexpr Argument loads{"loads", T::loads, E::loads, O::nothing, true};
+constexpr Argument t{"t", T::t, E::one, O::nothing, true};
+constexpr Argument x{"x", T::x, E::x, O::starts, true};
+constexpr Argument inputs{"inputs", T::inputs, E::inputs, O::nothing, true};
+constexpr Argument lam{"lam", T::lambda, E::rows, O::nothing, true};
+constexpr Argument more_tau{"tau", T::tau, E::v, O::nothing, true};
+constexpr Argument prescribed{"a", T::a, E::v, O::nothing, true};
+// in time
+constexpr Argument time{"t", T::t, E::one}, states{"x", T::x, E::x, O::starts};
 
 constexpr Spec specs[] = {
-    {.kernel = Kernel::forward_dynamics, .name = "forward_dynamics",
-     .arguments = {q, v, tau, loads}, .results = {E::v}, .inputs = 4, .outputs = 1, .inverts = true, .doc = docs::forward_dynamics},
-    {.kernel = Kernel::constrained_dynamics, .name = "_constrained_dynamics",
-     .arguments = {q, v, tau, loads, rows, t}, .results = {E::v, E::rows}, .inputs = 6, .outputs = 2, .inverts = true},
-    {.kernel = Kernel::constraint_residual, .name = "constraint_residual",
-     .arguments = {q, t}, .results = {E::rows}, .inputs = 2, .outputs = 1, .doc = docs::constraint_residual},
-    {.kernel = Kernel::constraint_jacobian, .name = "constraint_jacobian",
-     .arguments = {q, t}, .results = {E::rows_v}, .inputs = 2, .outputs = 1, .doc = docs::constraint_jacobian},
-    {.kernel = Kernel::constraint_bias, .name = "constraint_bias",
-     .arguments = {q, v, t}, .results = {E::rows}, .inputs = 3, .outputs = 1, .doc = docs::constraint_bias},
-    {.kernel = Kernel::constraint_drift, .name = "constraint_drift",
-     .arguments = {q, t}, .results = {E::rows}, .inputs = 2, .outputs = 1, .doc = docs::constraint_drift},
-    {.kernel = Kernel::row_pivots, .name = "_row_pivots",
-     .arguments = {q}, .results = {E::rows}, .inputs = 1, .outputs = 1, .inverts = true},
-    {.kernel = Kernel::chord_loads, .name = "_chord_loads",
-     .arguments = {q, lam, t}, .results = {E::chords_six}, .inputs = 3, .outputs = 1},
-    {.kernel = Kernel::inverse_dynamics, .name = "inverse_dynamics",
-     .arguments = {q, v, a, loads}, .results = {E::v}, .inputs = 4, .outputs = 1, .open = true, .doc = docs::inverse_dynamics},
-    {.kernel = Kernel::bias_forces, .name = "bias_forces",
-     .arguments = {q, v, loads}, .results = {E::v}, .inputs = 3, .outputs = 1, .doc = docs::bias_forces},
-    {.kernel = Kernel::mixed_dynamics, .name = "_mixed_dynamics",
-     .arguments = {q, v, tau_needed, a, loads, rows, t}, .results = {E::v, E::v}, .inputs = 7, .outputs = 2, .inverts = true, .given = true},
-    {.kernel = Kernel::mass_matrix, .name = "mass_matrix",
-     .arguments = {q}, .results = {E::matrix}, .inputs = 1, .outputs = 1, .doc = docs::mass_matrix},
-    {.kernel = Kernel::composite_diagonal, .name = "_composite_diagonal",
-     .arguments = {q}, .results = {E::v}, .inputs = 1, .outputs = 1},
-    {.kernel = Kernel::solve_mass_matrix, .name = "solve_mass_matrix",
-     .arguments = {q, x}, .results = {E::v}, .inputs = 2, .outputs = 1, .inverts = true, .doc = docs::solve_mass_matrix},
-    {.kernel = Kernel::poses, .name = "_poses", .arguments = {q}, .results = {E::bodies_pose}, .inputs = 1, .outputs = 1},
-    {.kernel = Kernel::velocities, .name = "velocities",
-     .arguments = {q, v}, .results = {E::bodies_six}, .inputs = 2, .outputs = 1, .doc = docs::velocities},
-    {.kernel = Kernel::accelerations, .name = "accelerations",
-     .arguments = {q, v, a}, .results = {E::bodies_six}, .inputs = 3, .outputs = 1, .doc = docs::accelerations},
-    {.kernel = Kernel::marker_pose, .name = "_marker_pose",
-     .arguments = {q}, .results = {E::pose}, .inputs = 1, .outputs = 1, .marker = true},
-    {.kernel = Kernel::marker_velocity, .name = "_marker_velocity",
-     .arguments = {q, v}, .results = {E::six}, .inputs = 2, .outputs = 1, .marker = true},
-    {.kernel = Kernel::marker_acceleration, .name = "_marker_acceleration",
-     .arguments = {q, v, a}, .results = {E::six}, .inputs = 3, .outputs = 1, .marker = true},
-    {.kernel = Kernel::marker_jacobian, .name = "_marker_jacobian",
-     .arguments = {q}, .results = {E::six_v}, .inputs = 1, .outputs = 1, .marker = true},
-    {.kernel = Kernel::energy, .name = "_energy", .arguments = {q, v}, .results = {E::two}, .inputs = 2, .outputs = 1},
-    {.kernel = Kernel::center_of_mass, .name = "center_of_mass",
-     .arguments = {q}, .results = {E::three}, .inputs = 1, .outputs = 1, .inverts = true, .doc = docs::center_of_mass},
-    {.kernel = Kernel::centroidal_matrix, .name = "centroidal_momentum_matrix",
-     .arguments = {q}, .results = {E::six_v}, .inputs = 1, .outputs = 1, .inverts = true, .doc = docs::centroidal_momentum_matrix},
-    {.kernel = Kernel::reactions, .name = "reactions",
-     .arguments = {q, v, a, loads}, .results = {E::bodies_six}, .inputs = 4, .outputs = 1, .open = true, .doc = docs::reactions},
-    {.kernel = Kernel::reactions, .name = "_tree_reactions",
-     .arguments = {q, v, a, loads}, .results = {E::bodies_six}, .inputs = 4, .outputs = 1},
-    {.kernel = Kernel::integrate, .name = "integrate",
-     .arguments = {q, v}, .results = {E::q}, .inputs = 2, .outputs = 1, .doc = docs::integrate},
-    {.kernel = Kernel::difference, .name = "difference",
-     .arguments = {q0, q1}, .results = {E::v}, .inputs = 2, .outputs = 1, .doc = docs::difference},
-    {.kernel = Kernel::coordinate_rates, .name = "coordinate_rates",
-     .arguments = {q, v}, .results = {E::q}, .inputs = 2, .outputs = 1, .doc = docs::coordinate_rates},
-    {.kernel = Kernel::d_inverse_dynamics, .name = "d_inverse_dynamics",
-     .arguments = {q, v, a, loads}, .results = {E::matrix, E::matrix, E::matrix}, .inputs = 4, .outputs = 3, .open = true, .doc = docs::d_inverse_dynamics},
-    {.kernel = Kernel::d_inverse_by_duals, .name = "_d_inverse_dynamics_by_duals",
-     .arguments = {q, v, a, loads}, .results = {E::matrix, E::matrix}, .inputs = 4, .outputs = 2, .open = true},
-    {.kernel = Kernel::d_forward_dynamics, .name = "d_forward_dynamics",
-     .arguments = {q, v, tau, loads}, .results = {E::matrix, E::matrix, E::matrix}, .inputs = 4, .outputs = 3, .open = true, .inverts = true, .doc = docs::d_forward_dynamics},
+    // the system as described
+    {.kernel = Kernel::motion, .name = "forward_dynamics", .arguments = {q, v, tau, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
+     .outputs = 1, .described = true, .inverts = true, .bare = Kernel::motion, .doc = docs::forward_dynamics},
+    {.kernel = Kernel::dynamics, .name = "dynamics", .arguments = {time, q, v, states, more_tau, loads, inputs, prescribed}, .inputs = 8,
+     .results = {E::v, E::v, E::rows, E::x}, .outputs = 4, .described = true, .named = true, .inverts = true, .bare = Kernel::dynamics,
+     .doc = docs::dynamics},
+    {.kernel = Kernel::supplied, .name = "inverse_dynamics", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
+     .outputs = 1, .described = true, .open = true, .bare = Kernel::inverse_dynamics, .doc = docs::inverse_dynamics},
+    {.kernel = Kernel::supplied, .name = "_supplied", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8, .results = {E::v},
+     .outputs = 1, .described = true, .bare = Kernel::supplied},
+    {.kernel = Kernel::loads_of_motion, .name = "_loads_of_motion", .arguments = {q, v, a, loads, t, x, inputs, lam}, .inputs = 8,
+     .results = {E::connections_six}, .outputs = 1, .described = true, .bare = Kernel::loads_of_motion},
+    {.kernel = Kernel::report, .name = "_report", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
+     .results = {E::v, E::x, E::v, E::rows, E::connections_six, E::connections_six, E::cut_q, E::cut_v, E::cut_v, E::cut_v, E::rows, E::rows,
+                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six},
+     .outputs = int(ReportPart::count), .described = true, .chosen = true, .judged = false},
+    {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
+     .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,
+                 E::v_inputs, E::x_inputs, E::rows_inputs, E::v, E::x, E::rows, E::v_parameters, E::x_parameters, E::rows_parameters},
+     .outputs = 21, .described = true, .chosen = true, .inverts = true},
+    {.kernel = Kernel::d_supplied, .name = "_d_supplied", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7,
+     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .described = true},
+    // trees
+    {.kernel = Kernel::bias_forces, .name = "_bias_forces", .arguments = {q, v, loads}, .inputs = 3, .results = {E::v}, .outputs = 1},
+    {.kernel = Kernel::mass_matrix, .name = "mass_matrix", .arguments = {q}, .inputs = 1, .results = {E::matrix}, .outputs = 1,
+     .doc = docs::mass_matrix},
+    {.kernel = Kernel::composite_diagonal, .name = "_composite_diagonal", .arguments = {q}, .inputs = 1, .results = {E::v}, .outputs = 1},
+    {.kernel = Kernel::solve_mass_matrix, .name = "solve_mass_matrix", .arguments = {q, right}, .inputs = 2, .results = {E::v}, .outputs = 1,
+     .inverts = true, .doc = docs::solve_mass_matrix},
+    {.kernel = Kernel::poses, .name = "_poses", .arguments = {q}, .inputs = 1, .results = {E::bodies_pose}, .outputs = 1},
+    {.kernel = Kernel::velocities, .name = "velocities", .arguments = {q, v}, .inputs = 2, .results = {E::bodies_six}, .outputs = 1,
+     .doc = docs::velocities},
+    {.kernel = Kernel::accelerations, .name = "accelerations", .arguments = {q, v, a}, .inputs = 3, .results = {E::bodies_six}, .outputs = 1,
+     .doc = docs::accelerations},
+    {.kernel = Kernel::point_poses, .name = "_point_poses", .arguments = {q}, .inputs = 1, .results = {E::point_pose}, .outputs = 1,
+     .points = true},
+    {.kernel = Kernel::point_velocities, .name = "_point_velocities", .arguments = {q, v}, .inputs = 2, .results = {E::point_six},
+     .outputs = 1, .points = true},
+    {.kernel = Kernel::point_accelerations, .name = "_point_accelerations", .arguments = {q, v, a}, .inputs = 3, .results = {E::point_six},
+     .outputs = 1, .points = true},
+    {.kernel = Kernel::point_jacobians, .name = "_point_jacobians", .arguments = {q}, .inputs = 1, .results = {E::point_six_v}, .outputs = 1,
+     .points = true},
+    {.kernel = Kernel::energy, .name = "_energy", .arguments = {q, v}, .inputs = 2, .results = {E::two}, .outputs = 1},
+    {.kernel = Kernel::center_of_mass, .name = "center_of_mass", .arguments = {q}, .inputs = 1, .results = {E::three}, .outputs = 1,
+     .inverts = true, .doc = docs::center_of_mass},
+    {.kernel = Kernel::centroidal_matrix, .name = "centroidal_momentum_matrix", .arguments = {q}, .inputs = 1, .results = {E::six_v},
+     .outputs = 1, .inverts = true, .doc = docs::centroidal_momentum_matrix},
+    {.kernel = Kernel::integrate, .name = "integrate", .arguments = {q, v}, .inputs = 2, .results = {E::q}, .outputs = 1,
+     .doc = docs::integrate},
+    {.kernel = Kernel::difference, .name = "difference", .arguments = {q0, q1}, .inputs = 2, .results = {E::v}, .outputs = 1,
+     .doc = docs::difference},
+    {.kernel = Kernel::coordinate_rates, .name = "coordinate_rates", .arguments = {q, v}, .inputs = 2, .results = {E::q}, .outputs = 1,
+     .doc = docs::coordinate_rates},
+    {.kernel = Kernel::d_inverse_dynamics, .name = "_d_inverse_dynamics", .arguments = {q, v, a, loads}, .inputs = 4,
+     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3},
+    {.kernel = Kernel::d_inverse_by_duals, .name = "_d_inverse_dynamics_by_duals", .arguments = {q, v, a, loads}, .inputs = 4,
+     .results = {E::matrix, E::matrix}, .outputs = 2},
+    {.kernel = Kernel::d_forward_dynamics, .name = "_d_forward_dynamics", .arguments = {q, v, tau, loads}, .inputs = 4,
+     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .inverts = true},
+    // closures
+    {.kernel = Kernel::constraint_residual, .name = "constraint_residual", .arguments = {q, t}, .inputs = 2, .results = {E::rows},
+     .outputs = 1, .doc = docs::constraint_residual},
+    {.kernel = Kernel::constraint_jacobian, .name = "constraint_jacobian", .arguments = {q, t}, .inputs = 2, .results = {E::rows_v},
+     .outputs = 1, .doc = docs::constraint_jacobian},
+    {.kernel = Kernel::constraint_bias, .name = "constraint_bias", .arguments = {q, v, t}, .inputs = 3, .results = {E::rows}, .outputs = 1,
+     .doc = docs::constraint_bias},
+    {.kernel = Kernel::constraint_drift, .name = "constraint_drift", .arguments = {q, t}, .inputs = 2, .results = {E::rows}, .outputs = 1,
+     .doc = docs::constraint_drift},
+    {.kernel = Kernel::cut_motion, .name = "_cut_motion", .arguments = {q, v, a}, .inputs = 3, .results = {E::cut_q, E::cut_v, E::cut_v},
+     .outputs = 3},
+    {.kernel = Kernel::row_pivots, .name = "_row_pivots", .arguments = {q}, .inputs = 1, .results = {E::rows}, .outputs = 1,
+     .inverts = true},
 };
 constexpr std::size_t spec_count = sizeof specs / sizeof *specs;
 
 std::atomic<int> threads{0};
+
+PyTypeObject *named_type = nullptr; // a tuple with names for what `dynamics` gives
 
 // a single state of a model with fewer bodies is done before another thread could have had the GIL
 constexpr std::int32_t worth_releasing = 256;
@@ -95,137 +115,185 @@ struct GilRelease {
   ~GilRelease() { PyEval_RestoreThread(state); }
 };
 
-// the object given for each argument, and for out
+// the object given for each argument, and for what is no array
 struct Given {
-  PyObject *inputs[max_inputs] = {};
-  PyObject *out = nullptr;
-  PyObject *marker = nullptr;
-  PyObject *marks = nullptr;
+  PyObject *inputs[max_arguments] = {};
+  PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr;
 };
 
 // sorts positional and keyword arguments; false with TypeError set
 bool sort_arguments(const Spec &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
-  PyObject **places[max_inputs + 2];
-  const char *titles[max_inputs + 2];
+  PyObject **places[max_arguments + 5];
+  const char *titles[max_arguments + 5];
   int count = 0;
-  if (spec.marker)
-    places[count] = &given.marker, titles[count++] = "marker";
+  const auto add = [&](PyObject *&place, const char *title) { places[count] = &place, titles[count++] = title; };
+  if (spec.points)
+    add(given.points, "points");
+  if (spec.chosen)
+    add(given.chosen, "parts");
   for (int k = 0; k < spec.inputs; ++k)
     if (!spec.arguments[std::size_t(k)].keyword)
-      places[count] = &given.inputs[k], titles[count++] = spec.arguments[std::size_t(k)].name;
-  if (spec.given)
-    places[count] = &given.marks, titles[count++] = "given";
-  if (positional > count) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, count, positional);
+      add(given.inputs[k], spec.arguments[std::size_t(k)].name);
+  const int most = count;
+  if (positional > most) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, most, positional);
     return false;
   }
   for (Py_ssize_t k = 0; k < positional; ++k)
     *places[k] = args[k];
-  const Py_ssize_t keywords = names ? PyTuple_GET_SIZE(names) : 0;
-  for (Py_ssize_t k = 0; k < keywords; ++k) {
-    PyObject *name = PyTuple_GET_ITEM(names, k);
-    PyObject **place = nullptr;
-    for (int j = 0; j < count; ++j)
-      if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
-        place = places[j];
-    for (int j = 0; j < spec.inputs; ++j)
-      if (spec.arguments[std::size_t(j)].keyword && !PyUnicode_CompareWithASCIIString(name, spec.arguments[std::size_t(j)].name))
-        place = &given.inputs[j];
-    if (!place && spec.outputs == 1 && !PyUnicode_CompareWithASCIIString(name, "out"))
-      place = &given.out;
-    if (!place || *place) {
-      PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
-      return false;
+  if (const Py_ssize_t keywords = names ? PyTuple_GET_SIZE(names) : 0) {
+    for (int k = 0; k < spec.inputs; ++k)
+      if (spec.arguments[std::size_t(k)].keyword)
+        add(given.inputs[k], spec.arguments[std::size_t(k)].name);
+    if (spec.outputs == 1)
+      add(given.out, "out");
+    if (spec.described) {
+      add(given.conditions, "conditions");
+      if (spec.bare != Kernel::report)
+        add(given.bare, "bare");
     }
-    *place = args[positional + k];
+    for (Py_ssize_t k = 0; k < keywords; ++k) {
+      PyObject *name = PyTuple_GET_ITEM(names, k), **place = nullptr;
+      for (int j = 0; !place && j < count; ++j)
+        if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
+          place = places[j];
+      if (!place || *place) {
+        PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
+        return false;
+      }
+      *place = args[positional + k];
+    }
   }
   for (int k = 0; k < spec.inputs; ++k) {
     const Argument &argument = spec.arguments[std::size_t(k)];
-    if (given.inputs[k] == Py_None && argument.optional)
+    if (given.inputs[k] == Py_None && argument.omitted != O::error)
       given.inputs[k] = nullptr;
-    if (!given.inputs[k] && !argument.optional) {
+    if (!given.inputs[k] && argument.omitted == O::error) {
       PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, argument.name);
       return false;
     }
   }
-  if (given.out == Py_None)
-    given.out = nullptr;
-  if ((spec.marker && !given.marker) || (spec.given && !given.marks)) {
-    PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, spec.marker ? "marker" : "given");
+  for (PyObject **each : {&given.out, &given.conditions, &given.bare})
+    if (*each == Py_None)
+      *each = nullptr;
+  if ((spec.points && !given.points) || (spec.chosen && !given.chosen)) {
+    PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, spec.points ? "points" : "parts");
     return false;
   }
   return true;
 }
 
-// a marker comes as 13 numbers: body, rotation, position in F
-bool read_marker(const BoundModel &model, PyObject *value, MarkerData &marker) {
-  Reference holder;
-  PyArrayObject *array = as_doubles(value, holder);
-  if (!array || PyArray_SIZE(array) != 13)
+// An output may take the place of an input, row by row; any other overlap would be read after it was written.
+bool overlaps(PyArrayObject *array, const Output &output, const Input &input, npy_intp count) {
+  if (!input.data)
     return false;
-  const double *numbers = static_cast<const double *>(PyArray_DATA(array));
-  if (!(numbers[0] >= 0.0 && numbers[0] <= model.data.nb))
-    return false;
-  marker.body = static_cast<std::int32_t>(numbers[0]);
-  std::memcpy(marker.R_FM, numbers + 1, sizeof marker.R_FM);
-  std::memcpy(marker.p_FM, numbers + 10, sizeof marker.p_FM);
-  return true;
-}
-
-bool overlaps(PyArrayObject *array, const Input &input, npy_intp count) {
   const auto *begin = static_cast<const double *>(PyArray_DATA(array)), *end = begin + PyArray_SIZE(array);
   const double *last = input.data + (input.stride && count > 0 ? count * input.stride : input.size);
-  return begin < last && input.data < end;
+  if (begin >= last || input.data >= end)
+    return false;
+  return count >= 0 && !(begin == input.data && output.stride == input.stride);
 }
 
-PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+// everything of one call
+struct Work {
+  const Spec &spec;
+  PyObject *self;
+  const BoundModel &model;
+  const ModelData *data; // the whole model, or the bare one
   Given given;
-  if (!sort_arguments(spec, args, positional, names, given))
-    return nullptr;
-  const BoundModel &model = *bound(self);
-  if (model.data.nc && spec.open)
-    return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
-
   Call call;
-  call.kernel = spec.kernel;
-  call.inputs = spec.inputs;
-  call.outputs = spec.outputs;
-  call.given = nullptr;
-  npy_intp count = -1;
-  Reference holders[max_inputs], zeros, marks;
-  for (int k = 0; k < spec.inputs; ++k) {
-    const Argument &argument = spec.arguments[std::size_t(k)];
-    const Shape shape = shape_of(argument.extent, model.data);
-    Input &input = call.in[k];
-    input = {nullptr, 0, shape.size()};
-    if (!given.inputs[k]) {
-      if (argument.zero) {
-        npy_intp size = shape.size();
-        zeros.reset(PyArray_ZEROS(1, &size, NPY_DOUBLE, 0));
-        if (!zeros.object)
-          return nullptr;
-        input.data = static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(zeros.object)));
-      }
-      continue;
-    }
-    PyArrayObject *array = as_doubles(given.inputs[k], holders[k]);
-    if (!array || !read_input(array, shape, input, count))
-      return raise_through(self, "_refuse", spec.name, argument.name, given.inputs[k]);
-  }
-  if (spec.marker && !read_marker(model, given.marker, call.marker))
-    return raise_through(self, "_refuse", spec.name, "marker", given.marker);
-  if (spec.given) {
-    marks.reset(PyArray_FROMANY(given.marks, NPY_BOOL, 1, 1, NPY_ARRAY_CARRAY_RO));
-    if (!marks.object || PyArray_SIZE(reinterpret_cast<PyArrayObject *>(marks.object)) != model.data.nv) {
-      PyErr_Clear();
-      return raise_through(self, "_refuse", spec.name, "given", given.marks);
-    }
-    call.given = static_cast<const unsigned char *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(marks.object)));
+  npy_intp count = -1;   // states; -1: one, without an axis of its own
+  Reference holders[max_arguments], zeros, results[max_outputs];
+  std::ptrdiff_t points = 0;
+
+  Work(const Spec &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
+    call.kernel = spec.kernel;
+    call.outputs = spec.outputs;
   }
 
-  Reference results[max_outputs];
-  for (int k = 0; k < spec.outputs; ++k) {
-    const Shape shape = shape_of(spec.results[std::size_t(k)], model.data);
+  // the reason why an argument does not do
+  PyObject *refuse(const char *argument, PyObject *value) { return raise_through(self, "_refuse", spec.name, argument, value); }
+
+  bool choose_model() {
+    if (given.bare) {
+      const int truth = PyObject_IsTrue(given.bare);
+      if (truth < 0)
+        return false;
+      if (truth) {
+        data = &model.bare;
+        call.kernel = spec.bare;
+        if (given.conditions)
+          return refuse("conditions", given.conditions) != nullptr;
+      }
+    }
+    if (given.conditions && !PyObject_TypeCheck(given.conditions, conditions_type()))
+      return refuse("conditions", given.conditions) != nullptr;
+    return true;
+  }
+
+  const BoundConditions &conditions() const {
+    return given.conditions ? *nanobind::inst_ptr<BoundConditions>(given.conditions) : *model.described;
+  }
+
+  bool read_inputs() {
+    for (int k = 0; k < spec.inputs; ++k) {
+      const Argument &argument = spec.arguments[std::size_t(k)];
+      const Shape shape = shape_of(argument.extent, model.data);
+      Input &input = call.take(argument.take);
+      input = {nullptr, 0, shape.size()};
+      if (!given.inputs[k]) {
+        if (argument.omitted == O::starts)
+          input.data = model.starts.data();
+        if (argument.omitted == O::zeros && !(input.data = zero_numbers(shape.size())))
+          return false;
+        continue;
+      }
+      PyArrayObject *array = as_doubles(given.inputs[k], holders[k]);
+      if (!array || !read_input(array, shape, input, count, argument.take != T::inputs))
+        return refuse(argument.name, given.inputs[k]) != nullptr;
+    }
+    return true;
+  }
+
+  const double *zero_numbers(npy_intp size) {
+    zeros.reset(PyArray_ZEROS(1, &size, NPY_DOUBLE, 0));
+    return zeros.object ? static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(zeros.object))) : nullptr;
+  }
+
+  bool read_points() {
+    if (!PyObject_TypeCheck(given.points, points_type()))
+      return refuse("points", given.points) != nullptr;
+    const BoundPoints &found = *nanobind::inst_ptr<BoundPoints>(given.points);
+    if (found.data.body > model.data.nb)
+      return refuse("points", given.points) != nullptr;
+    call.points = found.data;
+    points = found.single ? 0 : found.data.count;
+    return true;
+  }
+
+  // which results are wanted; all, unless they are chosen
+  bool choose_results(bool *wanted) {
+    for (int k = 0; k < spec.outputs; ++k)
+      wanted[k] = !spec.chosen;
+    if (!spec.chosen)
+      return true;
+    Reference parts(PySequence_Fast(given.chosen, "give the numbers of the parts that are wanted"));
+    if (!parts.object)
+      return false;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(parts.object); ++k) {
+      const long part = PyLong_AsLong(PySequence_Fast_GET_ITEM(parts.object, k));
+      if (part < 0 || part >= spec.outputs) {
+        if (!PyErr_Occurred())
+          PyErr_SetString(PyExc_ValueError, "there is no such part");
+        return false;
+      }
+      wanted[part] = true;
+    }
+    return true;
+  }
+
+  bool make_result(int k) {
+    const Shape shape = shape_of(spec.results[std::size_t(k)], model.data, points);
     npy_intp dims[3];
     int n = 0;
     if (count >= 0)
@@ -238,64 +306,103 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
       array = reinterpret_cast<PyArrayObject *>(given.out);
       if (!PyArray_Check(given.out) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) || PyArray_NDIM(array) != n ||
           std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
-        return raise_through(self, "_refuse", spec.name, "out", given.out);
-      // couplings read q while residuals are written
-      if (spec.kernel == Kernel::constraint_residual && overlaps(array, call.in[0], count))
-        return raise_through(self, "_refuse", spec.name, "out", given.out);
+        return refuse("out", given.out) != nullptr;
       Py_INCREF(given.out);
       results[k].reset(given.out);
     } else {
       results[k].reset(PyArray_SimpleNew(n, dims, NPY_DOUBLE));
       if (!results[k].object)
-        return nullptr;
+        return false;
       array = reinterpret_cast<PyArrayObject *>(results[k].object);
     }
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
+    for (const Input &input : call.in) // couplings read q while residuals are written
+      if (given.out && (overlaps(array, call.out[k], input, count) ||
+                        (spec.kernel == Kernel::constraint_residual && overlaps(array, {}, input, count < 0 ? 0 : count))))
+        return refuse("out", given.out) != nullptr;
+    return true;
   }
-  std::vector<double> multipliers; // asked for by the kernel, not by the caller
-  unsigned found = 0;
-  try {
-    if (model.data.nc && (spec.kernel == Kernel::forward_dynamics || spec.kernel == Kernel::mixed_dynamics)) {
-      call.kernel = spec.kernel == Kernel::forward_dynamics ? Kernel::constrained_dynamics : Kernel::constrained_mixed;
-      if (spec.kernel == Kernel::forward_dynamics) {
-        call.in[call.inputs++] = {nullptr, 0, model.data.nc}; // nothing prescribed
-        call.in[call.inputs++] = {nullptr, 0, 1};             // t = 0
+
+  // runs the kernel; false with an exception set
+  bool run(unsigned &found) {
+    try {
+      std::optional<Scope> scope;
+      static const Conditions none;
+      int most = thread_count();
+      call.conditions = &none;
+      if (spec.described && data == &model.data) {
+        const BoundConditions &chosen = conditions();
+        scope.emplace(*data, chosen);
+        call.conditions = &scope->conditions;
+        if (chosen.code.host.is_valid())
+          most = 1;
       }
-      multipliers.resize(std::size_t(model.data.nc) * std::size_t(count < 0 ? 1 : count));
-      call.out[call.outputs++] = {multipliers.data(), model.data.nc, model.data.nc};
+      if (count < 0 && model.data.nb < worth_releasing) {
+        found = model.run_one(*data, call);
+      } else if (count != 0) {
+        GilRelease released;
+        found = count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, most);
+      }
+      return !(scope && scope->raise());
+    } catch (const std::bad_alloc &) {
+      PyErr_NoMemory();
+    } catch (nanobind::python_error &error) {
+      error.restore();
+    } catch (const std::exception &error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
     }
-    if (count < 0 && model.data.nb < worth_releasing) {
-      model.run_one(call);
-    } else if (count != 0) {
-      GilRelease released;
-      if (count < 0)
-        model.run_one(call);
-      else
-        found = model.run_batch(call, count, thread_count());
-    }
-  } catch (const std::bad_alloc &) {
-    return PyErr_NoMemory();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-    return nullptr;
+    return false;
   }
-  if (found & bad_input)
-    for (int k = 0; k < spec.inputs; ++k)
-      if (call.in[k].stride && !all_finite(call.in[k].data, count * call.in[k].size))
-        return raise_through(self, "_refuse", spec.name, spec.arguments[std::size_t(k)].name, given.inputs[k]);
-  if (count < 0 && (spec.inverts || model.attitudes))
+
+  // what went wrong with numbers; true: nothing
+  bool mind_numbers(unsigned found) {
+    if (found & bad_input)
+      for (int k = 0; k < spec.inputs; ++k) {
+        const Input &input = call.take(spec.arguments[std::size_t(k)].take);
+        if (input.stride && !all_finite(input.data, count * input.size))
+          return refuse(spec.arguments[std::size_t(k)].name, given.inputs[k]) != nullptr;
+      }
+    if (!spec.judged)
+      return true;
+    if (count < 0 && (spec.inverts || model.tables.attitudes))
+      for (int k = 0; k < spec.outputs; ++k)
+        if (call.out[k].data && !all_finite(call.out[k].data, call.out[k].size))
+          found |= bad_output;
+    if (found & bad_output)
+      return raise_through(self, "_refuse_result", spec.name, "q", given.inputs[0]) != nullptr;
+    return true;
+  }
+
+  PyObject *take_results() {
+    if (spec.outputs == 1)
+      return results[0].release();
+    int size = 0;
     for (int k = 0; k < spec.outputs; ++k)
-      if (!all_finite(call.out[k].data, call.out[k].size))
-        found |= bad_output;
-  if (found & bad_output)
-    return raise_through(self, "_refuse_result", spec.name, "q", given.inputs[0]);
-  if (spec.outputs == 1)
-    return results[0].release();
-  PyObject *tuple = PyTuple_New(spec.outputs);
-  if (tuple)
-    for (int k = 0; k < spec.outputs; ++k)
-      PyTuple_SET_ITEM(tuple, k, results[k].release());
-  return tuple;
+      size += results[k].object != nullptr;
+    PyObject *tuple = spec.named && named_type ? named_type->tp_alloc(named_type, size) : PyTuple_New(size);
+    for (int k = 0, place = 0; tuple && k < spec.outputs; ++k)
+      if (results[k].object)
+        PyTuple_SET_ITEM(tuple, place++, results[k].release());
+    return tuple;
+  }
+};
+
+PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+  Work work(spec, self);
+  if (!sort_arguments(spec, args, positional, names, work.given))
+    return nullptr;
+  if (work.model.data.nc && spec.open)
+    return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
+  bool wanted[max_outputs];
+  if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.choose_results(wanted))
+    return nullptr;
+  for (int k = 0; k < spec.outputs; ++k)
+    if (wanted[k] && !work.make_result(k))
+      return nullptr;
+  unsigned found = 0;
+  if (!work.run(found) || !work.mind_numbers(found))
+    return nullptr;
+  return work.take_results();
 }
 
 template <std::size_t I> PyObject *method(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -320,6 +427,11 @@ int thread_count() {
     return chosen;
   const unsigned cores = std::thread::hardware_concurrency();
   return cores ? int(cores) : 1;
+}
+
+void set_named_type(PyTypeObject *type) {
+  Py_XINCREF(reinterpret_cast<PyObject *>(type));
+  named_type = type;
 }
 
 void set_thread_count(int count) { threads.store(count, std::memory_order_relaxed); }

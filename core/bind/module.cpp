@@ -1,15 +1,128 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
-#include "build.hpp"
-#include "integrator.hpp"
-#include "methods.hpp"
+#include "bind/integrator.hpp"
+#include "bind/methods.hpp"
+#include "bind/table_arrays.hpp"
+#include "dispatch.hpp"
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 namespace nb = nanobind;
 
 namespace dalembert::bind {
 
-BoundModel *bound(PyObject *self) { return nb::inst_ptr<BoundModel>(self); }
+namespace {
+
+using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+PyTypeObject *types[3]; // of models, points and conditions
+
+// tables: arrays by name (schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
+// and gives; what is evaluated in Python at every evaluation, or None
+void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
+                nb::object host) {
+  new (self) BoundModel();
+  try {
+    fill_tables(self->tables, tables);
+    self->data = complete(self->tables);
+    if (starts.size() != std::size_t(self->data.nx))
+      throw nb::value_error("the starts do not fit the states");
+    self->starts.assign(starts.data(), starts.data() + starts.size());
+    self->bare = self->data;
+    self->bare.element_count = self->bare.drive_count = self->bare.feedback_count = self->bare.signal_count = self->bare.hosted_laws = 0;
+    self->described = std::make_unique<BoundConditions>();
+    self->described->parameters = self->tables.parameters;
+    self->described->code.take_functions(functions, sizes);
+    if (!host.is_none())
+      self->described->code.host = host;
+    self->described->mark(self->data, {});
+  } catch (const std::invalid_argument &error) {
+    self->~BoundModel();
+    throw nb::value_error(error.what());
+  } catch (...) {
+    self->~BoundModel();
+    throw;
+  }
+}
+
+int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self))
+    return 0;
+  const BoundModel &model = *nb::inst_ptr<BoundModel>(self);
+  return model.described ? model.described->code.visit(visit, arg) : 0;
+}
+
+int clear(PyObject *self) {
+  if (nb::inst_ready(self) && nb::inst_ptr<BoundModel>(self)->described)
+    nb::inst_ptr<BoundModel>(self)->described->code.let_go();
+  return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
+    {0, nullptr},
+};
+
+nb::object new_array(std::initializer_list<npy_intp> shape) {
+  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
+  if (!array)
+    throw nb::python_error();
+  return nb::steal(array);
+}
+
+double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+
+// what states of self-stress depend on: the model without elements, and conditions
+struct Quiet {
+  ModelData data;
+  Scope scope;
+  Conditions conditions;
+  Lease memory;
+
+  Quiet(const BoundModel &model, const Doubles &q, const nb::object &chosen)
+      : data(without_elements(model, q)), scope(model.data, chosen.is_none() ? *model.described : *nb::cast<BoundConditions *>(chosen)),
+        conditions(scope.conditions), memory(model.singles, model.kernels->bytes_stress(data)) {
+    conditions.host = nullptr;
+  }
+  static ModelData without_elements(const BoundModel &model, const Doubles &q) {
+    if (q.size() != std::size_t(model.data.nq))
+      throw nb::value_error("q has the wrong size");
+    ModelData data = model.data;
+    data.element_count = data.feedback_count = 0;
+    return data;
+  }
+};
+
+// states of self-stress at q: multipliers (k, nc) and loads of connections (k, connections, 6)
+nb::tuple stress(const BoundModel &model, double t, const Doubles &q, const nb::object &conditions) {
+  Quiet quiet(model, q, conditions);
+  const ModelData &m = quiet.data;
+  const npy_intp most = m.nc, connections = connection_count(m);
+  std::vector<double> multipliers(std::size_t(most * m.nc)), loads(std::size_t(6 * most * connections));
+  const npy_intp n = model.kernels->stress(m, quiet.memory.data(), quiet.conditions, t, q.data(), multipliers.data(), loads.data());
+  nb::object first = new_array({n, m.nc}), second = new_array({n, connections, 6});
+  std::copy_n(multipliers.data(), n * m.nc, data_of(first));
+  std::copy_n(loads.data(), 6 * n * connections, data_of(second));
+  return nb::make_tuple(first, second);
+}
+
+// loads of all connections (connections, 6) and multipliers (nc) of a motion at q, made those of least norm
+nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::object &conditions, const Doubles &loads, const Doubles &lambda) {
+  Quiet quiet(model, q, conditions);
+  const ModelData &m = quiet.data;
+  const npy_intp connections = connection_count(m);
+  if (loads.size() != 6 * std::size_t(connections) || lambda.size() != std::size_t(m.nc))
+    throw nb::value_error("the loads do not fit the model");
+  nb::object first = new_array({connections, 6}), second = new_array({m.nc});
+  std::copy_n(loads.data(), 6 * connections, data_of(first));
+  std::copy_n(lambda.data(), m.nc, data_of(second));
+  if (m.nc)
+    model.kernels->share(m, quiet.memory.data(), quiet.conditions, t, q.data(), data_of(first), data_of(second));
+  return nb::make_tuple(first, second);
+}
 
 // the mass matrix at one configuration, factored
 struct Factor {
@@ -18,43 +131,62 @@ struct Factor {
   Block memory;
   std::mutex lock; // the block is scratch as well
 
-  Factor(nb::object owner, Doubles q)
-      : owner(owner), model(bound(owner.ptr())), memory(model->kernels->bytes_factor(model->data)) {
+  static const BoundModel *checked(const nb::object &owner) {
+    if (!PyObject_TypeCheck(owner.ptr(), model_type()))
+      throw nb::type_error("give a model");
+    return bound(owner.ptr());
+  }
+
+  Factor(nb::object owner, const Doubles &q) : owner(owner), model(checked(owner)), memory(model->kernels->bytes_factor(model->data)) {
     if (q.ndim() != 1 || q.size() != std::size_t(model->data.nq))
       throw nb::value_error("q has the wrong size");
     model->kernels->factor(model->data, memory.data, q.data());
   }
 
   // rows of x are right-hand sides
-  nb::object solve(Doubles x) {
+  nb::object solve(const Doubles &x) {
     const npy_intp nv = model->data.nv;
     if (x.ndim() < 1 || x.ndim() > 2 || std::ptrdiff_t(x.shape(x.ndim() - 1)) != nv)
       throw nb::value_error("x has the wrong shape");
     const npy_intp count = x.ndim() == 2 ? npy_intp(x.shape(0)) : 1;
-    npy_intp dims[2] = {count, nv};
-    PyObject *result = x.ndim() == 2 ? PyArray_SimpleNew(2, dims, NPY_DOUBLE) : PyArray_SimpleNew(1, dims + 1, NPY_DOUBLE);
-    if (!result)
-      throw nb::python_error();
-    auto *out = static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(result)));
+    nb::object result = x.ndim() == 2 ? new_array({count, nv}) : new_array({nv});
     {
       nb::gil_scoped_release release;
       std::lock_guard guard(lock);
       if (count > 0)
-        model->kernels->factor_solve(model->data, memory.data, x.data(), out, count);
+        model->kernels->factor_solve(model->data, memory.data, x.data(), data_of(result), count);
     }
-    return nb::steal(result);
+    return result;
   }
 
   nb::object pivots() {
-    npy_intp nv = model->data.nv;
-    PyObject *result = PyArray_SimpleNew(1, &nv, NPY_DOUBLE);
-    if (!result)
-      throw nb::python_error();
-    model->kernels->factor_pivots(model->data, memory.data,
-                                  static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(result))));
-    return nb::steal(result);
+    nb::object result = new_array({model->data.nv});
+    model->kernels->factor_pivots(model->data, memory.data, data_of(result));
+    return result;
   }
 };
+
+// frames: (n, 12) axes and origins in F; nodes: (n, width) shapes, of points of a flexible body
+void make_points(BoundPoints *self, int body, const Doubles &frames, std::optional<Doubles> nodes, bool single) {
+  if (body < 0 || frames.ndim() != 2 || frames.shape(1) != 12 || (nodes && (nodes->ndim() != 2 || nodes->shape(0) != frames.shape(0))) ||
+      (single && frames.shape(0) != 1))
+    throw nb::value_error("the points do not fit");
+  new (self) BoundPoints();
+  self->frames.assign(frames.data(), frames.data() + frames.size());
+  if (nodes)
+    self->nodes.assign(nodes->data(), nodes->data() + nodes->size());
+  self->data = {body, std::int32_t(frames.shape(0)), self->frames.data(), nodes ? self->nodes.data() : nullptr,
+                nodes ? std::ptrdiff_t(nodes->shape(1)) : 0};
+  self->single = single;
+}
+
+} // namespace
+
+BoundModel *bound(PyObject *self) { return nb::inst_ptr<BoundModel>(self); }
+
+PyTypeObject *model_type() { return types[0]; }
+PyTypeObject *points_type() { return types[1]; }
+PyTypeObject *conditions_type() { return types[2]; }
 
 } // namespace dalembert::bind
 
@@ -65,34 +197,49 @@ static int import_numpy() {
 
 NB_MODULE(_core, module) {
   using namespace dalembert::bind;
+  if (!dalembert::processor_is_served()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "dalembert was built for another processor than this one: install it here from source, or build it with "
+                    "-C cmake.define.DALEMBERT_SETS=all, which serves every processor");
+    throw nb::python_error();
+  }
   if (import_numpy())
     throw nb::python_error();
-  nb::class_<BoundModel> model(module, "Model");
-  model.def("__init__", &build, nb::arg("numbers"), nb::arg("integers"), nb::arg("gravity"), nb::arg("chord_numbers"),
-            nb::arg("chord_integers"), nb::arg("coupled"), nb::arg("factors"), nb::arg("pieces"), nb::arg("curves"), nb::arg("programs"),
-            nb::arg("instructions"), nb::arg("constants"), nb::arg("outputs"), nb::arg("inner_starts"),
-            nb::arg("modal_numbers"), nb::arg("modal_integers"))
-      .def("_settle_rows", &settle_rows, nb::arg("all"), nb::arg("lean"))
-      .def("_set_forces", &set_forces, nb::arg("force_numbers"), nb::arg("force_integers"), nb::arg("drive_numbers"),
-           nb::arg("drive_integers"), nb::arg("law_numbers"), nb::arg("law_integers"), nb::arg("parameters"), nb::arg("holonomic"))
-      .def("_set_elements", &set_elements, nb::arg("port_numbers"), nb::arg("port_integers"), nb::arg("elements"), nb::arg("inputs"),
-           nb::arg("feedback_numbers"), nb::arg("feedback_integers"), nb::arg("programs"), nb::arg("instructions"), nb::arg("constants"),
-           nb::arg("outputs"), nb::arg("table_numbers"), nb::arg("tables"))
-      .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
-      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
-      .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
-      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.lean_rows.start.empty() ? 0 : m.lean_rows.start.back(); })
+  nb::class_<BoundModel> model(module, "Model", nb::type_slots(slots));
+  types[0] = reinterpret_cast<PyTypeObject *>(model.ptr());
+  model.def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"), nb::arg("host").none())
+      .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
+      .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
+      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.tables.lean.start.empty() ? 0 : m.tables.lean.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
-      .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; });
-  add_methods(reinterpret_cast<PyTypeObject *>(model.ptr()));
+      .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })
+      .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
+      .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
+      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; });
+  add_methods(types[0]);
+  nb::class_<BoundPoints> points(module, "Points");
+  types[1] = reinterpret_cast<PyTypeObject *>(points.ptr());
+  points.def("__init__", &make_points, nb::arg("body"), nb::arg("frames"), nb::arg("nodes").none(), nb::arg("single"));
   nb::class_<Factor>(module, "Factor")
-      .def(nb::init<nb::object, Doubles>(), nb::arg("model"), nb::arg("q"))
+      .def(nb::init<nb::object, const Doubles &>(), nb::arg("model"), nb::arg("q"))
       .def("solve", &Factor::solve, nb::arg("x"))
       .def("pivots", &Factor::pivots);
+  add_conditions(module);
+  types[2] = reinterpret_cast<PyTypeObject *>(nb::object(module.attr("Conditions")).ptr());
   add_integrator(module);
+  add_schema(module);
+  module.def("_name_dynamics", [](const nb::object &type) {
+    if (!PyType_Check(type.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type))
+      throw nb::type_error("give a subclass of tuple");
+    set_named_type(reinterpret_cast<PyTypeObject *>(type.ptr()));
+  });
   module.def("threads", &thread_count);
   module.def("set_threads", &set_thread_count, nb::arg("count"));
   module.attr("isa") = dalembert::best_kernels().isa;
   module.attr("lanes") = dalembert::best_kernels().lanes;
+  nb::list parts;
+  for (const char *name : dalembert::report_names)
+    parts.append(name);
+  module.attr("report_parts") = nb::tuple(parts);
 }

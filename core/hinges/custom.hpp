@@ -8,8 +8,8 @@
 // end, the hinge has programs of its own, of the inverse pose.
 #pragma once
 
-#include "../program.hpp"
-#include "../workspace.hpp"
+#include "elements/program.hpp"
+#include "tree/workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

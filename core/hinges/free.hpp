@@ -9,13 +9,17 @@
 // (C omega) x (C u), cancel.
 #pragma once
 
-#include "../workspace.hpp"
-#include "quaternion.hpp"
+#include "hinges/hinge.hpp"
+#include "hinges/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <bool Reversed> struct Free {
+  static constexpr const char *name = "Free";
+  static constexpr bool reversed = Reversed;
   static constexpr int nq = 7, nv = 6;
+  static constexpr Form form = Form::columns;
+  static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
 
   template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
@@ -24,25 +28,33 @@ template <bool Reversed> struct Free {
     if constexpr (Reversed) {
       X.R = mul_bt(lift<T>(R), C);
       X.p = lift<T>(as_vec(b.p_PJ)) - mul(X.R, c);
-      const Vec3<T> columns[3] = {{C.xx, C.yx, C.zx}, {C.xy, C.yy, C.zy}, {C.xz, C.yz, C.zz}};
       for (int k = 0; k < 3; ++k) {
-        H[k] = {-columns[k], cross(columns[k], c)};
-        H[k + 3] = {o, -columns[k]};
+        const Vec3<T> axis = axis_of(C, k);
+        H[k] = {-axis, cross(axis, c)};
+        H[k + 3] = {o, -axis};
       }
     } else {
       X.R = mul(R, C);
       X.p = lift<T>(as_vec(b.p_PJ)) + mul(R, c);
-      const T one(1.0), zero(0.0);
-      const Vec3<T> axes[3] = {{one, zero, zero}, {zero, one, zero}, {zero, zero, one}};
       for (int k = 0; k < 3; ++k) {
-        H[k] = {axes[k], o};
-        H[k + 3] = {o, axes[k]};
+        H[k] = turning(unit_axis<T>(k));
+        H[k + 3] = sliding(unit_axis<T>(k));
       }
     }
   }
-
   template <class T> static DALEMBERT_INLINE Motion<T> bias(const T *, const Motion<T> &rel, const Motion<T> *) {
     return {zero3<T>(), cross(rel.w, rel.v)};
+  }
+
+  template <class T> static void rows(double, const RelativeMotion<T> &, ChordRows<T> &) {}
+  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+    quaternion_of(m.R, f.q);
+    f.q[4] = m.p.x, f.q[5] = m.p.y, f.q[6] = m.p.z;
+    for (int k = 0; k < 3; ++k) {
+      f.D[k] = turning(axis_of(m.R, k));
+      f.D[k + 3] = sliding(axis_of(m.R, k));
+    }
+    f.bias = {zero3<T>(), cross(m.w, m.v)}; // the axes of u turn with B
   }
 };
 

@@ -7,12 +7,16 @@
 // The rate of v seen from J is the rate of its components in F plus omega x v: zero for (1).
 #pragma once
 
-#include "../workspace.hpp"
+#include "hinges/hinge.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <bool Reversed> struct Planar {
+  static constexpr const char *name = "Planar";
+  static constexpr bool reversed = Reversed;
   static constexpr int nq = 3, nv = 3;
+  static constexpr Form form = Form::columns;
+  static constexpr Series series = Reversed ? Series::backward : Series::forward;
 
   template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s, c;
@@ -35,12 +39,23 @@ template <bool Reversed> struct Planar {
       H[2] = {{zero, zero, one}, o};
     }
   }
-
   template <class T> static DALEMBERT_INLINE Motion<T> bias(const T *v, const Motion<T> &rel, const Motion<T> *) {
     if constexpr (Reversed)
       return {zero3<T>(), Vec3<T>{-(v[2] * v[1]), v[2] * v[0], T(0.0)} + cross(rel.w, rel.v)};
     else
       return {zero3<T>(), zero3<T>()};
+  }
+
+  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+    rows_along(m, false, false, true, rows);
+    rows_parallel(m, rows);
+  }
+  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+    f.q[0] = m.p.x, f.q[1] = m.p.y, f.q[2] = turn_about_z(m.R);
+    f.D[0] = sliding(unit_axis<T>(0));
+    f.D[1] = sliding(unit_axis<T>(1));
+    f.D[2] = turning(unit_axis<T>(2));
+    f.still();
   }
 };
 

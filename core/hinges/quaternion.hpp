@@ -4,7 +4,7 @@
 //     q' = 1/2 q o (0, omega)                      omega in axes of the turned frame         (2)
 #pragma once
 
-#include "../workspace.hpp"
+#include "tree/workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

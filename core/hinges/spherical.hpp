@@ -7,34 +7,41 @@
 // Neither leaves a bias: the rate of C v is C (v' + v x v).
 #pragma once
 
-#include "../workspace.hpp"
-#include "quaternion.hpp"
+#include "hinges/hinge.hpp"
+#include "hinges/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <bool Reversed> struct Spherical {
+  static constexpr const char *name = "Spherical";
+  static constexpr bool reversed = Reversed;
   static constexpr int nq = 4, nv = 3;
+  static constexpr Form form = Form::columns;
+  static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
 
   template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
-    const Vec3<T> o = zero3<T>();
     X.p = lift<T>(as_vec(b.p_PJ));
     if constexpr (Reversed) {
       X.R = mul_bt(lift<T>(as_mat(b.R_PJ)), C);
-      H[0] = {{-C.xx, -C.yx, -C.zx}, o};
-      H[1] = {{-C.xy, -C.yy, -C.zy}, o};
-      H[2] = {{-C.xz, -C.yz, -C.zz}, o};
+      for (int k = 0; k < 3; ++k)
+        H[k] = turning(-axis_of(C, k));
     } else {
       X.R = mul(as_mat(b.R_PJ), C);
-      const T one(1.0), zero(0.0);
-      H[0] = {{one, zero, zero}, o};
-      H[1] = {{zero, one, zero}, o};
-      H[2] = {{zero, zero, one}, o};
+      for (int k = 0; k < 3; ++k)
+        H[k] = turning(unit_axis<T>(k));
     }
   }
-
   template <class T> static DALEMBERT_INLINE Motion<T> bias(const T *, const Motion<T> &, const Motion<T> *) {
     return {zero3<T>(), zero3<T>()};
+  }
+
+  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) { rows_along(m, true, true, true, rows); }
+  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+    quaternion_of(m.R, f.q);
+    for (int k = 0; k < 3; ++k)
+      f.D[k] = turning(axis_of(m.R, k));
+    f.still();
   }
 };
 

@@ -7,12 +7,16 @@
 // Rx Ry with the two coordinates exchanged.
 #pragma once
 
-#include "../workspace.hpp"
+#include "hinges/hinge.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <bool Reversed> struct Universal {
+  static constexpr const char *name = "Universal";
+  static constexpr bool reversed = Reversed;
   static constexpr int nq = 2, nv = 2;
+  static constexpr Form form = Form::columns;
+  static constexpr Series series = Reversed ? Series::backward : Series::forward;
   static constexpr int one = Reversed ? 1 : 0, two = 1 - one; // where the coordinates of (1) stand
 
   template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
@@ -23,10 +27,22 @@ template <bool Reversed> struct Universal {
     H[one] = {{c2, T(0.0), s2}, zero3<T>()};
     H[two] = {{T(0.0), T(1.0), T(0.0)}, zero3<T>()};
   }
-
   template <class T> static DALEMBERT_INLINE Motion<T> bias(const T *v, const Motion<T> &, const Motion<T> *H) {
     const T vv = v[0] * v[1];
     return {{-(vv * H[one].w.z), T(0.0), vv * H[one].w.x}, zero3<T>()};
+  }
+
+  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+    rows_along(m, true, true, true, rows);
+    row_tilt(m, axis_of(m.R, 1), 0, rows);
+  }
+  // x of A and y of B, at right angles where the loop is closed; what remains of the acceleration is across both
+  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+    f.q[0] = arctan2(m.R.zy, m.R.yy);
+    f.q[1] = arctan2(m.R.xz, m.R.xx);
+    f.D[0] = turning(unit_axis<T>(0));
+    f.D[1] = turning(axis_of(m.R, 1));
+    f.still();
   }
 };
 

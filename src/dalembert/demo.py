@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bodies.shapes import rod
-from .connections import Revolute, SpringDamper
+from .connections.elements import SpringDamper
+from .connections.hinges import Revolute
 from .library.mechanisms import bricard
 from .result import Result
 from .simulation import simulate

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .checks import finite_array, finite_number, shape_of
 from .errors import ModelError
 
 __all__ = [
@@ -27,14 +26,14 @@ __all__ = [
     "euler",
     "quaternion",
     "quaternion_from_matrix",
+    "quaternion_rate",
+    "quaternions",
     "to_bryant",
     "to_euler",
     "unit_vector",
 ]
 
 Matrix = NDArray[np.float64]
-
-_REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 _AXES = {
     sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
@@ -68,38 +67,6 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     vector = vector / largest
     unit: Matrix = vector / math.sqrt(float(vector @ vector))
     return unit
-
-
-def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
-    """Return `value` as a new float64 array of the given shape, or refuse it by name."""
-    wanted = " by ".join(map(str, shape)) if shape else "one"
-    try:
-        if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
-            elements = np.array(value, dtype=object).flat
-            # NumPy would take text, truth values, dates and the real parts of complex numbers
-            if any(isinstance(x, bool) or not isinstance(x, _REAL) for x in elements):
-                raise ValueError
-        array = np.array(value, dtype=np.float64)
-        if array.shape != shape:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        raise ModelError(item, field, value, f"give {wanted} real number{'s' if shape else ''}") from None
-    if not np.isfinite(array).all():
-        raise ModelError(item, field, value, "every number must be finite")
-    return array
-
-
-def shape_of(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of nested numbers, or None if they do not form an array."""
-    try:
-        return tuple(np.shape(value))
-    except (TypeError, ValueError):
-        return None
-
-
-def finite_number(value: Any, *, item: str, field: str) -> float:
-    """Return `value` as a finite float, or refuse it by name."""
-    return float(finite_array(value, (), item=item, field=field))
 
 
 def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
@@ -199,6 +166,21 @@ def quaternion_from_matrix(rotation: ArrayLike) -> Matrix:
     q = table[k] / np.linalg.norm(table[k])
     unit: Matrix = q if q[0] >= 0 else -q
     return unit
+
+
+def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
+    """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
+    scalar, vector = q[0], q[1:4]
+    rate: Matrix = 0.5 * np.concatenate([[-vector @ w], scalar * w + np.cross(vector, w)])
+    return rate
+
+
+def quaternions(rotations: Matrix) -> Matrix:
+    """Return the unit quaternions (n, 4), scalar first and not negative, of rotations (n, 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    q: Matrix = Rotation.from_matrix(rotations).as_quat(canonical=True)
+    return np.ascontiguousarray(q[:, [3, 0, 1, 2]])
 
 
 def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Matrix:

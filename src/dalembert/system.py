@@ -12,18 +12,19 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
+from .checks import finite_array, shape_of
 from .connections.connection import Connection
-from .connections.constraints import Constraint
-from .connections.couplings import CoordinateConnection, Coupling
-from .connections.custom import CustomHinge
+from .connections.constraints.couplings import CoordinateConnection, Coupling
+from .connections.constraints.mimic import Mimic
+from .connections.constraints.plain import Constraint
 from .connections.drives import Drive
-from .connections.elements import Element
-from .connections.energetic import ForceConnection, ForceElement, TorsionSpring
+from .connections.elements.element import Element
+from .connections.elements.plain import ForceConnection, ForceElement, TorsionSpring
 from .connections.hinges import Hinge
+from .connections.hinges.custom import CustomHinge
 from .connections.laws import Polynomial, as_law, integrated
-from .connections.mimic import Mimic
 from .errors import ModelError
-from .rotation import finite_array, quaternion, shape_of
+from .rotation import quaternion
 
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
@@ -149,7 +150,7 @@ class System:
         if more:
             raise ModelError(item, "ends", 2 + len(more), f"a {type(element).__name__} has two")
         if isinstance(element, Coupling):
-            (a, i), (b, j) = self._coordinate(item, "first", first), self._coordinate(item, "second", second)
+            (a, i), (b, j) = self.coordinate(item, "first", first), self.coordinate(item, "second", second)
             if (a, i) == (b, j):
                 raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
             self.couplings[name] = CoordinateConnection(name, element, a, b, (i, j))
@@ -251,7 +252,7 @@ class System:
             )
         level, law = given[0]
         row = self._drivable_row(coordinate)
-        connection, place = row or self._coordinate(item, "coordinate", coordinate)
+        connection, place = row or self.coordinate(item, "coordinate", coordinate)
         given_law = as_law(law, item=item, field=levels[level])
         if isinstance(connection.element, Constraint):
             for left in range(level, 0, -1):
@@ -313,6 +314,10 @@ class System:
             owner, dot, rest = owner.rpartition(".")
             label = f"{rest}.{label}"
         raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
+
+    def body_called(self, name: str) -> Body:
+        """Return the body of that name, or ground."""
+        return self.ground if name == GROUND else self.bodies[name]
 
     def __contains__(self, name: str) -> bool:
         try:
@@ -400,9 +405,9 @@ class System:
 
     def compile(self) -> Model:
         """Return the constant model that the kernels work on."""
-        from .compile import compile_system
+        from .model import Model
 
-        return compile_system(self)
+        return Model(self)
 
     def __repr__(self) -> str:
         return f"<System {self.name!r}: {len(self.bodies)} bodies, {len(self.connections)} connections>"
@@ -424,7 +429,7 @@ class System:
         if len(ends) != wanted:
             raise _wrong_ends(item, element, ends, wanted, at_hinges)
         if at_hinges:
-            places = tuple(self._coordinate(item, "first", end) for end in ends)
+            places = tuple(self.coordinate(item, "first", end) for end in ends)
             if len(set(places)) < len(places):
                 raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
             for hinge, coordinate in places:
@@ -474,7 +479,7 @@ class System:
             return found, rows.index(part)
         return (found, 0) if part is None and len(rows) == 1 else None
 
-    def _coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
+    def coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
         """Return the hinge and the number of a coordinate that has a speed of its own."""
         found, part = self._connection_and_part(end)
         if found is None:

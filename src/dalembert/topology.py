@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from .bodies.markers import Marker
 from .connections.connection import Connection
-from .connections.couplings import CoordinateConnection
-from .connections.custom import CustomHinge
+from .connections.constraints.couplings import CoordinateConnection
+from .connections.constraints.mimic import Mimic
 from .connections.hinges import Free, Hinge
-from .connections.mimic import Mimic
 from .errors import ModelError, TopologyError
 
 if TYPE_CHECKING:
@@ -277,8 +276,8 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
     def rank(c: Connection) -> tuple[bool, bool, bool, int]:
-        custom = isinstance(c.element, CustomHinge)
-        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), not custom, c.element.nv
+        compiled = bool(c.element.kernel)
+        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), compiled, c.element.nv
 
     for c in sorted(hinges, key=rank):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):

@@ -14,7 +14,7 @@ from scipy.linalg import eigh
 import dalembert as da
 from dalembert.analysis.flops import articulated_count, composite_count, crossover
 from dalembert.bodies.modal_integrals import source_integrals
-from dalembert.flexible_operators import FlexibleOperators
+from dalembert.oracles.flexible import FlexibleOperators
 
 # the order of the source: [eta, theta] of the tip body, then of the base body
 ORDER = [4, 5, 3, 1, 2, 0]

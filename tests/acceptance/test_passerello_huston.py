@@ -13,9 +13,9 @@ from scipy.special import jn_zeros
 
 import dalembert as da
 from dalembert.connections.hinges import Revolute
-from dalembert.kane import Kane
 from dalembert.library.manipulator import POUND, space_manipulator
-from dalembert.operators import Operators
+from dalembert.oracles.kane import Kane
+from dalembert.oracles.operators import Operators
 from dalembert.rotation import bryant, quaternion_from_matrix, to_bryant
 from dalembert.system import System
 

@@ -20,8 +20,8 @@ from dalembert.connections.hinges import (
     Spherical,
     Universal,
 )
-from dalembert.kane import Kane
-from dalembert.operators import Operators, dense
+from dalembert.oracles.kane import Kane
+from dalembert.oracles.operators import Operators, dense
 from dalembert.rotation import bryant, quaternion_from_matrix
 from dalembert.system import System
 

@@ -11,7 +11,7 @@ from random_contacts import CONTACTS
 from random_systems import HINGES, coin, derivative, hang_on, random_hinge, random_marker
 
 import dalembert as da
-from dalembert.connections.constraints import Constraint
+from dalembert.connections.constraints.plain import Constraint
 from dalembert.connections.hinges import Hinge
 
 KINDS: dict[str, Callable[[np.random.Generator], Hinge | Constraint]] = {

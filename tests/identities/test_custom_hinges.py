@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from random_systems import derivative, hang_on, random_body, random_marker, random_state, random_system
 
 import dalembert as da
-from dalembert.operators import Operators
+from dalembert.oracles.operators import Operators
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from random_systems import HINGES, derivative, random_body, random_hinge
 import dalembert as da
 from dalembert.bodies.modal_integrals import modal_integrals
 from dalembert.connections.hinges import Free, Prismatic, Revolute, Spherical, Universal
-from dalembert.flexible_operators import FlexibleOperators, node_motion
+from dalembert.oracles.flexible import FlexibleOperators, node_motion
 from dalembert.rotation import axis_angle, quaternion
 
 SEEDS = range(8)

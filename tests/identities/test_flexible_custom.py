@@ -118,7 +118,7 @@ def test_derivatives(seed):
     pushed = [derivative(lambda h, u=u: model.inverse_dynamics(q, v + h * u, a)) for u in units]
     close(by_q, np.array(moved).T, 1e-8)
     close(by_v, np.array(pushed).T, 1e-8)
-    by_q, by_v = model.d_dynamics(0.0, q, v)
+    by_q, by_v, *_ = model.d_dynamics(0.0, q, v).a
     moved = [derivative(lambda h, u=u: model.dynamics(0.0, model.integrate(q, h * u), v).a, 1e-4) for u in units]
     pushed = [derivative(lambda h, u=u: model.dynamics(0.0, q, v + h * u).a) for u in units]
     close(by_q, np.array(moved).T, 1e-7)
@@ -144,7 +144,7 @@ def test_loops(closures, seed):
     whole = np.block([[model.mass_matrix(q), -P.T], [P, np.zeros((model.nc, model.nc))]])
     expected = np.linalg.solve(whole, np.concatenate([tau - model.bias_forces(q, v), -gamma]))[: model.nv]
     close(model.forward_dynamics(q, v, tau), expected, 1e-9)
-    by_q, by_v = model.d_dynamics(0.0, q, v)
+    by_q, by_v, *_ = model.d_dynamics(0.0, q, v).a
     for along in null_space(P).T[:4]:
         close(
             by_q @ along, derivative(lambda h, u=along: model.dynamics(0.0, model.integrate(q, h * u), v).a, 1e-4), 1e-7

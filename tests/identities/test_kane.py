@@ -20,8 +20,8 @@ from random_systems import (
 from dalembert.bodies.shapes import rod
 from dalembert.connections.hinges import Hinge, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
-from dalembert.kane import Kane, motion_rate
-from dalembert.operators import Operators
+from dalembert.oracles.kane import Kane, motion_rate
+from dalembert.oracles.operators import Operators
 from dalembert.system import System
 
 Array = NDArray[np.float64]

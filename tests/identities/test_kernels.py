@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from random_systems import HINGES, derivative, every_hinge_both_ways, random_state, random_system
 
 import dalembert as da
-from dalembert.kane import Kane
-from dalembert.operators import Operators
+from dalembert.oracles.kane import Kane
+from dalembert.oracles.operators import Operators
 
 Array = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def test_marker_quantities_are_those_of_its_body(case: Case) -> None:
     R, p = (x[-1] for x in model.poses(q))
     V, A = model.velocities(q, v)[-1], model.accelerations(q, v, a)[-1]
     r = R @ marker.position
-    pose = model.pose(f"{body.name}.here", q)
+    pose = model.pose(marker, q)
     assert_close(pose.position, p + r)
     assert_close(pose.rotation, R @ marker.rotation)
     J = model.jacobian(marker, q)
@@ -231,7 +231,7 @@ def test_reactions_hold_every_body_in_motion(case: Case) -> None:
         second = hinge.inboard if hinge.reversed else hinge.outboard
         point = model.pose(second, q).position
         for marker in (hinge.inboard, hinge.outboard):
-            if marker.body is case.system.ground:
+            if marker.body.name == "ground":
                 continue
             sign = 1.0 if marker is second else -1.0
             force, moment, p = left[marker.body.name]
@@ -426,8 +426,11 @@ def test_every_instruction_set_gives_the_same_mechanics(isa: str) -> None:
             env={**os.environ, "PYTHONPATH": path, **environment},
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
         )
+        if "was built for another processor" in run.stderr:
+            pytest.skip("built for this machine alone")
+        assert run.returncode == 0, run.stderr
         name, a, d = run.stdout.strip().splitlines()
         return name, np.array(eval(a)), np.array(eval(d))
 

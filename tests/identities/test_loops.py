@@ -36,8 +36,8 @@ import dalembert as da
 from dalembert import topology
 from dalembert.analysis.scales import Scales
 from dalembert.connections.connection import Connection
-from dalembert.connections.constraints import Constraint
-from dalembert.connections.contacts import CamFollower, PointOnCurve
+from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
+from dalembert.connections.constraints.plain import Constraint
 from dalembert.connections.hinges import (
     Cylindrical,
     Fixed,

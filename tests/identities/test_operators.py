@@ -21,7 +21,7 @@ from random_systems import (
 from dalembert.bodies.shapes import rod
 from dalembert.connections.hinges import Fixed, Free, Hinge, Revolute, Spherical
 from dalembert.errors import ModelError, SingularityError
-from dalembert.operators import Operators, dense, phi, skew
+from dalembert.oracles.operators import Operators, dense, phi, skew
 from dalembert.system import System
 
 Array = NDArray[np.float64]

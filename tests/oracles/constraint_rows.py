@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from oracles import contacts
 
 from dalembert.connections.connection import Connection
-from dalembert.connections.contacts import CamFollower, PointOnCurve
+from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
 from dalembert.model import Model
 from dalembert.rotation import quaternion_from_matrix
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.connections.contacts import CamFollower, PointOnCurve
-from dalembert.connections.curves import Curve
+from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
+from dalembert.connections.constraints.curves import Curve
 
 __all__ = ["ROWS", "Contact", "bias", "gradient", "residual"]
 

@@ -26,7 +26,7 @@ from oracles import contacts
 
 from dalembert.bodies.markers import Marker
 from dalembert.connections.connection import Connection
-from dalembert.connections.contacts import CamFollower, PointOnCurve
+from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
 from dalembert.connections.hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Screw, Spherical, Universal
 from dalembert.rotation import quaternion_from_matrix
 from dalembert.system import System
@@ -254,7 +254,7 @@ class Maximal:
 
     def _point(self, marker: Marker) -> _Point:
         J = np.zeros((6, 6 * self.nb))
-        if marker.body is self.system.ground:
+        if marker.body.name == "ground":
             return _Point(marker.rotation, marker.position, np.zeros(6), J, np.zeros(3))
         k = self.names.index(marker.body.name)
         d = self.R[k] @ marker.position - self.centre[k]  # from the mass centre

@@ -44,7 +44,7 @@ def unexplained(
         point = model.pose(connection.second, q).position
         size = max(size, float(np.abs(load).max()))
         for marker, sign in ((connection.first, -1.0), (connection.second, 1.0)):
-            if marker.body is not system.ground:
+            if marker.body.name != "ground":
                 rest, p = left[marker.body.name]
                 rest[:3] -= sign * (load[:3] + np.cross(point - p, load[3:]))
                 rest[3:] -= sign * load[3:]

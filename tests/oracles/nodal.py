@@ -11,7 +11,7 @@ import numpy as np
 from random_systems import derivative
 from scipy.spatial.transform import Rotation
 
-from dalembert.operators import hinge_motion
+from dalembert.oracles.operators import hinge_motion
 
 
 class Nodal:

@@ -56,7 +56,7 @@ def test_at_rest_its_stiffness_is_that_of_the_textbook(shear: bool) -> None:
     s.connect("beam", element, s["one"], s["two"])
     model = s.compile()
     # unit masses and inertias: accelerations are forces, [moment; force] of each body
-    slopes = model.d_dynamics(0.0, model.initial_state().q, np.zeros(12), np.zeros(0))[0]
+    slopes = model.d_dynamics(0.0, model.initial_state().q, np.zeros(12), np.zeros(0)).a[0]
     order = [3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8]
     K = -slopes[np.ix_(order, order)]
     assert np.allclose(K, textbook(shear), rtol=1e-11, atol=1e-9)
@@ -128,7 +128,7 @@ def test_it_buckles_under_eulers_load() -> None:
     def lowest(n: int, share: float) -> float:
         model = cantilever(n, length, EA=1e8, tip=da.Load(force=(-share * critical, 0, 0)))
         q = equilibrium(model, model.initial_state().q)
-        slopes = model.d_dynamics(0.0, q, np.zeros(model.nv), np.zeros(0))[0]
+        slopes = model.d_dynamics(0.0, q, np.zeros(model.nv), np.zeros(0)).a[0]
         return float(np.linalg.eigvals(-slopes).real.min())
 
     assert lowest(8, 0.999) > 0 > lowest(8, 1.001)

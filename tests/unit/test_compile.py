@@ -7,7 +7,7 @@ import pytest
 from random_systems import every_hinge_both_ways, random_system
 
 import dalembert as da
-from dalembert.compile import FrameMap
+from dalembert.compile.frames import FrameMap
 
 
 @pytest.mark.parametrize("seed", range(6))

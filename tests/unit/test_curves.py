@@ -11,7 +11,7 @@ from random_contacts import random_curve, random_profile
 from scipy.interpolate import CubicSpline
 
 import dalembert as da
-from dalembert.connections.contacts import _area
+from dalembert.connections.constraints.cams import _area
 
 Array = NDArray[np.float64]
 

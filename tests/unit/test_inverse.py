@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.analysis.inverse import consistent_accelerations, inverse_dynamics
+from dalembert.analysis import consistent_accelerations, inverse_dynamics
 
 
 def four_bar() -> tuple[da.Model, np.ndarray]:
@@ -118,8 +118,8 @@ def test_motions_that_open_the_loop_are_refused() -> None:
         inverse_dynamics(model, q, v + 0.1, a, actuators="A")
     with pytest.raises(da.ModelError, match=r"D\.[xy] at a.*consistent_accelerations"):
         inverse_dynamics(model, q, v, a + 0.1, actuators="A")
-    with pytest.raises(da.ModelError, match="'D'"):
-        inverse_dynamics(model, q, v, a, actuators="D")
+    with pytest.raises(da.ModelError, match="'X'"):
+        inverse_dynamics(model, q, v, a, actuators="X")
     with pytest.raises(da.ModelError, match="weights"):
         inverse_dynamics(model, q, v, a, actuators="A", weights=[-1])
     with pytest.raises(da.SingularityError, match="no motion keeps the loops closed"):

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dalembert as da
-from dalembert.connections.mimic import Mimic
+from dalembert.connections.constraints.mimic import Mimic
 from dalembert.io import load_urdf
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ import weakref
 
 import dalembert as da
 from dalembert.library import chain
-from dalembert.once import once_per_model
+from dalembert.model.once import once_per_model
 
 
 def test_each_model_has_its_own_value_worked_out_once() -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cut_hinges import read_by_the_core
 from numpy.typing import NDArray
 from random_systems import HINGES, random_hinge, random_system
 from trajectories import trajectory
 
 import dalembert as da
-from dalembert.connections.energetic import Effort, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
+from dalembert.connections.elements.plain import Effort, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
 from dalembert.connections.hinges import Hinge
-from dalembert.connections.relative import relative_accelerations, relative_coordinates, relative_speeds
 from dalembert.library.mechanisms import four_bar, slider_crank
-from dalembert.outputs import describe, names
+from dalembert.result.outputs import describe, names
 
 Array = NDArray[np.float64]
 
@@ -38,16 +38,21 @@ def test_coordinates_of_a_cut_hinge_invert_its_definition() -> None:
         C, c = (np.array(x) for x in zip(*(hinge.pose(row) for row in q), strict=True))
         V = np.array([hinge.motion(x) @ y for x, y in zip(q, v, strict=True)])
         A = np.array([hinge.motion(x) @ z + hinge.bias(x, y) for x, y, z in zip(q, v, a, strict=True)])
-        assert np.allclose(relative_coordinates(hinge, C, c), q, atol=1e-13), kind
-        assert np.allclose(relative_speeds(hinge, C, c, V), v, atol=1e-13), kind
-        assert np.allclose(relative_accelerations(hinge, C, c, V, A), a, atol=1e-13), kind
+        found = read_by_the_core(hinge, C, c, V, A)
+        # the motion goes through another hinge with six coordinates first
+        for part, expected in zip(found, (q, v, a), strict=True):
+            assert np.allclose(part, expected, atol=1e-11), kind
+        by_definition = [hinge.coordinates_of(*pose) for pose in zip(C, c, strict=True)]
+        assert np.allclose(by_definition, q, atol=1e-13), kind
 
 
 def test_a_screw_counts_its_turns_by_its_advance() -> None:
     hinge = da.Screw("z", pitch=0.01)
     angles = np.array([-40.0, -3.0, 0.0, 7.0, 100.0])
     C, c = (np.array(x) for x in zip(*(hinge.pose(np.array([angle])) for angle in angles), strict=True))
-    assert np.allclose(relative_coordinates(hinge, C, c)[:, 0], angles, atol=1e-12)
+    still = np.zeros((len(c), 6))
+    assert np.allclose(read_by_the_core(hinge, C, c, still, still)[0][:, 0], angles, atol=1e-12)
+    assert np.allclose([hinge.coordinates_of(*pose)[0] for pose in zip(C, c, strict=True)], angles, atol=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -358,12 +363,10 @@ def test_efforts_of_a_drive_leave_out_what_springs_give(sprung: da.Result) -> No
     coil = -5.0 * sprung["A.position"] - 0.2 * sprung["A.speed"]
     assert np.allclose(sprung["coil.effort"], coil, atol=1e-13)
     for k in (0, 5, 11):
-        loads = model.applied_loads(sprung.t[[k]], sprung.q[[k]], sprung.v[[k]])[1][0]
-        needed = da.inverse_dynamics(
-            model, sprung.q[k], sprung.v[k], sprung.a[k], actuators="A", loads=loads, t=float(sprung.t[k])
-        )["A"][0]
-        assert np.isclose(sprung["A.effort"][k] + coil[k], needed, atol=1e-7)
-        assert np.isclose(sprung["tau"][k, model.v_slice("A").start], needed, atol=1e-7)
+        state = (sprung.q[k], sprung.v[k], sprung.a[k])
+        needed = da.inverse_dynamics(model, *state, actuators="A", t=float(sprung.t[k]))["A"][0]
+        assert np.isclose(sprung["A.effort"][k], needed, atol=1e-7)
+        assert np.isclose(sprung["tau"][k, model.v_slice("A").start], needed + coil[k], atol=1e-7)
 
 
 def test_loads_of_force_elements_act_on_their_second_marker(sprung: da.Result) -> None:
@@ -621,8 +624,13 @@ def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
 ) -> None:
     model: Any = cut_at_D.model
     expected, calls = cut_at_D["D.force"], []
-    real = model.dynamics
-    monkeypatch.setattr(model, "dynamics", lambda *arguments: calls.append(1) or real(*arguments), raising=False)
+    real = model.report
+
+    def report(parts: list[str], *states: Any, **further: Any) -> Any:
+        calls.extend({"a", "dx", "tau", "lam", "loads", "energy"} & {*parts})
+        return real(parts, *states, **further)
+
+    monkeypatch.setattr(model, "report", report, raising=False)
     t, q, v = cut_at_D.t, cut_at_D.q, cut_at_D.v
     for name in ("A.position", "D.speed", "rocker.at(1,0,0).velocity.x", "energy.total", "constraints.residual"):
         output = da.Output.of(model, name)
@@ -633,13 +641,9 @@ def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
         assert np.allclose(output.evaluate(model, t[3], q[3], v[3]), batch[3], atol=1e-13)
     force = da.Output.of(model, "D.force")
     assert force.needs == "dynamics"
-    dynamics = real(t, q, v)
-    assert np.array_equal(force.evaluate(model, t, q, v, dynamics=dynamics), expected)
-    one = type(dynamics)(*(part[3] for part in dynamics))
-    assert np.allclose(force.evaluate(model, t[3], q[3], v[3], dynamics=one), expected[3], atol=1e-10)
-    assert not calls
-    force.evaluate(model, t, q, v)
-    assert len(calls) == 1
+    assert np.array_equal(force.evaluate(model, t, q, v), expected)
+    assert "loads" in calls
+    assert np.allclose(force.evaluate(model, t[3], q[3], v[3]), expected[3], atol=1e-10)
     with pytest.raises(da.ModelError, match="ask a Result"):
         da.Output.of(model, "energy.work").evaluate(model, t, q, v)
     assert da.Output.of(model, force) is force

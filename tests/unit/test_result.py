@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from trajectories import trajectory
 
 import dalembert as da
-from dalembert.connections.energetic import Load, SpringDamper
-from dalembert.interpolation import attitudes
+from dalembert.connections.elements.plain import Load, SpringDamper
 from dalembert.io.atomic import replacing
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
-from dalembert.quadrature import over_intervals
+from dalembert.model.interpolation import attitudes
+from dalembert.result import always
+from dalembert.result.quadrature import over_intervals
 
 Array = NDArray[np.float64]
 
@@ -197,20 +198,14 @@ def test_work_does_not_depend_on_where_states_are_stored() -> None:
 
 
 def test_what_control_did_counts_as_work() -> None:
-    """A run whose hinge forces came from outside the system brings its own kernels."""
+    """A run whose hinge forces came from outside the system has conditions of its own."""
     s = da.System(gravity=(0, 0, 0))
     s.connect("A", da.Revolute("z", damping=0.5), s.ground, s.body("wheel", mass=1.0, inertia=(1, 1, 2.0)))
     model = s.compile()
 
-    class Controlled:
-        applied_loads, force_energy = model.applied_loads, model.force_energy
-
-        @staticmethod
-        def dynamics(t: Array, q: Array, v: Array, x: Array, *, share: bool = True) -> Any:
-            return model.dynamics(t, q, v, x, tau=2.0 * 3.0 + 0.5 * v, share=share)  # accelerates by 3
-
+    controlled = model.conditions(control=lambda state: 2.0 * 3.0 + 0.5 * state.v)  # accelerates by 3
     t = np.linspace(0, 2, 5)[:, None]
-    result = da.Result(model, t[:, 0], 1.5 * t**2, 3.0 * t, kernels=Controlled())
+    result = da.Result(model, t[:, 0], 1.5 * t**2, 3.0 * t, conditions=always(controlled))
     assert np.allclose(result["A.acceleration"], 3.0)
     assert np.allclose(result["energy.dissipated"], 0.5 * 9 * t[:, 0] ** 3 / 3)
     assert np.allclose(result["energy.balance"], 0.0, atol=1e-12) and result["energy.work"][-1] > 36.0

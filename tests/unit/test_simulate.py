@@ -11,6 +11,7 @@ from smooth_motions import MOTIONS
 
 import dalembert as da
 from dalembert.library.mechanisms import bricard, four_bar, governor, slider_crank
+from dalembert.simulation.options import make_options
 
 
 def pendulum(angle: float = 1.0) -> da.System:
@@ -196,7 +197,8 @@ def test_baumgarte_brings_a_loop_back() -> None:
     s.connect("X", da.Prismatic("x"), s.ground, body)
     s.connect("rope", da.Distance(1.0), s.ground, body)
     model = s.compile()
-    stepper = model.integrator("dop853", rtol=1e-11, atol=1e-12, stabilization=(2 * 5.0, 5.0**2), project=False)
+    options = make_options(model, method="dop853", rtol=1e-11, atol=1e-12, max_step=None, step=None, project=False)
+    stepper = options.integrator(model.conditions(stabilization=(2 * 5.0, 5.0**2)))
     stepper.start(0.0, np.array([1.01]), np.zeros(1), np.zeros(0))
     stepper.advance(1.0, 10_000)
     t, q, *_ = stepper.take()

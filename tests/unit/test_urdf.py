@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dalembert.connections import hinges
-from dalembert.connections.mimic import Mimic
+from dalembert.connections.constraints.mimic import Mimic
 from dalembert.errors import DalembertError, ModelError, TopologyError
 from dalembert.io import guarded_xml, load, load_urdf
 from dalembert.rotation import axis_angle, euler, quaternion

@@ -1,12 +1,13 @@
 """Questions to a system: does it close, how can it move, what does a motion take, what does a blow do."""
 
-from .assemble import Assembly, assemble, consistent_speeds
+from .assemble import Assembly, assemble
 from .check_element import ElementReport, check_element
+from .consistent import consistent_accelerations, consistent_speeds
 from .contact import Contact, Touch
 from .driven import DrivenMotion, driven_motion
 from .flops import Flops, flops
 from .impulse import Impact, impulse
-from .inverse import Efforts, consistent_accelerations, inverse_dynamics
+from .inverse import Efforts, inverse_dynamics
 from .mobility import Mobility, mobility
 
 __all__ = [

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array
 from ..errors import AssemblyError, ModelError
-from ..model import Model
-from ..rotation import finite_array
-from ..state import State
+from ..model import Model, State, as_model
 from ..system import System
-from .closure import Closure, Outcome, rank_of
+from .closure import Closure, Outcome
+from .consistent import consistent_speeds
+from .freedoms import freedoms_of, names_of
 from .held import HeldChord, hold_chord
 from .redundancy import contradictions, loops
-from .scales import Scales, as_model, singular_values, speed_columns
 
-__all__ = ["Assembly", "assemble", "consistent_speeds"]
+__all__ = ["Assembly", "assemble"]
 
 Array = NDArray[np.float64]
 
@@ -141,12 +141,12 @@ def assemble(
     model = as_model(system)
     closure = Closure(model, tolerance, max_iterations, weights, t)
     guess = closure.guess(q)
-    held, closure.extra = _hold(model, dict.fromkeys(_names(fixed)))
+    held, closure.extra = _hold(model, dict.fromkeys(names_of(fixed)))
     if prefer is None:
         # start values that were given are meant; those that were not may move
         prefer = [name for name, value in model.system.initials.items() if value.position is not None and q is None]
         prefer += [name for name in model.flexible_names if name not in prefer]  # as little deformed as can be
-    wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(_names(prefer))
+    wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(names_of(prefer))
     preferred, wanted = _hold(model, wishes)
     guess = closure.guess(_with_values(model, guess, wishes))
     random = np.random.default_rng(0 if rng is None else rng)
@@ -170,74 +170,6 @@ def assemble(
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
 
 
-def consistent_speeds(
-    model: Model, q: ArrayLike, v: ArrayLike, fixed: str | Iterable[str] = (), *, t: float = 0.0
-) -> Array:
-    """Return the speeds nearest to `v` that keep the loops closed, (nv,).
-
-    Nearest in the metric of the mass matrix: what an ideal impulse of the closed loops would make of `v`. Minimises
-    d^T M d over d = v_new - v with P v_new = 0.
-
-    Parameters
-    ----------
-    model : Model
-    q : (nq,) rad or m
-        A closed configuration.
-    v : (nv,) rad/s or m/s
-    fixed : names
-        Connections or speeds that keep the value in `v`.
-    t : float, s
-        Time, for constraints that a drive prescribes.
-
-    Raises
-    ------
-    AssemblyError
-        If the speeds that are to be kept contradict the loops.
-    """
-    v = finite_array(v, (model.nv,), item="consistent_speeds", field="v")
-    if not model.nc:
-        return v.copy()
-    q = model._coordinates("consistent_speeds", q)
-    scales = Scales.of(model, t=t)
-    rates = scales.rows * scales.rates(model, q)
-    names = _names(fixed)
-    free = np.ones(model.nv, dtype=bool)
-    for name in names:
-        free[speed_columns(model, name, item="consistent_speeds: fixed")] = False
-    x = v / scales.columns
-    J = scales.jacobian(model, q)
-    if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
-        return v.copy()
-    size = float(np.linalg.norm(J, 2))
-    # M = L L^T in scaled speeds; freedoms without inertia get a little, so that they simply follow
-    M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
-    M = M[np.ix_(free, free)]
-    try:
-        low = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:
-        low = np.linalg.cholesky(M + 1e-12 * max(float(np.diagonal(M).max()), np.finfo(float).tiny) * np.eye(len(M)))
-    # rank is judged on the geometry, not on the masses
-    rank = rank_of(singular_values(J[:, free]), size)
-    U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
-    for _ in range(2):  # the second pass removes the rounding of the first
-        step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
-        x[free] += np.linalg.solve(low.T, step)
-    gap = J @ x - rates
-    if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
-        from .singular import why_speeds_clash
-
-        worst = int(np.abs(gap).argmax())
-        what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
-        raise AssemblyError(
-            f"consistent_speeds: {what} contradict the closed loops: row "
-            f"{model.constraint_names[worst]!r} would open at {abs(gap[worst] / scales.rows[worst]):.3g} "
-            f"{scales.units[worst]}/s. {why_speeds_clash(model, q, ~free, t)}"
-        )
-    result: Array = x * scales.columns
-    result[~free] = v[~free]
-    return result
-
-
 # ---- from names to numbers
 
 
@@ -249,7 +181,7 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
         if chord is not None:
             chords.append(chord)
         else:
-            marks[speed_columns(model, name, item="assemble")] = True
+            marks |= freedoms_of(model, name, item="assemble").marks
     return marks, chords
 
 
@@ -389,7 +321,3 @@ def _open_loops(closure: Closure, residuals: dict[str, float]) -> str:
     """Return the loops whose own rows are open, in words; at most three."""
     found = [", ".join(loop) for loop in loops(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance]
     return "the loop " + " and the loop ".join(found[:3]) if found else "the loops"
-
-
-def _names(names: str | Iterable[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.elements import MEASURES, Element
+from ..checks import finite_number
+from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
-from ..rotation import finite_number
 from .element_trials import Trial
 
 __all__ = ["ElementReport", "check_element"]

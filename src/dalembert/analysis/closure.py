@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
-from ..once import once_per_model
+from ..model.once import once_per_model
+from .freedoms import freedoms_of
 from .held import HeldChord
-from .scales import Scales, speed_columns
+from .scales import Scales
 
 __all__ = ["Closure", "Outcome", "rank_of"]
 
@@ -75,7 +76,7 @@ class Closure:
         for name, weight in dict(weights or {}).items():
             if not (np.isfinite(weight) and weight > 0.0):
                 raise ModelError("assemble", f"weights[{name!r}]", weight, "give a positive number")
-            self.metric[speed_columns(model, name, item="assemble: weights")] = weight**-0.5
+            self.metric[freedoms_of(model, name, item="assemble: weights").columns] = weight**-0.5
 
     def guess(self, q: ArrayLike | None) -> Array:
         """Return q, or the start values, as a configuration with unit quaternions."""

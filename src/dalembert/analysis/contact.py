@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..connections.hinges import frame_with_z
+from ..checks import finite_number
+from ..connections.hinges.hinge import frame_with_z
 from ..errors import ModelError, SingularityError
-from ..rotation import finite_number, unit_vector
+from ..rotation import unit_vector
 
 __all__ = ["Contact", "Touch", "collide"]
 

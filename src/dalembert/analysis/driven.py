@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_number
 from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
-from ..model import Model
-from ..rotation import finite_number
+from ..model import Model, as_model
 from ..system import System
-from .assemble import assemble, consistent_speeds
-from .inverse import consistent_accelerations
-from .scales import as_model
+from .assemble import assemble
+from .consistent import consistent_accelerations, consistent_speeds
 
 __all__ = ["DrivenMotion", "driven_motion"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.elements import Element
+from ..connections.elements.element import Element
 from ..rotation import axis_angle, quaternion_from_matrix
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ class Trial:
         for row in rows:
             q, v = self.state(row)
             t, x = self.inputs[row, 0], self.x[row]
-            exact = np.hstack(self.model.d_dynamics(t, q, v, x))
+            derivatives = self.model.d_dynamics(t, q, v, x).a
+            exact = np.hstack([derivatives.q, derivatives.v])
             rough = self._differences(t, q, v, x)
             best = min(best, float(np.abs(exact - rough).max() / (1.0 + np.abs(rough).max())))
         return best if np.isfinite(best) else 0.0
@@ -121,7 +122,7 @@ class Trial:
     def _differences(self, t: float, q: Array, v: Array, x: Array, h: float = 1e-5) -> Array:
         def accelerations(step: Array) -> Array:
             n = len(v)
-            a: Array = self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x, share=False).a
+            a: Array = self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x).a
             return a
 
         steps = np.eye(2 * len(v))

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..compile_flexible import modes_of
-from .scales import as_model
+from ..compile.flexible import modes_of
+from ..model import as_model
 
 if TYPE_CHECKING:
     from ..model import Model

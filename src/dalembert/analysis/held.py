@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_array
 from ..connections.connection import Connection
 from ..connections.hinges import Cylindrical, Hinge, Planar
 from ..errors import ModelError
 from ..model import Model
-from ..rotation import finite_array, quaternion_from_matrix
+from ..rotation import quaternion_from_matrix
 from .relative import relative
 
 __all__ = ["HeldChord", "hold_chord"]

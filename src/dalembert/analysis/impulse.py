@@ -5,16 +5,8 @@
 Passerello and Huston 1972, (4.9), with loops, drives (Sol 1983, (6.3.7)) and locks: I are the applied impulses, Lam
 those of the loops, E those of drives and locks. A loop that v- violates is closed by its own impulse.
 
-(1) is what forward dynamics solves, with impulses for forces and jumps for accelerations, at v = 0, where it has no
-bias but weight. The equations are linear: impulses and jumps are multiplied by a power of two so large that weight is
-far below their rounding.
-
-What is not in the model's own rows (locks of cut hinges, connections that close, contacts) are further rows G. With the
-response Y to unit impulses along G, and v_1 the speeds that (1) gives without them,
-
-    G (v_1 + Y Lam_G) = 0,      Y = response of (1) to G^T                                                          (2)
-
-Contacts respond after everything else, with (2) obeyed: see `contact`.
+What is not in the model's own rows (locks of cut hinges, connections that close) are further rows, G v+ = 0. Contacts
+respond after everything else, with all rows obeyed: see `contact`. How (1) is solved is in `jumps`.
 """
 
 from __future__ import annotations
@@ -27,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_number
 from ..connections.connection import Connection
 from ..errors import ModelError
-from ..model import Model
-from ..rotation import finite_number
+from ..model import ConnectionLoads, Model, as_model
+from ..model.loads import weightless_loads
 from ..system import System
 from .contact import Contact, Touch
 from .impulse_request import Request, find_applied, find_closing, find_contacts, find_locks, find_states
-from .impulse_state import ImpulseState, PassedLoad, jumps, largest, lift
-from .scales import as_model
+from .impulse_state import ImpulseState, PassedLoad
 
 __all__ = ["Impact", "impulse"]
 
@@ -198,11 +190,9 @@ def impulse(
     states = [ImpulseState(request, *x, number) for number, x in enumerate(zip(q_, v_, tau_, strict=True))]
     for s in states:
         s.respond()
-    # one call for all states
-    total, jump, rows = (np.array([getattr(s, name) for s in states]) for name in ("total", "jump", "rows"))
-    dv = jumps(model, q_, total, jump, request.given, rows)
-    results = [s.finish(d) for s, d in zip(states, dv, strict=True)]
-    before, after = (np.atleast_1d(model.energy(q_, x).kinetic) for x in (v_, np.array([s.after for s in states])))
+    results = [s.finish() for s in states]
+    speeds_after = np.array([s.after for s in states])
+    before, after = (np.atleast_1d(model.energy(q_, speeds, bare=True).kinetic) for speeds in (v_, speeds_after))
 
     def joined(values: list[Any]) -> Any:
         return np.array(values) if batch else values[0]
@@ -247,10 +237,8 @@ def _state_reactions(
                 turned = load.motion.rotation.T
                 world = np.concatenate([turned @ load.load[:3], turned @ load.load[3:]])
             passed[load.connection] = passed.get(load.connection, 0.0) + world
-    parts = [x[None] for x in (dv, lam, on_bodies)]
-    scale, acts = float(lift(*parts)[0]), bool(largest(*parts)[0])
-    scaled = model.loads_of_motion(q, np.zeros(model.nv), scale * dv, scale * lam, loads=scale * on_bodies, axes=axes)
-    result = {name: load / scale if acts else np.zeros(6) for name, load in scaled.items()}
+    found = weightless_loads(model, q[None], dv[None], lam[None], loads=on_bodies[None])[0]
+    result = dict(ConnectionLoads(model, q, found, axes))
     for name, world in passed.items():
         result[name] = result.get(name, 0.0) + world
     return result

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import refusals
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
+from ..checks import finite_array
 from ..connections.connection import Connection
 from ..connections.drives import Drive
 from ..connections.hinges import Hinge
 from ..errors import ModelError
-from ..model import Model
-from ..rotation import finite_array
+from ..model import Model, refusals
 from .contact import Contact
 from .scales import Scales
 

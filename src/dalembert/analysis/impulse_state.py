@@ -5,7 +5,6 @@ Equation numbers are those of `impulse`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,10 @@ from ..errors import ModelError, SingularityError
 from ..model import Model
 from .contact import Contact, collide
 from .impulse_request import Applied, Request, Speeds
-from .relative import Relative, hinge_speeds, hinge_state, relative
+from .jumps import Jumps
+from .relative import Relative, gap_of, hinge_speeds, relative
 
-__all__ = ["ImpulseState", "PassedLoad", "jumps", "largest", "lift"]
+__all__ = ["ImpulseState", "PassedLoad"]
 
 Array = NDArray[np.float64]
 
@@ -74,8 +74,10 @@ class _Rows:
 class ImpulseState:
     """One configuration with its speeds: what is applied, what it has to meet, what it takes.
 
-    applied, total : (nv,)
-        Generalised impulse that was applied; and that of further rows and contacts with it.
+    applied, contact_impulse : (nv,)
+        Generalised impulse that was applied; and that of contacts.
+    after : (nv,)
+        Speeds after.
     jump, rows : (nv,), (nc,)
         Jumps of the prescribed speeds, and of the rates of the constraint rows.
     """
@@ -86,7 +88,6 @@ class ImpulseState:
         self.applied, self.on_bodies, self.loads = tau.copy(), np.zeros((model.nb, 6)), list[PassedLoad]()
         for a in request.applied:
             self._apply(a, a.values[min(number, len(a.values) - 1)])
-        self.total = self.applied.copy()
         speeds = np.where(np.isnan(request.speeds), v, request.speeds)
         self.jump = np.where(request.given, speeds - v, 0.0)
         self.rows = np.zeros(0)
@@ -136,43 +137,39 @@ class ImpulseState:
             )
 
     def respond(self) -> None:
-        """Add the impulses of further rows and of contacts to the total: (2), then the contacts."""
-        request, model, q = self.request, self.request.model, self.q
-        contacts = [_contact_rows(model, c, q) for c in request.contacts]
-        G, C = (np.vstack([np.zeros((0, model.nv)), *(r.jacobian for r in x)]) for x in (self.further, contacts))
-        if not len(G) and not len(C):
-            return
-        every = np.vstack([np.zeros((1, model.nv)), G, C])
-        count = len(every)
-        tau, jump, rows = every.copy(), np.zeros((count, model.nv)), np.zeros((count, model.nc))
-        tau[0], jump[0], rows[0] = self.total, self.jump, self.rows
-        response = jumps(model, np.tile(q, (count, 1)), tau, jump, request.given, rows)
-        v_1, Y, Z = self.v + response[0], response[1 : 1 + len(G)], response[1 + len(G) :]
-        solve = _pseudo_inverse(G @ Y.T, self._sizes(self.further))
-        lam = np.zeros(len(G))
-        for _ in range(2):  # again, against rounding
-            lam -= solve(G @ (v_1 + lam @ Y))
-        v_1 = v_1 + lam @ Y
-        if not contacts:
-            self.total += lam @ G
-            return
-        taken = solve(G @ Z.T)  # what further rows take of unit impulses at the contacts
-        Z = Z - taken.T @ Y
+        """Find the speeds after all impulses: rows and held speeds together, then the contacts."""
+        request, model, q, v = self.request, self.request.model, self.q, self.v
+        G = np.vstack([np.zeros((0, model.nv)), *(rows.jacobian for rows in self.further)])
+        jumps = Jumps(model, q, request.given, np.vstack([self.P, G]))
+        wanted = np.concatenate([self.rows, -G @ v])
+        dv = jumps.respond(self.applied[None], self.jump[None], wanted[None])[0]
+        if request.contacts:
+            dv = dv + self._collide(jumps, v + dv)
+        self.after = v + dv
+        self.after[request.given] = (v + self.jump)[request.given]
+
+    def _collide(self, jumps: Jumps, v_1: Array) -> Array:
+        """Return what the contacts add to the jump, from the speeds v_1 that everything else leaves."""
+        request, model = self.request, self.request.model
+        contacts = [_contact_rows(model, c, self.q) for c in request.contacts]
+        C = np.vstack([rows.jacobian for rows in contacts])
+        Z = jumps.respond(C)
         D = 0.5 * (C @ Z.T + Z @ C.T)
         held = np.diagonal(D) <= 1e-11 * self._sizes(contacts)  # nothing moves along these
         D[held] = D[:, held] = 0.0
         u = (C @ v_1).reshape(-1, 3)
         floor = 1e-12 * float((np.abs(C) @ (np.abs(self.v) + np.abs(v_1))).max())
-        lam_c = collide(D, u, request.contacts, floor)
-        self.contact_impulse = lam_c.ravel() @ C
-        self.total += (lam - taken @ lam_c.ravel()) @ G + self.contact_impulse
-        v_2 = (C @ (v_1 + lam_c.ravel() @ Z)).reshape(-1, 3)
-        for r, c, L, u_0, u_2 in zip(contacts, request.contacts, lam_c, u, v_2, strict=True):
+        lam = collide(D, u, request.contacts, floor)
+        self.contact_impulse = lam.ravel() @ C
+        added: Array = lam.ravel() @ Z
+        v_2 = (C @ (v_1 + added)).reshape(-1, 3)
+        for r, c, L, u_0, u_2 in zip(contacts, request.contacts, lam, u, v_2, strict=True):
             self.loads.append(r.passed(L))
             axes = r.motion.axes @ c.axes()
             slides = np.linalg.norm(u_2[:2]) > 1e-9 * np.abs(u).max()
             state = "open" if L[2] <= 0 else "smooth" if not c.friction else "sliding" if slides else "sticking"
             self.touches.append((axes @ L, L[2], u_0[2], u_2[2], axes[:, :2] @ u_2[:2], state))
+        return added
 
     def _admittance(self) -> Array:
         """Return what a unit impulse along each speed would do with all others locked, 1 / M_jj (nv,)."""
@@ -186,11 +183,9 @@ class ImpulseState:
         size: Array = np.concatenate([np.zeros(0), *sizes])
         return np.where(size > 0.0, size, 1.0)
 
-    def finish(self, dv: Array) -> tuple[Array, dict[str, Array]]:
-        """Take over the jumps, check what they have to meet, and return multipliers and efforts by name."""
+    def finish(self) -> tuple[Array, dict[str, Array]]:
+        """Check what the speeds have to meet, and return multipliers and efforts by name."""
         model, request = self.request.model, self.request
-        self.after = self.v + dv
-        self.after[request.given] = (self.v + self.jump)[request.given]
         G = [rows.jacobian for rows in self.further]
         self._check_met(G)
         # impulses of rows, prescribed speeds and further rows share what is not applied
@@ -226,7 +221,7 @@ class ImpulseState:
         wanted = np.concatenate([request.scales.rates(model, self.q), np.zeros(len(every) - model.nc)])
         missed = np.abs(every @ self.after - wanted)
         parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
-        speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.total)
+        speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.applied + self.contact_impulse)
         terms = parts @ speeds + np.abs(wanted)
         # rounding travels between rows: none counts as much smaller than the largest
         size = np.maximum(terms, 1e-3 * terms.max())
@@ -242,39 +237,6 @@ class ImpulseState:
             )
 
 
-# ---- the kernel
-
-
-def jumps(model: Model, q: Array, tau: Array, jump: Array, given: NDArray[np.bool_], rows: Array) -> Array:
-    """Return dv (B, nv) of (1) for impulses tau, jumps of prescribed speeds and jumps of the rates of rows."""
-    scale = lift(tau, jump, rows)
-    rest, factor = np.zeros(model.nv), scale[:, None]
-    further = {"rows": factor * rows} if model.nc else {}
-    dv, _ = model._mixed_dynamics(q, rest, factor * tau, factor * jump, given, **further)
-    return np.where(largest(tau, jump, rows)[:, None] > 0.0, dv / factor, 0.0)
-
-
-def largest(*arrays: Array) -> Array:
-    return np.asarray(np.max([np.abs(a.reshape(len(a), -1)).max(1, initial=0.0) for a in arrays], axis=0))
-
-
-def lift(*arrays: Array) -> Array:
-    """Return for each state the power of two that brings the largest entry to about 1e30: weight vanishes beside it."""
-    exponent = np.frexp(largest(*arrays))[1]
-    return np.asarray(np.ldexp(1.0, np.minimum(100 - exponent, 1000)), dtype=np.float64)
-
-
-def _pseudo_inverse(D: Array, size: Array) -> Callable[[Array], Array]:
-    """Return the solver of D x = b, D symmetric; directions in which D is rounding beside `size` are left out."""
-    if not len(D):
-        return lambda b: np.zeros_like(b)
-    unit = 1.0 / np.sqrt(size)
-    values, vectors = np.linalg.eigh(unit[:, None] * (D + D.T) / 2 * unit)
-    kept = values > 1e-11 * max(1.0, float(values.max()))
-    U = unit[:, None] * vectors[:, kept]
-    return lambda b: U @ ((U.T @ b).T / values[kept]).T
-
-
 # ---- rows between markers
 
 
@@ -283,7 +245,9 @@ def _speed_rows(model: Model, speeds: Speeds, q: Array) -> _Rows:
     chord = speeds.chord
     assert chord is not None and isinstance(chord.element, Hinge)
     motion = relative(model, chord.first, chord.second, q)
-    return _Rows(speeds.name, chord.name, motion, hinge_speeds(chord.element, motion)[speeds.columns], True)
+    still = np.zeros(model.nv)
+    at = model.cut_motion(q, still, still)[0][model.compiled.names.cut_q[chord.name]]
+    return _Rows(speeds.name, chord.name, motion, hinge_speeds(chord.element, at)[speeds.columns], True)
 
 
 def _closing_rows(model: Model, connection: Connection, q: Array) -> _Rows:
@@ -291,7 +255,8 @@ def _closing_rows(model: Model, connection: Connection, q: Array) -> _Rows:
     hinge = connection.element
     assert isinstance(hinge, Hinge)
     motion = relative(model, connection.first, connection.second, q)
-    at, gap = hinge_state(hinge, motion)
+    at = hinge.coordinates_of(motion.rotation, motion.position)
+    gap = gap_of(hinge, at, motion)
     if gap > _CLOSED * max(1.0, float(np.abs(motion.position).max())):
         raise ModelError(
             f"{_ITEM}: close {connection.name!r}",

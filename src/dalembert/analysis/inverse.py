@@ -1,11 +1,11 @@
 """Inverse dynamics of systems with loops: the efforts that a motion needs, at chosen actuators.
 
-A motion that keeps the loops closed needs generalised forces f = M a + b. Actuators supply some of their components,
-the loops supply any combination of the rows of P:
+A motion that keeps the loops closed needs generalised forces f = M a + b, b with all that elements do. Actuators supply
+u along some speeds C v, of hinges of the tree or of cut ones, the loops any combination of the rows of P:
 
-    S u + P^T lam = f                                                                                              (1)
+    C^T u + P^T lam = f                                                                                            (1)
 
-With N a basis of the motions that the loops allow (P N = 0), the efforts alone follow from N^T S u = N^T f: as many
+With N a basis of the motions that the loops allow (P N = 0), the efforts alone follow from N^T C^T u = N^T f: as many
 equations as the mechanism has freedoms. Fewer actuators cannot do it; more can do it in many ways, and the one of least
 weighted norm is taken. Sol 1983, (6.3.7)-(6.3.8) with what erratum 22 adds; Slaats 1991, section 4.1.
 """
@@ -13,23 +13,25 @@ weighted norm is taken. Sol 1983, (6.3.7)-(6.3.8) with what erratum 22 adds; Sla
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array
 from ..errors import ModelError, SingularityError
-from ..model import Model
-from ..reactions import ConnectionLoads, least_loads
-from ..rotation import finite_array
+from ..model import ConnectionLoads, Model, as_model
 from ..system import System
-from .scales import Scales, as_model, closure_rank, speed_columns
+from .consistent import RANK, shortest
+from .freedoms import Freedoms, freedoms_of
+from .relative import hinge_speeds, relative
+from .scales import Scales, closure_rank
 
-__all__ = ["Efforts", "consistent_accelerations", "inverse_dynamics"]
+__all__ = ["Efforts", "inverse_dynamics"]
 
 Array = NDArray[np.float64]
 
-_RANK = 1e-9  # singular values of scaled rows below this are rounding
 _REACHED = 1e-8  # part of the needed force that may be missing
 
 
@@ -40,7 +42,9 @@ class Efforts:
     Attributes
     ----------
     tau : (nv,) N m or N
-        Hinge forces, zero where there is no actuator.
+        Hinge forces beside those of elements; zero where there is no actuator.
+    cut : dict of str to (number of speeds,) N m or N
+        Efforts at hinges at which loops were cut.
     multipliers : (nc,) N or N m
         Of the loops; where rows repeat each other, those that go with the `connection_loads` of least norm.
     unique : bool
@@ -54,16 +58,30 @@ class Efforts:
     tau: Array
     multipliers: Array
     unique: bool
+    cut: dict[str, Array] = field(default_factory=dict)
     loads: Array | None = field(default=None, repr=False)
+    how: dict[str, Any] = field(default_factory=dict, repr=False)  # time and element states
 
     def __getitem__(self, hinge: str) -> Array:
         """Return the effort at a hinge, (nv of it,) N m or N."""
+        if hinge in self.cut:
+            return self.cut[hinge]
         result: Array = self.tau[self.model.v_slice(hinge)]
         return result
 
     def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
         """Return the load of every connection on its second marker, as `Model.connection_loads` does."""
-        return self.model.loads_of_motion(self.q, self.v, self.a, self.multipliers, loads=self.loads, axes=axes)
+        return ConnectionLoads(self.model, self.q, self.loads_of_connections(), axes, t=float(self.how["t"]))
+
+    def loads_of_connections(self) -> Array:
+        """Return the loads (connections, 6) in the order of ``model.connection_names``, world axes, N m and N."""
+        model = self.model
+        further, passed = _cut_loads(model, self.q, self.cut)
+        loads = further if self.loads is None else self.loads + further
+        found: Array = model._loads_of_motion(self.q, self.v, self.a, lam=self.multipliers, loads=loads, **self.how)
+        for name, load in passed.items():
+            found[model.connection_names.index(name)] += load
+        return found
 
 
 def inverse_dynamics(
@@ -76,8 +94,10 @@ def inverse_dynamics(
     weights: ArrayLike | None = None,
     loads: ArrayLike | None = None,
     t: float = 0.0,
+    x: ArrayLike | None = None,
+    bare: bool = False,
 ) -> Efforts:
-    """Return the efforts of chosen actuators for a motion that keeps all loops closed.
+    """Return the efforts that chosen actuators add to elements for a motion that keeps all loops closed.
 
     Parameters
     ----------
@@ -87,13 +107,17 @@ def inverse_dynamics(
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
         Consistent with the loops: see `consistent_speeds` and `consistent_accelerations`.
-    actuators : names of hinges of the tree, or of single speeds
-        Where efforts act; every hinge of the tree if left out.
+    actuators : names of hinges, or of single speeds
+        Where efforts act; every hinge of the tree if left out. A hinge at which a loop was cut is as good as others.
     weights : (number of actuated freedoms,)
         Price of each effort when there is a choice; the sum of weight times effort squared is least.
     loads : (nb, 6) N m and N
     t : float, s
-        Time, for constraints that a drive prescribes; the loops supply what these take.
+        Time, for elements, and for constraints that a drive prescribes; the loops supply what these take.
+    x : (nx,)
+        Element states; their start values if left out.
+    bare : bool
+        Without what elements do.
 
     Raises
     ------
@@ -116,102 +140,71 @@ def inverse_dynamics(
     q = finite_array(q, (model.nq,), item=item, field="q")
     v = finite_array(v, (model.nv,), item=item, field="v")
     a = finite_array(a, (model.nv,), item=item, field="a")
-    columns = _actuated(model, actuators)
-    force = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads)
+    everything = [*model.hinge_names, *model.flexible_names]
+    acting = freedoms_of(model, everything if actuators is None else actuators, item=item)
+    how = {"t": float(t), "x": x, "bare": bare}
+    force = model._supplied(q, v, a, loads=loads, **how)
     scales = Scales.of(model, t=t)
     N = np.diag(scales.columns)
     if model.nc:
         _check_closed(model, scales, q, v, a)
         N = scales.columns[:, None] * _null_space(scales.jacobian(model, q))
-    tau = np.zeros(model.nv)
-    price = (
-        np.ones(len(columns)) if weights is None else finite_array(weights, (len(columns),), item=item, field="weights")
-    )
-    if (price <= 0).any():
-        raise ModelError(item, "weights", weights, "every weight must be positive")
-    # least sum of price u^2: the shortest sqrt(price) u
-    root = np.sqrt(price)
-    A, needed = N[columns].T / root, N.T @ force
-    y, _, rank, _ = np.linalg.lstsq(A, needed, rcond=_RANK)
-    tau[columns] = y / root
+    root = np.sqrt(_prices(weights, acting))  # least sum of price u^2: the shortest sqrt(price) u
+    C = acting.rows(q)
+    A, needed = (C @ N).T / root, N.T @ force
+    y, _, rank, _ = np.linalg.lstsq(A, needed, rcond=RANK)
+    efforts = y / root
     missing = needed - A @ y
     if np.abs(missing).max(initial=0.0) > _REACHED * max(
         float(np.abs(N.T * force).sum(axis=1).max(initial=0.0)), 1e-300
     ):
-        raise _out_of_reach(model, N, missing, columns)
+        raise _out_of_reach(N, missing, acting)
     lam = np.zeros(model.nc)
     if model.nc:
-        rest = force - tau
+        rest = force - efforts @ C
         rest[np.abs(rest) < 1e-12 * np.abs(force).max(initial=0.0)] = 0.0  # rounding loads no loop
-        lam = scales.rows * _shortest(scales.jacobian(model, q).T, scales.columns * rest)
-        lam = least_loads(model, q, v, a, lam, loads=loads, t=t)[1]
+        lam = scales.rows * shortest(scales.jacobian(model, q).T, scales.columns * rest)
+    tau = np.zeros(model.nv)
+    tau[acting.columns] = efforts[: len(acting.columns)]
+    cut = _by_cut_hinge(acting, efforts[len(acting.columns) :])
     kept = None if loads is None else np.array(loads, dtype=float)
-    return Efforts(model, q, v, a, tau, lam, bool(rank == len(columns)), kept)
+    found = Efforts(model, q, v, a, tau, lam, bool(rank == len(acting)), cut, kept, how)
+    return replace(found, multipliers=model._share(float(t), q, None, found.loads_of_connections(), lam)[1])
 
 
-def consistent_accelerations(
-    system: System | Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    fixed: str | Iterable[str] = (),
-    *,
-    t: float = 0.0,
-) -> Array:
-    """Return the accelerations nearest to `a` that keep the loops closed: P a + bias = 0.
-
-    Parameters
-    ----------
-    system : System or Model
-    q : (nq,) rad or m
-    v : (nv,) rad/s or m/s
-    a : (nv,) rad/s2 or m/s2
-    fixed : names of hinges or speeds
-        These keep exactly what `a` says: driven coordinates.
-    t : float, s
-        Time, for constraints that a drive prescribes.
-
-    Raises
-    ------
-    SingularityError
-        If the fixed ones contradict the loops.
-    """
-    model = as_model(system)
-    item = "consistent_accelerations"
-    q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
-    a = finite_array(a, (model.nv,), item=item, field="a")
-    if not model.nc:
-        return a
-    scales = Scales.of(model, t=t)
-    free = np.ones(model.nv, dtype=bool)
-    free[_actuated(model, fixed)] = False
-    P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
-    gap = scales.rows * (P @ a + bias - scales.targets[2])
-    terms = np.abs(scales.rows) * (np.abs(P) @ np.abs(a) + np.abs(bias))
-    if (np.abs(gap) <= np.finfo(float).eps * terms).all():
-        return a
-    J = (scales.rows[:, None] * P * scales.columns)[:, free]
-    step = _shortest(J, -gap)
-    rest = np.abs(J @ step + gap)
-    left = float(rest.max())
-    if left > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
-        from .singular import why_speeds_clash
-
-        worst = int(rest.argmax())
-        held = f"with the accelerations given for {_listed(model, ~free)}, " if not free.all() else ""
-        raise SingularityError(
-            f"{item}: {held}no motion keeps the loops closed: row {model.constraint_names[worst]!r} would open at "
-            f"{rest[worst] / scales.rows[worst]:.3g} {scales.units[worst]}/s2. {why_speeds_clash(model, q, ~free, t)}"
-        )
-    a[free] += scales.columns[free] * step
-    return a
+def _by_cut_hinge(acting: Freedoms, efforts: Array) -> dict[str, Array]:
+    """Return efforts at cut hinges by their names."""
+    spans = acting.model.compiled.names.cut_v
+    every = np.zeros(max((span.stop for span in spans.values()), default=0))
+    every[acting.cut] = efforts
+    return {name: every[span] for name, span in spans.items() if {*range(span.start, span.stop)} & {*acting.cut}}
 
 
-def _actuated(model: Model, names: str | Iterable[str] | None) -> list[int]:
-    if names is None:
-        return list(range(model.nv))
-    chosen = [names] if isinstance(names, str) else list(names)
-    return sorted({c for name in chosen for c in speed_columns(model, name, item="inverse_dynamics")})
+def _prices(weights: ArrayLike | None, acting: Freedoms) -> Array:
+    if weights is None:
+        return np.ones(len(acting))
+    price = finite_array(weights, (len(acting),), item="inverse_dynamics", field="weights")
+    if (price <= 0).any():
+        raise ModelError("inverse_dynamics", "weights", weights, "every weight must be positive")
+    return price
+
+
+def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+    """Return efforts at cut hinges as loads on bodies (nb, 6), and as loads that these hinges pass on, (6,) each."""
+    on_bodies, passed = np.zeros((model.nb, 6)), {}
+    for chord in model.forest.chords:
+        if chord.name not in cut:
+            continue
+        motion, span = relative(model, chord.first, chord.second, q), model.compiled.names.cut_q[chord.name]
+        at = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0][span]
+        world = motion.in_world(hinge_speeds(chord.element, at).T @ cut[chord.name])  # type: ignore[arg-type]
+        passed[chord.name] = world
+        for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+            number = model.forest.number[marker.body.name]
+            if number:
+                arm = motion.point - model.pose(marker.body, q).position
+                on_bodies[number - 1] += sign * np.concatenate([world[:3] + np.cross(arm, world[3:]), world[3:]])
+    return on_bodies, passed
 
 
 def _check_closed(model: Model, scales: Scales, q: Array, v: Array, a: Array) -> None:
@@ -243,30 +236,20 @@ def _with_floor(size: Array) -> Array:
 
 def _null_space(J: Array) -> Array:
     _, s, Vt = np.linalg.svd(J)
-    return np.ascontiguousarray(Vt[closure_rank(s, _RANK) :].T)
+    return np.ascontiguousarray(Vt[closure_rank(s, RANK) :].T)
 
 
-def _shortest(A: Array, b: Array) -> Array:
-    """Return the shortest x with A x = b as nearly as can be."""
-    U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    rank = closure_rank(s, _RANK)
-    x: Array = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
-    return x
-
-
-def _out_of_reach(model: Model, N: Array, missing: Array, columns: list[int]) -> SingularityError:
-    motion = N @ missing
+def _out_of_reach(N: Array, missing: Array, acting: Freedoms) -> SingularityError:
+    model, motion = acting.model, N @ missing
     worst = np.argsort(-np.abs(motion))[:4]
     along = ", ".join(f"{model.speed_names[k]!r}" for k in worst if abs(motion[k]) > 0.1 * abs(motion[worst[0]]))
-    acting = np.zeros(model.nv, dtype=bool)
-    acting[columns] = True
     return SingularityError(
-        f"inverse_dynamics: actuators at {_listed(model, acting)} cannot produce this motion; the system has "
+        f"inverse_dynamics: actuators at {_listed(acting.names)} cannot produce this motion; the system has "
         f"{N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, and what is missing acts along {along}. Add an actuator "
         "there, or move the others out of a dead point."
     )
 
 
-def _listed(model: Model, marks: NDArray[np.bool_]) -> str:
-    names = [repr(model.speed_names[k]) for k in np.flatnonzero(marks)]
+def _listed(given: list[str]) -> str:
+    names = list(map(repr, given))
     return ", ".join(names[:8]) + (" and others" if len(names) > 8 else "") if names else "no freedom"

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..model import Model
+from ..model import Model, as_model
 from ..system import System
 from .assemble import assemble
-from .closure import Closure
-from .redundancy import independent_rows, loops, row_wrenches, sharing
-from .scales import Scales, as_model, closure_rank, singular_values, speed_columns
+from .freedoms import freedoms_of
+from .nearby import general_mobility, null_space
+from .redundancy import independent_rows, loops, sharing
+from .scales import Scales, closure_rank, singular_values
 
 __all__ = ["Mobility", "mobility"]
 
@@ -27,7 +28,6 @@ Array = NDArray[np.float64]
 _NEARLY = 1e-4
 """Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
 1e-12 leaves 1e-6 of noise in a singular position."""
-_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,16 @@ class Mobility:
         False for an unsuitable choice, such as the rocker of a four-bar at its dead point, although the rank of the
         closure equations is full there (Sol 1983, section 8.3; erratum: the text takes the one for the other).
         """
-        chosen = [names] if isinstance(names, str) else list(names)
-        columns = sorted({c for name in chosen for c in speed_columns(self.model, name, item="determines")})
-        if len(columns) != self.mobility:
+        model = self.model
+        chosen = freedoms_of(model, names, item="determines")
+        if len(chosen) != self.mobility:
             return False
-        N = _null_space(Scales.of(self.model).jacobian(self.model, self.q) if self.model.nc else None, self.model.nv)
-        return bool(np.linalg.svd(N[columns], compute_uv=False).min(initial=1.0) > _NEARLY)
+        scales = Scales.of(model)
+        N = null_space(scales.jacobian(model, self.q), model.nv)
+        moved = np.vstack(
+            [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
+        )
+        return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > _NEARLY)
 
     @property
     def verdict(self) -> str:
@@ -184,7 +188,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
     J = scales.jacobian(model, at)
     s = singular_values(J)
     rank = closure_rank(s)
-    general = _general_mobility(model, at, model.nv - rank)
+    general = general_mobility(model, at, model.nv - rank)
     redundant, rows, shared = _redundancy(model, at, scales, J, rank)
     return Mobility(
         mobility=model.nv - rank,
@@ -203,24 +207,11 @@ def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
     )
 
 
-def _null_space(J: Array | None, nv: int) -> Array:
-    """Return an orthonormal basis (nv, mobility) of the scaled speeds that keep the loops closed."""
-    if J is None:
-        return np.eye(nv)
-    from scipy.linalg import qr
-
-    # many redundant rows: first reduce to a square, R^T R = J^T J
-    square = qr(J, mode="r")[0][:nv] if len(J) > nv else J
-    _, s, Vt = np.linalg.svd(square)
-    basis: Array = Vt[closure_rank(s) :].T
-    return basis
-
-
 def _motions(model: Model, scales: Scales, J: Array) -> list[dict[str, float]]:
     """Return a readable basis: each motion has one leading speed that all others leave at rest."""
     from scipy.linalg import qr
 
-    N = _null_space(J, model.nv)
+    N = null_space(J, model.nv)
     if not N.shape[1]:
         return []
     # leading speeds are those that move most, with a bonus for those near the root, which users think of as driven
@@ -241,44 +232,17 @@ def _redundancy(
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and who shares them, by connection."""
     _, dropped, y = independent_rows(J, rank)
-    wrenches = row_wrenches(model, q, scales)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
-    for row, combination in zip(dropped, y, strict=True):
+    for row, names in zip(dropped, sharing(model, q, y * scales.rows), strict=True):
         owner = model.constraint_connections[row]
         rows[owner] = (*rows.get(owner, ()), model.constraint_names[row][len(owner) + 1 :])
-        shared.setdefault(owner, {owner}).update(sharing(model, combination, wrenches))
+        shared.setdefault(owner, {owner}).update(names)
     order = {name: k for k, name in enumerate(model.system.connections)}
     sharers = {
         owner: tuple(sorted(names, key=lambda name: order.get(name, len(order)))) for owner, names in shared.items()
     }
     return {owner: len(names) for owner, names in rows.items()}, rows, sharers
-
-
-def _general_mobility(model: Model, q: Array, here: int) -> int:
-    """Return the mobility at closed configurations near q: the least found in a few random directions of motion.
-
-    A motion that exists only to first order leads back to where it started: it counts as none.
-    """
-    if not here:
-        return 0
-    closure = Closure(model, 1e-12, 60)
-    scales, random = Scales.of(model), np.random.default_rng(0)
-    N = _null_space(scales.jacobian(model, q), model.nv)
-    everything = np.ones(model.nv, dtype=bool)
-    general, moved_once = here, False
-    for _ in range(_NEIGHBOURS):
-        direction = N @ random.normal(size=here)
-        direction /= np.abs(direction).max()
-        for size in (0.1, 0.02):
-            trial = closure.iterate(model.integrate(q, size * scales.columns * direction), everything)
-            moved = float(np.abs(model.difference(q, trial.q) / scales.columns).max())
-            if trial.closed and moved > 0.1 * size:
-                moved_once = True
-                s = singular_values(scales.jacobian(model, trial.q))
-                general = min(general, model.nv - closure_rank(s))
-                break
-    return general if moved_once else 0
 
 
 def _motion_text(motion: dict[str, float], limit: int = 10) -> str:

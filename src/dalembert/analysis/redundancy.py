@@ -2,13 +2,8 @@
 
 A combination y of closure rows that vanishes for every motion, y^T P = 0, is a state of self-stress: loads with which
 the loops can press against each other while nothing moves. The connections that carry such a load, chords and tree
-hinges alike, are the ones that share the redundancy. The load that the chords pass into the tree travels along the
-paths to ground,
-
-    F_j = sum over chords of (j on path of second) W - (j on path of first) W,     W = sum over rows y_i w_i      (1)
-
-with w_i the wrench of a unit multiplier of row i. The same formula with y = r, the residual at a configuration where
-the loops cannot be closed any better, tells which connections contradict each other.
+hinges alike, are the ones that share the redundancy. The same loads with y = r, the residual at a configuration where
+the loops cannot be closed any better, tell which connections contradict each other.
 """
 
 from __future__ import annotations
@@ -17,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
+from ..model.loads import weightless_loads
 from .scales import Scales
 
-__all__ = ["contradictions", "independent_rows", "loops", "row_wrenches", "sharing"]
+__all__ = ["contradictions", "independent_rows", "loops", "sharing"]
 
 Array = NDArray[np.float64]
 
@@ -35,55 +31,19 @@ def loops(model: Model) -> tuple[tuple[str, ...], ...]:
     return tuple(result)
 
 
-def row_wrenches(model: Model, q: Array, scales: Scales) -> Array:
-    """Return w (nc, 6): dimensionless [moment; force L] on the second marker of a unit multiplier of each scaled row.
-
-    World axes, about the mean of the chords' second markers.
-    """
-    chords = model.forest.chords
-    points = [model.pose(chord.second, q).position for chord in chords]
-    centre = np.mean(points, axis=0) if chords else np.zeros(3)
-    owner = {chord.name: k for k, chord in enumerate(chords)}
-    result, place = np.zeros((model.nc, 6)), np.zeros(model.nc, dtype=int)
-    for row in range(1, model.nc):
-        if model.constraint_connections[row] == model.constraint_connections[row - 1]:
-            place[row] = place[row - 1] + 1
-    # the k-th rows of all chords at once: each chord shows the wrench of its own
-    for k in range(int(place.max(initial=-1)) + 1):
-        loads = model._chord_loads(q, np.where(place == k, scales.rows, 0.0), t=scales.t)
-        for row in map(int, np.flatnonzero(place == k)):
-            name = model.constraint_connections[row]
-            if name in owner:  # a coupling of coordinates passes no load between markers
-                moment, force = loads[owner[name], :3], loads[owner[name], 3:]
-                moment = moment + np.cross(points[owner[name]] - centre, force)
-                result[row] = np.concatenate([moment, scales.length * force])
-    return result
-
-
-def sharing(model: Model, y: Array, wrenches: Array, *, cutoff: float = 1e-7) -> tuple[str, ...]:
-    """Return the names of the connections that carry the load of multipliers y (nc,), equation (1)."""
-    forest = model.forest
-    loads, chords = np.zeros((model.nb + 1, 6)), []
-    owners = np.array(model.constraint_connections)
-    acting = set(owners[y != 0.0])
-    for chord in forest.chords:
-        if chord.name not in acting:
-            chords.append(0.0)
-            continue
-        mine = owners == chord.name
-        W = y[mine] @ wrenches[mine]
-        chords.append(float(np.abs(W).max(initial=0.0)))
-        for j in forest.path(chord.second.body.name):
-            loads[j] += W
-        for j in forest.path(chord.first.body.name):
-            loads[j] -= W
-    hinges = np.abs(loads[1:]).max(1)
-    least = cutoff * max(max(chords, default=0.0), float(hinges.max(initial=0.0)))
-    names = [name for name, load in zip(model.hinge_names, hinges, strict=True) if load > least]
-    names += [chord.name for chord, load in zip(forest.chords, chords, strict=True) if load > least]
-    loaded = np.abs(y) > cutoff * float(np.abs(y).max(initial=0.0))
-    closing = {chord.name for chord in forest.chords}
-    return (*names, *dict.fromkeys(str(name) for name in owners[loaded] if name not in closing))
+def sharing(model: Model, q: Array, lam: Array, *, t: float = 0.0, cutoff: float = 1e-7) -> list[tuple[str, ...]]:
+    """Return, for each set of multipliers (k, nc), the names of the connections that carry its load."""
+    still = np.zeros((len(lam), model.nv))
+    loads = weightless_loads(model, np.tile(q, (len(lam), 1)), still, lam, t=t)
+    sizes = np.abs(loads * ([1.0] * 3 + [model.length] * 3)).max(axis=2)
+    names, owners = np.array(model.connection_names), np.array(model.constraint_connections)
+    couplings = {coupling.name for coupling in model.forest.couplings}
+    found = []
+    for size, row in zip(sizes, lam / Scales.of(model, prescribed=False).rows, strict=True):
+        carrying = names[size > cutoff * size.max(initial=0.0)]
+        acting = owners[np.abs(row) > cutoff * float(np.abs(row).max(initial=0.0))]
+        found.append((*map(str, carrying), *dict.fromkeys(str(name) for name in acting if name in couplings)))
+    return found
 
 
 def independent_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
@@ -129,7 +89,6 @@ def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-
     """
     scales = Scales.of(model, t=t)
     r = scales.residual(model, q)
-    wrenches = row_wrenches(model, q, scales)
     owners = np.array(model.constraint_connections)
     random, size = np.random.default_rng(0), 1e-2
     sentences = []
@@ -148,7 +107,7 @@ def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-
         if give > 0.1 * size:
             continue
         worst = int(np.abs(y).argmax())
-        names = sharing(model, y, wrenches)
+        names = sharing(model, q, (y * scales.rows)[None], t=t)[0]
         others = [name for name in names if name != owners[worst]]
         amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
         sentences.append(

@@ -1,4 +1,4 @@
-"""Relative motion of any two markers, and of hinges that are not in the tree.
+"""Relative motion of any two markers.
 
 With d from marker 1 to marker 2 and everything in axes of marker 1 (Sol 1983, section 3.3),
 
@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..connections.custom import CustomHinge
-from ..connections.hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Screw, Spherical, Universal
+from ..connections.hinges import Hinge
 from ..model import Model
-from ..rotation import quaternion_from_matrix
 
-__all__ = ["Relative", "hinge_speeds", "hinge_state", "relative"]
+__all__ = ["Relative", "gap_of", "hinge_speeds", "relative"]
 
 Array = NDArray[np.float64]
 
@@ -70,41 +68,13 @@ def relative(model: Model, first: Marker, second: Marker, q: Array) -> Relative:
     return Relative(first, second, R, two.position, R.T @ two.rotation, R.T @ d, J, terms)
 
 
-def hinge_state(hinge: Hinge, motion: Relative) -> tuple[Array, float]:
-    """Return the coordinates (nq,) nearest to a relative pose, and what they miss of it, m or rad.
-
-    Angles are within +-pi; a screw's whole turns follow from its advance, and a custom hinge is searched for.
-    """
-    F = hinge.frame()
-    R, r = F.T @ motion.rotation @ F, F.T @ motion.position
-    turn = np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1])
-    match hinge:
-        case CustomHinge():
-            q = [*hinge.coordinates_of(motion.rotation, motion.position)]
-        case Fixed():
-            q = []
-        case Prismatic():
-            q = [r[2]]
-        case Screw():
-            q = [turn + 2 * np.pi * (np.round(r[2] / hinge.pitch - turn / (2 * np.pi)) if hinge.pitch else 0.0)]
-        case Cylindrical():
-            q = [turn, r[2]]
-        case Universal():
-            q = [np.arctan2(R[2, 1], R[1, 1]), np.arctan2(R[0, 2], R[0, 0])]
-        case Planar():
-            q = [r[0], r[1], turn]
-        case Spherical():
-            q = [*quaternion_from_matrix(motion.rotation)]
-        case Free():
-            q = [*quaternion_from_matrix(motion.rotation), *motion.position]
-        case _:
-            q = [turn]
-    coordinates = np.array(q, dtype=float)
-    C, c = hinge.pose(coordinates)
-    return coordinates, float(max(np.abs(C - motion.rotation).max(), np.abs(c - motion.position).max()))
+def gap_of(hinge: Hinge, q: Array, motion: Relative) -> float:
+    """Return by how much a relative pose misses that of a hinge at q (nq,), m or rad."""
+    C, c = hinge.pose(q)
+    return float(max(np.abs(C - motion.rotation).max(), np.abs(c - motion.position).max()))
 
 
-def hinge_speeds(hinge: Hinge, motion: Relative) -> Array:
-    """Return H^+ (nv, 6): speeds of the hinge from the relative velocity."""
-    H = hinge.motion(hinge_state(hinge, motion)[0])
+def hinge_speeds(hinge: Hinge, q: Array) -> Array:
+    """Return H^+ (nv, 6): speeds of a hinge at q (nq,) from the relative velocity of its markers."""
+    H = hinge.motion(q)
     return np.asarray(np.linalg.pinv(H), dtype=np.float64) if H.size else np.zeros((0, 6))

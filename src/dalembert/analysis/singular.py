@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DalembertError
-from ..model import Model
-from .mobility import mobility
+from .freedoms import Freedoms
+from .nearby import general_mobility
 from .scales import Scales, closure_rank
 
 __all__ = ["why_speeds_clash"]
@@ -17,31 +16,28 @@ Array = NDArray[np.float64]
 _STILL = 1e-6  # share of a motion below which a speed takes no part in it
 
 
-def why_speeds_clash(model: Model, q: Array, held: NDArray[np.bool_], t: float = 0.0) -> str:
-    """Return a sentence or two on why the held speeds (nv,) cannot be had at q, and the way out."""
+def why_speeds_clash(held: Freedoms, q: Array, t: float = 0.0) -> str:
+    """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
+    model = held.model
     J = Scales.of(model, t=t).jacobian(model, q)
     _, s, Vt = np.linalg.svd(J)
     motions = Vt[closure_rank(s) :]
     text = ""
     if len(model.drives) == len(model.hinge_drives):  # others may close the loops elsewhere than at t = 0
-        try:
-            report = mobility(model, q)
-        except DalembertError:
-            report = None
-        if report is not None and not report.permanent:
-            text = (
-                f"The position is singular: mobility {report.mobility} here, {report.general} nearby; start beside it, "
-                "or from rest. "
-            )
+        here = len(motions)
+        nearby = general_mobility(model, q, here)
+        if nearby != here:
+            text = f"The position is singular: mobility {here} here, {nearby} nearby; start beside it, or from rest. "
     part = np.linalg.norm(motions, axis=0)
-    if (held & (part < _STILL)).any() and len(motions):
-        stuck = [name for name, h, p in zip(model.speed_names, held, part, strict=True) if h and p < _STILL]
+    moved = np.linalg.norm(held.rows(q) @ (motions * Scales.of(model, t=t).columns).T, axis=1)
+    if (moved < _STILL).any() and len(motions):
+        stuck = [name for name, p in zip(held.names, moved, strict=True) if p < _STILL]
         able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
         return (
             f"{text}At this configuration {_listed(stuck)} cannot move: a dead point; drive another coordinate, "
             f"such as {_listed(able)}."
         )
-    if held.sum() > len(motions):
+    if len(held) > len(motions):
         count = f"{len(motions)} freedom{'s' * (len(motions) != 1)}"
         return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
     return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, finite_number, shape_of
 
 __all__ = ["Rayleigh", "modal_damping_matrix"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, finite_number, shape_of
 from .damping import modal_damping_matrix
 
 __all__ = ["FlexibleBody", "Stiffening", "rigid_motions"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +48,10 @@ class Marker:
             return self.body.name
         x, y, z = (f"{c:.6g}" for c in self.position)
         return f"{self.body.name}.at({x}, {y}, {z})"
+
+    def on(self, body: Body) -> Marker:
+        """Return the same marker on another body, a copy of its own."""
+        return replace(self, body=body)
 
     def __repr__(self) -> str:
         return f"<Marker {self.name}>"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..rotation import as_rotation_matrix, finite_array, finite_number, shape_of
+from ..rotation import as_rotation_matrix
 from .flexible import FlexibleBody, check_total_mass
 from .markers import Marker
 from .shapes import Shape

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_number
 from ..errors import ModelError
-from ..rotation import finite_number
 
 __all__ = ["Shape", "box", "cylinder", "plate", "rod", "sphere", "tube"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..bodies.markers import Marker
-from .constraints import Constraint
+from .constraints.plain import Constraint
 from .hinges import Hinge
 
 __all__ = ["Connection"]

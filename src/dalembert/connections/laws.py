@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError, UserFunctionError
-from ..rotation import finite_array, finite_number, shape_of
 
 __all__ = [
     "Constant",

@@ -41,7 +41,7 @@ def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str
 
 def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]:
     """Return the names of the columns that an output takes, ``"crank.velocity.x"`` and so on."""
-    from ..outputs import Output
+    from ..result.outputs import Output
 
     labels = result.labels
     named = {

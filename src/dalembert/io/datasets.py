@@ -42,7 +42,7 @@ def to_dataset(result: Result, names: Sequence[str] = ()) -> xarray.Dataset:
 
 def _with_output(data: xarray.Dataset, result: Result, name: str) -> xarray.Dataset:
     """Return the Dataset with one more variable."""
-    from ..outputs import Output
+    from ..result.outputs import Output
 
     if name in _DIMENSIONS:
         return data

@@ -51,7 +51,7 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
 
 def load_result(path: PathLike, model: Model | System | None = None) -> Result:
     """Read a result; see `Result.load`."""
-    from ..analysis.scales import as_model
+    from ..model import as_model
     from ..result import EventRecord, Labels, Result, Stats
 
     _, load = _format("load", path)

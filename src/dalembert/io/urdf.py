@@ -49,8 +49,8 @@ from numpy.typing import NDArray
 
 from ..bodies.rigid import Body
 from ..bodies.visual import Visual
+from ..connections.constraints.mimic import Mimic
 from ..connections.hinges import Fixed, Free, Hinge, Planar, Prismatic, Revolute, Spherical
-from ..connections.mimic import Mimic
 from ..errors import ModelError, TopologyError
 from ..rotation import quaternion, unit_vector
 from ..system import GROUND, System

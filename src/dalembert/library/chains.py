@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from ..bodies.shapes import Shape, rod
+from ..checks import finite_number
 from ..connections.hinges import Free, Hinge, Revolute
 from ..errors import ModelError
-from ..rotation import axis_angle, finite_number
+from ..rotation import axis_angle
 from ..system import System
 
 __all__ = ["binary_tree", "chain"]

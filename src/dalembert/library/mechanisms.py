@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.rigid import Body
 from ..bodies.shapes import rod
-from ..connections.energetic import Effort, SpringDamper
+from ..checks import finite_array, finite_number
+from ..connections.elements.plain import Effort, SpringDamper
 from ..connections.hinges import Prismatic, Revolute
 from ..errors import ModelError
-from ..rotation import axis_angle, finite_array, finite_number
+from ..rotation import axis_angle
 from ..system import System
 
 __all__ = [

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import tribology
-from ..connections.contacts import CamFollower, RollingCam
-from ..connections.curves import Arc, Curve, Line
-from ..connections.elements import Element
-from ..connections.energetic import HingeSpring
-from ..connections.films import JournalBearing, TractionFilm
+from ..checks import finite_number
+from ..connections.constraints.cams import CamFollower, RollingCam
+from ..connections.constraints.curves import Arc, Curve, Line
+from ..connections.elements.element import Element
+from ..connections.elements.films import JournalBearing, TractionFilm
+from ..connections.elements.plain import HingeSpring
 from ..connections.hinges import Planar, Prismatic, Revolute
 from ..errors import ModelError
-from ..rotation import finite_number
 from ..system import System
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bodies import rod
-from ..connections import Revolute
+from ..connections.hinges import Revolute
 from ..system import System
 
 __all__ = ["windows"]

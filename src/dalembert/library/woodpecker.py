@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import pi
 
 from ..analysis import Contact, impulse
-from ..connections import HingeSpring, PointPlaneContact, Prismatic, Revolute
+from ..connections.elements import HingeSpring, PointPlaneContact
+from ..connections.hinges import Prismatic, Revolute
 from ..rotation import bryant
 from ..simulation import Event, Situation
 from ..system import System

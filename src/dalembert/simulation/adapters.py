@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
-from ..interpolation import interpolate
-from ..model import Model
-from ..result import Result, Stats
-from ..state import State
+from ..model import Conditions, Model, State
+from ..model.interpolation import interpolate
+from ..result import Result, Stats, always
 from .interrupt import Interrupt
+from .options import Options
 from .progress import Progress
-from .settings import Kernels, Options, Settings
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
 
@@ -54,7 +53,7 @@ def simulate_elsewhere(
     t_end: float,
     times: Array | None,
     options: Options,
-    settings: Settings,
+    conditions: Conditions,
     *,
     notes: list[str],
     progress: Progress,
@@ -72,9 +71,9 @@ def simulate_elsewhere(
     times : (k,) s or None
         Where states are wanted; every step if None.
     options : Options
-        Tolerances, longest step and control.
-    settings : Settings
-        The model, and the numbers of its force elements.
+        Tolerances and longest step.
+    conditions : Conditions
+        Of the model: numbers of its elements, control.
 
     Raises
     ------
@@ -84,7 +83,7 @@ def simulate_elsewhere(
         Where the method gives up; with the partial result.
     """
     began = time.perf_counter()
-    equations = Equations(options, settings)
+    equations = Equations(options, conditions)
     stepper = _stepper(method, equations, start, t_end)
     run = _ForeignRun(equations, start)
     status, caught = "finished", None
@@ -120,12 +119,10 @@ def simulate_elsewhere(
 class Equations:
     """The equations of motion as other packages want them."""
 
-    def __init__(self, options: Options, settings: Settings) -> None:
-        self.model = settings.model
+    def __init__(self, options: Options, conditions: Conditions) -> None:
+        self.model, self.conditions = conditions.model, conditions
         self.options = replace(options, method="dop853", watch=False, project=True)
-        self.kernels = Kernels(settings, self.options)
-        self.integrator = self.options.integrator(self.model)
-        settings.apply(self.integrator)
+        self.integrator = self.options.integrator(conditions)
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
         """Return q with attitudes of unit length, v and x, out of y (..., nq + nv + nx and more)."""
@@ -138,15 +135,15 @@ class Equations:
         if not np.isfinite(y).all():
             raise IntegrationError(f"at t = {t:.9g} s the state is not finite: give smaller tolerances or max_step")
         q, v, x = self.split(y)
-        _, a, _, _, dx = self.integrator.evaluate(np.array([t]), q[None], v[None], x[None], None, None)
-        return np.concatenate([self.model.coordinate_rates(q, v), a[0], dx[0]])
+        found = self.model.dynamics(t, q, v, x, conditions=self.conditions)
+        return np.concatenate([self.model.coordinate_rates(q, v), found.a, found.dx])
 
     def projected(self, t: float, y: Array) -> State:
         """Return the state nearest to y that obeys loops and drives."""
         outcome = self.integrator.start(t, *self.split(y))
         if outcome:
             raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far apart: give smaller tolerances")
-        t, q, v, x, _ = self.integrator.state()
+        t, q, v, x = self.integrator.state()[:4]
         return State(q=q, v=v, t=t, x=x)
 
 
@@ -162,31 +159,31 @@ class Residual:
 
     def start(self, state: State) -> tuple[Array, Array]:
         """Return y and y' to begin with."""
-        motion = self.equations.kernels.dynamics(np.array([state.t]), state.q[None], state.v[None], state.x[None])
+        motion = self.model.dynamics(state.t, state.q, state.v, state.x, conditions=self.equations.conditions)
         y = np.concatenate([state.q, state.v, state.x])
-        lam, slope = np.zeros(len(self.rows)), self.equations.rates(state.t, y)
+        lam: Array = np.zeros(len(self.rows))
+        slope = self.equations.rates(state.t, y)
         if len(self.rows):
             P = self.model.constraint_jacobian(state.q, t=state.t)[:, ~self.driven]
-            lam = np.linalg.lstsq(P[self.rows].T, P.T @ motion.lam[0], rcond=None)[0]
+            lam = np.asarray(np.linalg.lstsq(P[self.rows].T, P.T @ motion.lam, rcond=None)[0], dtype=np.float64)
         return np.concatenate([y, lam]), np.concatenate([slope, 0.0 * lam])
 
     def __call__(self, t: float, y: Array, slope: Array) -> Array:
         """Return what is left of the equations."""
         model, nq, nv, nx = self.model, self.model.nq, self.model.nv, self.model.nx
         q, v, x = self.equations.split(y)
-        a, lam = np.array(slope[nq : nq + nv]), y[nq + nv + nx :]
-        states = (np.array([t]), q[None], v[None], x[None])
-        _, _, tau, _, dx = self.equations.integrator.evaluate(*states, None, None)  # of elements and control
-        _, loads = self.equations.kernels.applied_loads(*states)
-        motion = model.mass_matrix(q) @ a + model.bias_forces(q, v, loads=loads[0]) - tau[0]
+        a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
+        lam[self.rows] = y[nq + nv + nx :]
+        conditions = self.equations.conditions
+        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)  # what is missing
+        dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
         closure = np.zeros(0)
         if len(self.rows):
             P = model.constraint_jacobian(q, t=t)
-            motion = motion - P[self.rows].T @ lam
             closure = (P @ a + model.constraint_bias(q, v, t=t) - model.row_motion(t)[2])[self.rows]
         motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
         return np.concatenate(
-            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx[0], closure]
+            [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
         )
 
 
@@ -308,7 +305,7 @@ class _SundialsSteps:
             if not kept:
                 t = np.array(run.t)
                 q, v, x = run.states()
-                kept.extend((t, q, v, x, run.equations.kernels.dynamics(t, q, v, x, share=False).a))
+                kept.extend((t, q, v, x, run.model.report(["a"], t, q, v, x, conditions=run.equations.conditions)["a"]))
             t, q, v, x, a = kept
             names = run.model.coordinate_names, run.model.speed_names
             between = interpolate(t, q, v, a, times, *names)
@@ -365,5 +362,5 @@ class _ForeignRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            kernels=self.equations.kernels,
+            conditions=None if self.equations.conditions.as_described else always(self.equations.conditions),
         )

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import Model
-from ..state import State
+from ..model import Model, State
 
 if TYPE_CHECKING:
     from .run import Run
@@ -162,7 +161,7 @@ class Search:
         return self.run.watched(begin + s * h, *self._dense(step, s))
 
     def _dense(self, step: int, s: Array) -> tuple[Array, Array, Array]:
-        return self.run.within_step(self.steps.start(step), self.steps.start(step + 1), s)
+        return self.run.track.within_step(self.steps.start(step), self.steps.start(step + 1), s)
 
 
 def _screened(run: Run, steps: Steps) -> Array:

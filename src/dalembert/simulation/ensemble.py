@@ -10,29 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..errors import AssemblyError, IntegrationError, ModelError
-from ..model import Model
-from ..outputs import Motion, Output
-from ..result import Result, Stats
-from ..state import State
-from .settings import Kernels, Options, Settings
+from ..errors import IntegrationError, ModelError
+from ..model import Conditions, State
+from ..model.conditions import checked_parameter, parameter_place
+from ..result import Motion, Output, Result, Stats, always
+from .options import Options
+from .start import rows_of, start_states
 
 __all__ = ["Ensemble", "batch_size", "simulate_many"]
 
 Array = NDArray[np.float64]
 
-# core/integrator.hpp: Outcome
-_REASONS = (
-    "",
-    "",
-    "no step is small enough",
-    "accelerations are not finite",
-    "",
-    "the loops cannot be closed",
-    "",
-    "",
-    "the equations of an implicit step cannot be solved",
-)
+_REASONS = {
+    "underflow": "no step is small enough",
+    "not_finite": "accelerations are not finite",
+    "apart": "the loops cannot be closed",
+    "unsolved": "the equations of an implicit step cannot be solved",
+}
 
 
 class Ensemble:
@@ -54,19 +48,18 @@ class Ensemble:
 
     def __init__(
         self,
-        model: Model,
+        conditions: Conditions,
         t: Array,
         states: tuple[Array, Array, Array],
-        status: list[str],
-        messages: list[str],
+        ends: list[str],
         stats: Stats,
-        options: Options,
-        settings: list[Settings],
+        parameters: Array | None = None,
     ) -> None:
-        self.model, self.t, self.stats = model, t, stats
+        self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
-        self.status = tuple(status)
-        self._messages, self._options, self._settings = messages, options, settings
+        self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
+        self._messages = [_REASONS.get(end, "") for end in ends]
+        self._conditions, self._parameters = conditions, parameters
 
     def __len__(self) -> int:
         return len(self.q)
@@ -88,7 +81,7 @@ class Ensemble:
         got = int(np.isfinite(self.q[number]).all(axis=-1).sum()) if self.model.nq else len(self.t)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
-        settings, options = self._settings[number], self._options
+        conditions = self._conditions_of(number)
         return Result(
             self.model,
             self.t[:got],
@@ -98,8 +91,13 @@ class Ensemble:
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            kernels=Kernels(settings, options),
+            conditions=None if conditions.as_described else always(conditions),
         )
+
+    def _conditions_of(self, number: int) -> Conditions:
+        if self._parameters is None:
+            return self._conditions
+        return self._conditions.changed(parameters=self._parameters[number])
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
@@ -110,17 +108,19 @@ class Ensemble:
             for k, row in enumerate(rows):
                 full[k, : len(row)] = row
             return full
-        columns = []
-        for k in range(len(self)):
-            good = np.isfinite(self.q[k]).all(axis=-1)
-            kernels = Kernels(self._settings[k], self._options)
-            q, v, x = (part[k][good] for part in (self.q, self.v, self.x))
-            motion = Motion(self.model, self.t[good], q, v, x, kernels=kernels)
-            values = np.asarray(output.value(motion))
-            column = np.full((len(self.t), *values.shape[1:]), np.nan)
-            column[good] = values
-            columns.append(column)
-        return np.array(columns)
+        good = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
+        run, time = np.nonzero(good)
+        q, v, x = (part[good] for part in (self.q, self.v, self.x))
+
+        def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+            if self._parameters is None:
+                return [(np.arange(len(run)), self._conditions)]
+            return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
+
+        values = np.asarray(output.value(Motion(self.model, self.t[time], q, v, x, conditions=conditions)))
+        full = np.full((*good.shape, *values.shape[1:]), np.nan)
+        full[good] = values
+        return full
 
 
 def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) -> int | None:
@@ -142,7 +142,7 @@ def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) 
 
 
 def simulate_many(
-    model: Model,
+    conditions: Conditions,
     count: int,
     t_start: float,
     t_end: float,
@@ -150,41 +150,16 @@ def simulate_many(
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
-    far: float,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`."""
-    began = time.perf_counter()
-    given = model.initial_state() if state is None else state
-    q = _rows("state.q", given.q, count, model.nq)
-    v = _rows("state.v", given.v, count, model.nv)
-    if model.nc and state is None:
-        from .simulate import start_state
-
-        start = start_state(model, None, t_start)[0]
-        q, v = _rows("state.q", start.q, count, model.nq), _rows("state.v", start.v, count, model.nv)
-    elif model.nc:
-        residual = np.abs(model.constraint_residual(q, t=np.full(count, t_start)) - model.row_motion(t_start)[0])[
-            :, model.holonomic
-        ]
-        if residual.size and residual.max() > far:
-            worst = int(residual.max(axis=1).argmax())
-            raise AssemblyError(
-                f"state {worst} does not close the loops: it is open by {residual.max():.3g} m or rad; close them with "
-                "da.assemble(...)"
-            )
-    settings = [Settings.of(model) for _ in range(count)]
-    numbers = None
-    for name, value in (parameters or {}).items():
-        row = _rows(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)[:, 0]
-        settings = [each.with_parameter(name, float(number)) for each, number in zip(settings, row, strict=True)]
-    if parameters:
-        numbers = np.array([each.parameters for each in settings])
+    began, model = time.perf_counter(), conditions.model
+    q, v, x = start_states(model, state, t_start, count)
+    numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    integrator = options.integrator(model)
-    x = _rows("state.x", given.x if np.size(given.x) else model.initial_state().x, count, model.nx)
+    integrator = options.integrator(conditions)
     outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
-    status = ["finished" if outcome == 0 else "failed" for outcome in outcomes]
-    messages = [_REASONS[int(outcome)] for outcome in outcomes]
+    names = {number: name for name, number in _core.outcomes.items()}
+    ends = [names[int(outcome)] for outcome in outcomes]
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     notes = [f"stability held explicit steps of {implicit} runs back; they went on with radau"] if implicit else []
@@ -199,14 +174,17 @@ def simulate_many(
         rtol=options.rtol,
         atol=options.atol,
     )
-    return Ensemble(model, wanted, (states[0], states[1], states[2]), status, messages, stats, options, settings)
+    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
 
 
-def _rows(field: str, value: ArrayLike, count: int, width: int) -> Array:
-    try:
-        rows = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=float), (count, width)))
-    except (TypeError, ValueError):
-        raise ModelError("simulate", f"the shape of {field}", np.shape(value), f"give ({count}, {width})") from None
-    if not np.isfinite(rows).all():
-        raise ModelError("simulate", field, value, "give finite numbers")
+def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:
+    """Return all parameters of each run, (count, n), if any are given."""
+    if not given:
+        return None
+    model = conditions.model
+    rows = np.tile(conditions.parameters, (count, 1))
+    for name, value in given.items():
+        column = rows_of(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)
+        place = parameter_place(model, name, "simulate")
+        rows[:, place] = [checked_parameter(model, name, number, "simulate") for number in column[:, 0]]
     return rows

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_array, finite_number
 from ..errors import DalembertError, ModelError, UserFunctionError
-from ..model import Model
-from ..outputs import Motion, Output
-from ..rotation import finite_array, finite_number
-from ..state import State
-from .settings import Settings
+from ..model import Conditions, Model, State
+from ..result import ByTime, Motion, Output
+from .jumps import mind_open, speeds_after_jump
 
 __all__ = ["Event", "Situation", "Watch"]
 
@@ -103,9 +102,9 @@ class Situation:
         Kinetic energy that impulses, locks and closing constraints have taken so far.
     """
 
-    def __init__(self, settings: Settings, state: State) -> None:
-        self.settings = settings
-        self.model = settings.model
+    def __init__(self, conditions: Conditions, state: State) -> None:
+        self.conditions = conditions
+        self.model = conditions.model
         self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
         self.energy_loss = 0.0
         self.stopped = False
@@ -118,25 +117,25 @@ class Situation:
 
     def set(self, name: str, value: float) -> None:
         """Change a number of a force element: ``now.set("k.stiffness", 200.0)``."""
-        self.settings = self.settings.with_parameter(name, value)
+        self.conditions = self.conditions.with_parameter(name, value, item="event")
         self.done.append(f"{name} = {value:.6g}")
 
     def lock(self, hinge: str) -> None:
         """Hold a hinge of the tree from now on; what moves it stops at once, with the impulse that takes."""
-        self.settings = self.settings.with_lock(hinge, True)
+        self.conditions = self.conditions.with_lock(hinge, True, item="event")
         self._jump()
         self.done.append(f"lock {hinge}")
 
     def release(self, hinge: str) -> None:
         """Let a locked hinge go."""
-        self.settings = self.settings.with_lock(hinge, False)
+        self.conditions = self.conditions.with_lock(hinge, False, item="event")
         self.done.append(f"release {hinge}")
 
     def switch(self, connection: str, on: bool) -> None:
         """Let a constraint, or a hinge that closes a loop, hold or not; speeds obey it at once."""
-        self.settings = self.settings.with_switch(connection, on)
+        self.conditions = self.conditions.with_switch(connection, on, item="event")
         if on:
-            self.settings.mind_open(connection, self.q, self.t)
+            mind_open(self.conditions, connection, self.q, self.t)
             self._jump()
         self.done.append(f"switch {connection} {'on' if on else 'off'}")
 
@@ -167,14 +166,17 @@ class Situation:
         speed = float(row @ self.v)
         if speed >= 0:
             return
-        unit = self.settings.after_jump(self.q, self.v, self.t, row) - self.settings.after_jump(self.q, self.v, self.t)
+        unit = self._after(row) - self._after(None)
         self._jump(-(1 + e) * speed / float(row @ unit) * row)
         self.done.append("bounce")
 
+    def _after(self, impulse: Array | None) -> Array:
+        return speeds_after_jump(self.conditions, self.q, self.v, self.t, impulse)
+
     def _jump(self, impulse: Array | None = None) -> None:
-        before = self.model.energy(self.q, self.v).kinetic
-        self.v = self.settings.after_jump(self.q, self.v, self.t, impulse)
-        self.energy_loss += before - self.model.energy(self.q, self.v).kinetic
+        before = self.model.energy(self.q, self.v, bare=True).kinetic
+        self.v = self._after(impulse)
+        self.energy_loss += before - self.model.energy(self.q, self.v, bare=True).kinetic
 
 
 class Watch:
@@ -192,9 +194,9 @@ class Watch:
         self.outputs = [Output.of(model, event.output) for event in self.events]
         self.turns = [_is_turn(output) for output in self.outputs]
 
-    def values(self, kernels: Any, t: Array, q: Array, v: Array, x: Array) -> Array:
+    def values(self, conditions: ByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return each output less the value that its event waits for, (events, n)."""
-        motion = Motion(self.model, t, q, v, x, kernels=kernels)
+        motion = Motion(self.model, t, q, v, x, conditions=conditions)
         rows = []
         for event, output in zip(self.events, self.outputs, strict=True):
             row = np.asarray(output.value(motion), dtype=float)

@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..connections.elements import Element
-from ..connections.signals import Reaction
+from .. import _core
+from ..analysis.mobility import mobility
+from ..connections.elements.element import Element
+from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
+from ..model.law_inputs import laws_that_fail
 
 if TYPE_CHECKING:
     from .run import Run
 
 __all__ = ["failure"]
 
+APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
+
 
 def failure(run: Run, outcome: int) -> DalembertError:
     """Return the error that goes with an outcome of the core."""
-    from .run import APART, NOT_FINITE, UNDERFLOW, UNSOLVED
-
     model = run.model
-    t, q, _, _, a = run.integrator.state()
+    t, q, _, _, a, _ = run.integrator.state()
     where = f"at t = {t:.9g} s"
     if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
         stuck = _singular(run, t, q)
@@ -40,7 +43,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
         lost = _loads_that_fail(run)
         if lost:
             return UserFunctionError(f"{where} {lost}")
-        guilty = laws_that_fail(run)
+        guilty = _law_that_fails(run)
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
         if np.isfinite(a).all() and run.options.step:
@@ -66,37 +69,15 @@ def failure(run: Run, outcome: int) -> DalembertError:
     return IntegrationError(f"{where} the run ended with outcome {outcome}")
 
 
-def laws_that_fail(run: Run) -> str:
+def _law_that_fails(run: Run) -> str:
     """Return which element's law is not finite where the run stopped or just ahead, and for what; empty if none is."""
-    from ..outputs.elements import element_inputs
-    from ..outputs.motion import Motion
-
-    t, q, v, x, a = run.integrator.state()
+    t, q, v, x, a, _ = run.integrator.state()
     last = run.integrator.step if np.isfinite(run.integrator.step) else 0.0
     ahead = np.concatenate([[0.0], np.geomspace(1e-12, 1.0, 13), [last]]) * (1.0 if run.t_end > t else 0.0)
     a = np.where(np.isfinite(a), a, 0.0)
     places = np.array([run.model.integrate(q, h * v) for h in ahead])
     speeds = np.array([v + h * a for h in ahead])
-    motion = Motion(run.model, t + ahead, places, speeds, np.tile(x, (len(ahead), 1)))
-    for name, force in run.model.system.forces.items():
-        element = force.element
-        if not isinstance(element, Element) or (element.program is None and not hasattr(element.force, "address")):
-            continue  # laws in Python speak for themselves
-        if any(isinstance(source, Reaction) for source in element.sources.values()):
-            continue  # what it takes is not known here
-        inputs = element_inputs(motion, force)
-        bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
-        if len(bad):
-            given = zip(element.takes, inputs[bad[0]], strict=True)
-            numbers = ", ".join(f"{key} = {value:.6g}" for key, value in given)
-            if element.unknowns and np.isfinite(inputs[bad[0]]).all():
-                sought = ", ".join(element.unknowns)
-                return (
-                    f"element {name!r} finds no unknowns {sought}: no internal equilibrium, or residuals that do not "
-                    f"vanish, from where it begins, for {numbers}"
-                )
-            return f"element {name!r} is not finite: {numbers}"
-    return ""
+    return laws_that_fail(run.model, t + ahead, places, speeds, np.tile(x, (len(ahead), 1)), run.conditions)
 
 
 def _loads_that_fail(run: Run) -> str:
@@ -117,9 +98,7 @@ def _loads_that_fail(run: Run) -> str:
 
 def _singular(run: Run, t: float, q: np.ndarray) -> str:
     """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
-    from ..analysis.mobility import mobility
-
-    free = ~run.model.marks(run.settings.locked)[0].astype(bool)
+    free = ~run.model.marks(run.conditions.locked)[0].astype(bool)
     try:
         mobile = not free.all() or mobility(run.model, q=q).mobility > 0
     except DalembertError:

@@ -6,20 +6,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analysis.scales import as_model
+import numpy as np
+
+from ..checks import finite_number
 from ..errors import DalembertError, ModelError
-from ..model import Model
-from ..outputs import Motion, Output
-from ..result import Result
-from ..rotation import finite_number
-from ..state import State
+from ..model import History, Model, State, as_model
+from ..result import Motion, Output, Result, always
 from ..system import System
 from .events import Event, Watch
 from .interrupt import Interrupt
+from .options import make_options
 from .progress import Progress
 from .run import Run
-from .settings import Kernels, Settings
-from .simulate import make_options, make_result, start_state
+from .simulate import make_result
+from .start import start_state
 
 __all__ = ["Live"]
 
@@ -80,16 +80,16 @@ class Live:
         model = as_model(system)
         begin = finite_number(t_start, item="Live", field="t_start")
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
+        history = History(model) if np.isfinite(model.shortest_delay) else None
+        conditions = model.conditions(parameters, history=history)
         start, notes = start_state(model, state, begin)
         self._began = time.perf_counter()
-        self._run = Run(model, options, begin, None, Watch(model, events), Progress(begin, begin, False), Interrupt())
-        settings = Settings.of(model)
-        for name, value in (parameters or {}).items():
-            settings = settings.with_parameter(name, value)
-        self._run.settings, self._run.notes = settings, notes
+        line, watch = Progress(begin, begin, False), Watch(model, events)
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt())
+        self._run.notes = notes
         self._run.start(start)
+        self._conditions = conditions
         self._ended = ""
-        self._changed = False
 
     @property
     def t(self) -> float:
@@ -99,7 +99,7 @@ class Live:
     @property
     def state(self) -> State:
         """Where it is."""
-        t, q, v, x, _ = self._run.integrator.state()
+        t, q, v, x = self._run.integrator.state()[:4]
         return State(q=q, v=v, t=t, x=x)
 
     @property
@@ -113,15 +113,14 @@ class Live:
         output = Output.of(self._run.model, name)
         if output.history is not None:
             raise ModelError("Live", "output", name, "it depends on what happened before: ask live.result() for it")
-        kernels = Kernels(self._run.settings, self._run.options)
-        motion = Motion(self._run.model, [state.t], state.q[None], state.v[None], state.x[None], kernels=kernels)
+        states = (state.q[None], state.v[None], state.x[None])
+        motion = Motion(self._run.model, [state.t], *states, conditions=always(self._conditions))
         value = output.value(motion)[0]
         return float(value) if output.shape == () else value
 
     def set(self, name: str, value: float) -> None:
         """Set a number of an element, ``"motor.u"``, from now on."""
-        self._run.settings = self._run.settings.with_parameter(name, value)
-        self._changed = True
+        self._conditions = self._conditions.with_parameter(name, value)
 
     def advance(self, time: float) -> None:
         """Go on for some time, s; less if an event ends the run.
@@ -139,11 +138,11 @@ class Live:
         run = self._run
         run.t_end = self.t + span
         try:
-            if self._changed:
-                run.change_settings()
-                self._changed = False
+            if self._conditions is not run.conditions:
+                run.change_conditions(self._conditions)
             with run.interrupt:
                 status = run.go()
+            self._conditions = run.conditions
         except DalembertError as error:
             error.result = self.result("failed", str(error))
             raise

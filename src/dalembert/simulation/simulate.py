@@ -10,30 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.driven import driven_motion
-from ..analysis.scales import as_model
-from ..errors import AssemblyError, DalembertError, ModelError
-from ..hosted import History
-from ..model import Model
+from ..checks import finite_number
+from ..errors import DalembertError, ModelError
+from ..model import Conditions, History, Model, State, as_model
 from ..result import Result, Stats
-from ..rotation import finite_array, finite_number
-from ..state import State
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
+from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
-from .settings import FAR, Options, Settings
 from .spin import spin_notes
+from .start import check_tables, start_state
 from .stream import Stream
 
-__all__ = ["make_options", "make_result", "simulate", "start_state"]
+__all__ = ["make_result", "simulate"]
 
 Array = NDArray[np.float64]
-
-FIXED = ("rk4", "euler", "alpha")
 
 
 def simulate(
@@ -140,7 +135,6 @@ def simulate(
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
     ours = "dop853" if is_foreign(method) else method
-    span = t_end - t_start
     options = make_options(
         model,
         method=ours,
@@ -148,40 +142,54 @@ def simulate(
         atol=atol,
         max_step=max_step,
         step=step,
-        stabilization=stabilization,
         spectral_radius=spectral_radius,
-        control=control,
-        span=span,
+        project=stabilization == "projection",
+        span=t_end - t_start,
     )
-    if options.history is not None and (count is not None or resume or is_foreign(method)):
+    conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
+    if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
-    _check_tables(model, t_start, t_end)
+    check_tables(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        return simulate_many(model, count, t_start, t_end, wanted, state, parameters, options, FAR)
+        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
     with Interrupt() as interrupt:
-        settings = Settings.of(model)
-        for name, value in (parameters or {}).items():
-            settings = settings.with_parameter(name, float(np.asarray(value)))
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
             start, notes = start_state(model, state, t_start)
             try:
                 return simulate_elsewhere(
-                    method, start, t_end, wanted, options, settings, notes=notes, progress=line, interrupt=interrupt
+                    method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
                 )
             except DalembertError as error:
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
-        run = Run(model, options, t_end, wanted, watch, line, interrupt)
-        run.settings = settings
+        run = Run(conditions, options, t_end, wanted, watch, line, interrupt)
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
         return _carry_out(run, state, t_start, resume, on_error)
+
+
+def _first_conditions(
+    model: Model,
+    parameters: Mapping[str, ArrayLike] | None,
+    control: Callable[[State], Any] | None,
+    stabilization: str | tuple[float, float],
+) -> Conditions:
+    """Return the conditions that a run begins with."""
+    if control is not None and not callable(control):
+        raise ModelError("simulate", "control", control, "give a function of a State")
+    numbers = {name: float(np.asarray(value)) for name, value in (parameters or {}).items()}
+    return model.conditions(
+        numbers,
+        control=control,
+        history=History(model) if np.isfinite(model.shortest_delay) else None,
+        stabilization=baumgarte_gains(stabilization),
+    )
 
 
 def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | bool | None, on_error: str) -> Result:
@@ -211,68 +219,6 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
     raise caught
 
 
-def make_options(
-    model: Model,
-    *,
-    method: str,
-    rtol: float,
-    atol: float,
-    max_step: float | None,
-    step: float | None,
-    stabilization: str | tuple[float, float] = "projection",
-    spectral_radius: float = 0.8,
-    control: Callable[..., Any] | None = None,
-    span: float = np.inf,
-) -> Options:
-    """Return how to integrate, from what `simulate` takes; `span`: length of the run, s."""
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
-            raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
-    longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
-    if longest <= 0:
-        raise ModelError("simulate", "max_step", max_step, "it must be positive")
-    length = 0.0
-    if method in FIXED:
-        if step is None:
-            raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")
-        length = finite_number(step, item="simulate", field="step")
-        if not 0 < length <= span:
-            raise ModelError("simulate", "step", step, f"it must be positive and at most {span:.6g} s")
-    elif step is not None:
-        raise ModelError("simulate", "step", step, f"method {method!r} chooses its steps: use rtol, atol and max_step")
-    gains = (0.0, 0.0)
-    if isinstance(stabilization, tuple):
-        pair = finite_array(stabilization, (2,), item="simulate", field="stabilization")
-        if (pair < 0).any():
-            raise ModelError("simulate", "stabilization", stabilization, "gains must not be negative")
-        gains = (2 * float(pair[0]), float(pair[1]) ** 2)
-    elif stabilization != "projection":
-        raise ModelError("simulate", "stabilization", stabilization, "use 'projection' or Baumgarte's (alpha, beta)")
-    if not 0 <= finite_number(spectral_radius, item="simulate", field="spectral_radius") <= 1:
-        raise ModelError("simulate", "spectral_radius", spectral_radius, "use a number from 0 to 1")
-    if control is not None and not callable(control):
-        raise ModelError("simulate", "control", control, "give a function of a State")
-    if method == "alpha" and model.feedback_count:
-        remedy = "elements that depend on reactions need another method: 'auto', 'radau', ..."
-        raise ModelError("simulate", "method", method, remedy)
-    delay = model.shortest_delay
-    if length > delay:
-        raise ModelError("simulate", "step", step, f"a delay asks for steps of at most {delay:.6g} s")
-    return Options(
-        method="dop853" if method == "auto" else method,
-        rtol=float(rtol),
-        atol=float(atol),
-        max_step=min(longest, delay),
-        step=length,
-        spectral_radius=float(spectral_radius),
-        stabilization=gains,
-        project=stabilization == "projection",
-        watch=method == "auto",
-        control=control,
-        history=History(model) if np.isfinite(delay) else None,
-    )
-
-
 def _refuse_elsewhere(method: str, **given: Any) -> None:
     """Refuse what the adapters to other packages cannot do."""
     for field, value in given.items():
@@ -292,54 +238,6 @@ def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Arra
     if wanted[0] < t_start or wanted[-1] > t_end:
         raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
     return wanted
-
-
-def _check_tables(model: Model, t_start: float, t_end: float) -> None:
-    """Refuse laws that end before the run does."""
-    from ..connections.energetic import Effort, Load
-    from ..connections.laws import Spline
-
-    laws: list[tuple[str, Any]] = [(f"drive {drive.name!r}", drive.law) for drive in model.drives]
-    for force in model.system.forces.values():
-        element = force.element
-        if isinstance(element, Effort):
-            laws.append((f"effort {force.name!r}", element.law))
-        elif isinstance(element, Load):
-            laws += [(f"load {force.name!r}", law) for law in element.laws]
-    for item, law in laws:
-        if isinstance(law, Spline):
-            first, last = np.asarray(law.times)[[0, -1]]
-            if first > t_start or last < t_end:
-                raise ModelError(
-                    item, "table", f"{first:.6g} s to {last:.6g} s", f"the run needs {t_start:.6g} s to {t_end:.6g} s"
-                )
-
-
-def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
-    """Return a state to start from that obeys loops and drives, and what was done to it."""
-    notes: list[str] = []
-    given = model.initial_state() if state is None else state
-    x = given.x if len(given.x) else model.initial_state().x
-    q, v, x = (
-        finite_array(part, (size,), item="simulate", field=f"state.{name}")
-        for name, part, size in (("q", given.q, model.nq), ("v", given.v, model.nv), ("x", x, model.nx))
-    )
-    if state is not None and model.nc:
-        residual = np.abs(model.constraint_residual(q, t=t_start) - model.row_motion(t_start)[0])[model.holonomic]
-        worst = float(residual.max()) if len(residual) else 0.0
-        if worst > FAR:
-            names = np.array(model.constraint_connections)[model.holonomic]
-            raise AssemblyError(
-                f"the given state does not close the loops: {names[int(residual.argmax())]!r} is open by {worst:.3g} m "
-                "or rad; close them with da.assemble(...), or leave the state out"
-            )
-        if worst > 1e-9:
-            notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
-    motion = driven_motion(model, t_start, q=q, v=v)
-    moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
-    if state is not None and moved > 1e-9:
-        notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
-    return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
 
 
 def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
@@ -362,12 +260,12 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     t, q, v, x = run.records.arrays()
     if run.times is not None:
         reached = t[-1]
-        if run.native:  # the start is on record though it may not have been asked for
+        if run.track.sampled:  # the start is on record though it may not have been asked for
             first = 0 if run.times[0] <= t[0] else 1
             t, q, v, x = t[first:], q[first:], v[first:], x[first:]
         else:
             t = run.times[run.times <= reached]
-            q, v, x = run.dense(t)
+            q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
     run.notes += spin_notes(run.model, q, v)
@@ -381,8 +279,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         status=status,
         message=message,
         events=run.events,
-        dense=run.dense,
-        kernels=run.kernels,
+        dense=run.track.dense,
+        conditions=run.track.conditions if run.track.changed else None,
     )
     result.resume_point = point
     return result

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, finite_number, shape_of
 from .beams import Beams
 from .mode_sets import ModeSet
 from .sections import Material, Section

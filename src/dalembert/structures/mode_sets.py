@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.flexible import modal_frequencies, rigid_motions
+from ..checks import finite_array, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, shape_of
 from .held import Held, free_modes, without_rigid_motion
 from .structure import Structure
 

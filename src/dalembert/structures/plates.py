@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_number
 from ..errors import ModelError
-from ..rotation import finite_number
 from .sections import Material
 from .structure import Structure
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import rigid_motions
+from ..checks import finite_array, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, shape_of
 from .structure import Structure
 
 __all__ = ["mean_region", "rigid_region"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody, check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
-from ..rotation import finite_array, finite_number, shape_of
 
 if TYPE_CHECKING:
     from .beams import Beams

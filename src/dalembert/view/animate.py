@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.scales import as_model
+from ..checks import finite_number
 from ..errors import ModelError
-from ..model import Model
-from ..rotation import finite_number
+from ..model import Model, as_model
 from ..system import System
 from . import notes, style
 from .draw import checked_factor, configurations, markers_of, new_picture, spread

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.assemble import assemble
-from ..analysis.scales import as_model
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
+from ..checks import finite_number
 from ..errors import ModelError
-from ..model import Model
-from ..rotation import finite_number
+from ..model import Model, as_model
 from ..system import System
 from . import notes, style
 from .flat import FlatPicture

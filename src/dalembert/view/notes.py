@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
-from ..rotation import finite_array
+from ..checks import finite_array
 from .flat import FlatPicture
 from .labels import Label, place, sampled
 from .projection import Placement

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, ModelError
-from ..outputs import Output
+from ..result.outputs import Output
 from . import style
 
 if TYPE_CHECKING:

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody, carried
 from ..bodies.markers import Marker
-from ..compile_flexible import second_order
 from ..connections.hinges import Fixed, Hinge, Planar, Prismatic, Revolute, Screw
 from ..errors import ModelError
-from ..flexible_points import second_order_shift
 from ..model import Model
-from ..once import once_per_model
+from ..model.once import once_per_model
 
 __all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "paths_of", "plane_normal"]
 
@@ -73,6 +71,9 @@ class Placement:
 
     Attributes
     ----------
+    model : Model
+    q : (nq,) rad or m
+        As drawn.
     rotation : (nf, 3, 3)
     position : (nf, 3) m
         Frames by number: ground, the bodies, then the nodes of flexible bodies.
@@ -84,6 +85,8 @@ class Placement:
         How shapes are multiplied where bodies stay in place.
     """
 
+    model: Model
+    q: Array
     rotation: Array
     position: Array
     eta: dict[int, Array] = field(default_factory=dict)
@@ -105,11 +108,15 @@ class Placement:
         etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
         growth = {number: _Growth(exaggerate, rigid) for number, rigid in held.items()}
         for number, name in bodies.items():
-            body, eta = _flexible(model, name), etas[number]
-            shapes = growth[number].shapes(body.shapes, body.nodes) if number in growth else body.shapes
-            R, p = pose.rotation[number - 1], pose.position[number - 1]
-            rotations.append(R @ _turns(shapes[:, :3] @ eta))
-            positions.append((body.nodes + shapes[:, 3:] @ eta + _second_order(body, eta)) @ R.T + p)
+            nodes = model._point_poses(model.nodes(name), drawn)
+            turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
+            if number in growth:
+                body, eta, R = _flexible(model, name), etas[number], pose.rotation[number - 1]
+                grown = growth[number].shapes(body.shapes, body.nodes)
+                turned = R @ _turns(grown[:, :3] @ eta)
+                moved = moved + (grown - body.shapes)[:, 3:] @ eta @ R.T
+            rotations.append(turned)
+            positions.append(moved)
         reference = {}
         if exaggerate != 1 and bodies:
             still = pose if held else model.poses(exaggerated(model, q, 0.0))
@@ -118,18 +125,19 @@ class Placement:
                 if number in held:
                     nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
                 reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
-        return cls(np.concatenate(rotations), np.concatenate(positions), etas, reference, growth)
+        return cls(model, drawn, np.concatenate(rotations), np.concatenate(positions), etas, reference, growth)
 
     def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
         """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
-        R, p = marker.rotation, marker.position
-        eta, shape = self.eta.get(number), marker.shape
-        if eta is not None and shape is not None and marker.body.flexible is not None:
-            if number in self.growth:
-                shape = self.growth[number].shapes(shape[None], p[None])[0]
-            R = _turns(shape[:3] @ eta) @ R
-            p = p + shape[3:] @ eta + second_order(marker.body.flexible, marker.position) @ eta @ eta / 2
-        return self.rotation[number] @ R, self.points(number, p)
+        if number not in self.eta or marker.shape is None:
+            return self.rotation[number] @ marker.rotation, self.points(number, marker.position)
+        R, p = self.model.pose(marker, self.q)
+        if number in self.growth:
+            eta = self.eta[number]
+            grown = self.growth[number].shapes(marker.shape[None], marker.position[None])[0]
+            R = self.rotation[number] @ _turns(grown[:3] @ eta) @ marker.rotation
+            p = p + self.rotation[number] @ ((grown - marker.shape)[3:] @ eta)
+        return R, p
 
     def points(self, number: int, local: Array) -> Array:
         """Return points (k, 3) or (3,) given in a body's axes in the world."""
@@ -281,14 +289,6 @@ def _rigid_shapes(rigid: Array, places: Array) -> Array:
     shapes = np.repeat(rigid[None], len(places), axis=0)
     shapes[:, 3:] += np.cross(rigid[None, :3], places[:, :, None], axis=1)
     return shapes
-
-
-def _second_order(body: FlexibleBody, eta: Array) -> Array:
-    """Return the second-order displacement (n, 3) m of the nodes."""
-    moved = np.zeros((body.n, 3))
-    for k, shift in second_order_shift(body).items():
-        moved[k] = shift @ eta @ eta / 2
-    return moved
 
 
 def _turns(vectors: Array) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..connections.constraints import Constraint
+from ..connections.constraints.plain import Constraint
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model

@@ -1,0 +1,81 @@
+// Blocks of memory that calls borrow: kept for the next call, handed over without a lock where one after the other comes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace dalembert::bind {
+
+// a block of memory aligned for the widest register
+class Block {
+public:
+  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {}
+  ~Block() { ::operator delete(data, std::align_val_t(64)); }
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+  const std::size_t size;
+  std::byte *const data;
+};
+
+// keeps released blocks for the next call; the most recent one is handed over without a lock
+class BlockPool {
+public:
+  BlockPool() { spare.reserve(most_spare); } // so that giving back never allocates
+  ~BlockPool() {
+    delete recent.load();
+    for (Block *block : spare)
+      delete block;
+  }
+  Block *take(std::size_t bytes) {
+    if (Block *block = recent.exchange(nullptr, std::memory_order_acquire)) {
+      if (block->size >= bytes)
+        return block;
+      put_aside(block);
+    }
+    std::lock_guard guard(lock);
+    for (Block *&block : spare)
+      if (block->size >= bytes) {
+        Block *found = block;
+        block = spare.back();
+        spare.pop_back();
+        return found;
+      }
+    return new Block(bytes);
+  }
+  void give(Block *block) {
+    if (Block *old = recent.exchange(block, std::memory_order_release))
+      put_aside(old);
+  }
+
+private:
+  static constexpr std::size_t most_spare = 16;
+  void put_aside(Block *block) {
+    std::lock_guard guard(lock);
+    if (spare.size() < most_spare)
+      spare.push_back(block);
+    else
+      delete block;
+  }
+  std::atomic<Block *> recent{nullptr};
+  std::mutex lock;
+  std::vector<Block *> spare;
+};
+
+// a block for as long as a call lasts
+class Lease {
+public:
+  Lease(BlockPool &pool, std::size_t bytes) : pool(pool), block(pool.take(bytes)) {}
+  ~Lease() { pool.give(block); }
+  Lease(const Lease &) = delete;
+  Lease &operator=(const Lease &) = delete;
+  std::byte *data() const { return block->data; }
+
+private:
+  BlockPool &pool;
+  Block *block;
+};
+
+} // namespace dalembert::bind

@@ -1,0 +1,255 @@
+#include "bind/conditions.hpp"
+#include "bind/methods.hpp"
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+namespace dalembert::bind {
+
+// ---- code in Python
+
+void PythonCode::take_functions(const nb::list &list, const nb::object &sizes) {
+  functions.clear();
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const nb::object given = list[k];
+    Function function;
+    function.inputs = nb::cast<int>(sizes[k][0]);
+    function.outputs = nb::cast<int>(sizes[k][1]);
+    if (function.inputs < 0 || function.inputs > most_inputs || function.outputs < 1 || function.outputs > most_outputs)
+      throw nb::value_error("a law takes or gives more numbers than there is room for");
+    if (PyLong_Check(given.ptr())) {
+      function.plain = reinterpret_cast<void (*)(const double *, double *)>(static_cast<std::uintptr_t>(nb::cast<std::uint64_t>(given)));
+      if (!function.plain)
+        throw nb::value_error("a compiled law has no address");
+    } else {
+      function.callable = given;
+    }
+    functions.push_back(function);
+  }
+}
+
+int PythonCode::visit(visitproc visit, void *arg) const {
+  Py_VISIT(host.ptr());
+  for (const Function &f : functions)
+    Py_VISIT(f.callable.ptr());
+  return 0;
+}
+
+void PythonCode::let_go() {
+  host.reset();
+  functions.clear();
+}
+
+// ---- conditions
+
+void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &locked) {
+  const bool any = !locked.empty() || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
+  for (std::vector<unsigned char> *each : {&given, &paced, &placed})
+    each->assign(any ? std::size_t(m.nv) : 0, 0);
+  for (std::int32_t k = 0; k < m.drive_count; ++k) {
+    const DriveData &drive = m.drives[k];
+    if (drive.row >= 0)
+      continue;
+    const std::size_t f = std::size_t(drive.freedom);
+    given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
+  }
+  for (const std::int32_t f : locked) {
+    if (f < 0 || f >= m.nv)
+      throw nb::value_error("a locked freedom is out of range");
+    given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
+  }
+}
+
+// ---- one call
+
+static nb::object zeros(npy_intp rows, npy_intp columns) {
+  npy_intp dims[2] = {rows, columns};
+  PyObject *array = columns ? PyArray_ZEROS(2, dims, NPY_DOUBLE, 0) : PyArray_ZEROS(1, dims, NPY_DOUBLE, 0);
+  if (!array)
+    throw nb::python_error();
+  return nb::steal(array);
+}
+
+Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent) : model(m), code(bound.code), persistent(persistent) {
+  const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
+  conditions.parameters = bound.parameters.data();
+  conditions.given = pointer(bound.given), conditions.paced = pointer(bound.paced), conditions.placed = pointer(bound.placed);
+  conditions.active = pointer(bound.active);
+  conditions.stabilization[0] = bound.stabilization[0], conditions.stabilization[1] = bound.stabilization[1];
+  if (!code.functions.empty()) {
+    hosted.reserve(code.functions.size());
+    for (const PythonCode::Function &function : code.functions) {
+      if (function.plain) {
+        using Plain = void (*)(const double *, double *);
+        calls.push_back([](void *self, const double *in, double *out) { reinterpret_cast<Plain>(self)(in, out); });
+        selves.push_back(reinterpret_cast<void *>(function.plain));
+      } else {
+        hosted.push_back({this, &function});
+        calls.push_back(&Scope::call);
+        selves.push_back(&hosted.back());
+      }
+    }
+    conditions.functions = {calls.data(), selves.data()};
+  }
+  if (code.host.is_valid()) {
+    host = {&Scope::consult, this, code.pushes};
+    conditions.host = &host;
+    laws = zeros(m.hosted_laws, 3);
+    tau = zeros(m.nv, 0);
+    loads = zeros(m.users, 6);
+  }
+}
+
+Scope::~Scope() { Py_XDECREF(raised); }
+
+bool Scope::raise() {
+  if (!raised)
+    return false;
+  PyObject *error = raised;
+  raised = nullptr;
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error)), error);
+  Py_DECREF(error);
+  return true;
+}
+
+// keeps the first error that Python raised, for when the core has returned
+void Scope::keep_error() {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace)
+    PyException_SetTraceback(value, trace);
+  if (raised)
+    Py_DECREF(value);
+  else
+    raised = value;
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+}
+
+// a law in Python: f(*inputs) -> a number, or several
+void Scope::call(void *self, const double *in, double *out) {
+  const Hosted &law = *static_cast<Hosted *>(self);
+  const int inputs = law.function->inputs, outputs = law.function->outputs;
+  nb::gil_scoped_acquire acquired;
+  for (int k = 0; k < outputs; ++k)
+    out[k] = k < outputs - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0; // energy may be left out
+  if (law.scope->raised && !law.scope->persistent)
+    return;
+  PyObject *arguments[most_inputs];
+  bool complete = true;
+  for (int k = 0; k < inputs; ++k)
+    complete &= (arguments[k] = PyFloat_FromDouble(in[k])) != nullptr;
+  PyObject *result = complete ? PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr) : nullptr;
+  for (int k = 0; k < inputs; ++k)
+    Py_XDECREF(arguments[k]);
+  if (result && PyFloat_CheckExact(result)) {
+    out[0] = PyFloat_AS_DOUBLE(result);
+  } else if (result) {
+    PyObject *numbers = PySequence_Fast(result, "a law gives a number or a sequence of numbers");
+    const Py_ssize_t count = numbers ? PySequence_Fast_GET_SIZE(numbers) : 0;
+    if (numbers && count != outputs && count != outputs - 1)
+      PyErr_Format(PyExc_ValueError, "a law gave %zd numbers where %d are needed", count, outputs - 1);
+    for (Py_ssize_t k = 0; numbers && !PyErr_Occurred() && k < count; ++k)
+      out[k] = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(numbers, k));
+    Py_XDECREF(numbers);
+  }
+  Py_XDECREF(result);
+  if (PyErr_Occurred())
+    law.scope->keep_error();
+}
+
+static nb::object copy_of(const double *data, npy_intp size) {
+  PyObject *array = PyArray_SimpleNew(1, &size, NPY_DOUBLE);
+  if (!array)
+    throw nb::python_error();
+  if (size)
+    std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array)), data, std::size_t(size) * sizeof(double));
+  return nb::steal(array);
+}
+
+static void fetch(const nb::object &array, double *to) {
+  auto *from = reinterpret_cast<PyArrayObject *>(array.ptr());
+  if (PyArray_SIZE(from))
+    std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
+}
+
+bool Scope::consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
+  Scope &me = *static_cast<Scope *>(self);
+  nb::gil_scoped_acquire acquired;
+  if (me.raised)
+    return false;
+  try {
+    me.code.host(t, copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads);
+    fetch(me.laws, laws);
+    if (me.code.pushes) {
+      fetch(me.tau, tau);
+      fetch(me.loads, loads);
+    }
+    return true;
+  } catch (nb::python_error &error) {
+    error.restore();
+    me.keep_error();
+    return false;
+  }
+}
+
+// ---- in Python
+
+namespace {
+
+int traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<BoundConditions>(self)->code.visit(visit, arg) : 0;
+}
+
+int clear(PyObject *self) {
+  if (nb::inst_ready(self))
+    nb::inst_ptr<BoundConditions>(self)->code.let_go();
+  return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
+    {0, nullptr},
+};
+
+using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
+          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness) {
+  if (!PyObject_TypeCheck(model.ptr(), model_type()))
+    throw nb::type_error("give a model");
+  const BoundModel &m = *bound(model.ptr());
+  new (self) BoundConditions(*m.described);
+  if (parameters) {
+    if (parameters->size() != m.tables.parameters.size())
+      throw nb::value_error("the parameters do not fit the model");
+    self->parameters.assign(parameters->data(), parameters->data() + parameters->size());
+  }
+  self->mark(m.data, locked);
+  if (!active.empty()) {
+    if (active.size() != std::size_t(m.data.chord_count))
+      throw nb::value_error("the marks do not fit the chords");
+    self->active.assign(active.begin(), active.end());
+  }
+  if (!host.is_none()) {
+    self->code.host = host;
+    self->code.pushes = pushes;
+  }
+  self->stabilization[0] = damping, self->stabilization[1] = stiffness;
+}
+
+} // namespace
+
+void add_conditions(nb::module_ &module) {
+  nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
+      .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"));
+}
+
+} // namespace dalembert::bind

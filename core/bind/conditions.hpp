@@ -1,0 +1,83 @@
+// What may differ between two evaluations of one model, as Python holds it, and what of it is code in Python.
+#pragma once
+
+#include "bind/arrays.hpp"
+#include "system/conditions.hpp"
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <vector>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+// Functions that laws are, and the host: constant, shared by all calls.
+struct PythonCode {
+  struct Function {
+    nb::object callable;                             // or none:
+    void (*plain)(const double *, double *) = nullptr; // compiled elsewhere
+    int inputs = 0, outputs = 0;
+  };
+  std::vector<Function> functions;
+  nb::object host; // function(t, q, v, x, laws, tau, loads) fills the last three
+  bool pushes = false;
+
+  bool any() const { return host.is_valid() || hosted(); }
+  bool hosted() const {
+    for (const Function &f : functions)
+      if (!f.plain)
+        return true;
+    return false;
+  }
+  void take_functions(const nb::list &list, const nb::object &sizes);
+  int visit(visitproc visit, void *arg) const;
+  void let_go();
+};
+
+struct BoundConditions {
+  std::vector<double> parameters;
+  std::vector<unsigned char> given, paced, placed, active; // empty: none, or all
+  PythonCode code;
+  double stabilization[2] = {0.0, 0.0};
+
+  // marks of drives, and of freedoms that are locked besides
+  void mark(const ModelData &m, const std::vector<std::int32_t> &locked);
+};
+
+// Conditions for one call, or one simulation: functions and host with a place for the first error that Python raises.
+class Scope {
+public:
+  // persistent: a law that has failed is asked again, because a shorter step may do
+  Scope(const ModelData &m, const BoundConditions &bound, bool persistent = false);
+  ~Scope();
+  Scope(const Scope &) = delete;
+  Scope &operator=(const Scope &) = delete;
+
+  Conditions conditions;
+
+  // raises in Python what a function or the host has raised; false if nothing was
+  bool raise();
+
+private:
+  struct Hosted {
+    Scope *scope;
+    const PythonCode::Function *function;
+  };
+  static void call(void *self, const double *in, double *out);
+  static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  void keep_error();
+
+  const ModelData &model;
+  const PythonCode &code;
+  const bool persistent;
+  Host host{};
+  std::vector<Hosted> hosted;
+  std::vector<void (*)(void *, const double *, double *)> calls;
+  std::vector<void *> selves;
+  nb::object laws, tau, loads; // what the host fills
+  PyObject *raised = nullptr;
+};
+
+void add_conditions(nb::module_ &module);
+
+} // namespace dalembert::bind

@@ -1,0 +1,303 @@
+#include "elements/elements.hpp"
+#include "elements/library.hpp"
+#include "elements/program.hpp"
+#include "elements/unknowns.hpp"
+#include "tree/chart.hpp"
+#include <limits>
+
+namespace dalembert::DALEMBERT_ISA {
+
+// an input that is set from outside; where it is not a number, what its law says
+template <class T> static T set_input(const T &given, const T &by_law) {
+  if constexpr (requires { given[0]; })
+    return select(less(given, Pack(std::numeric_limits<double>::infinity())), given, by_law);
+  else
+    return value_of(given) == value_of(given) ? given : by_law;
+}
+
+// a further input of a law
+template <class T>
+static T input_value(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const InputData &input, const T *q, const T *v) {
+  switch (input.source) {
+  case Source::law: {
+    const T by_law = law_at(m, input.place, at.t, at.hosted).value;
+    return at.inputs ? set_input(at.inputs[input.part], by_law) : by_law;
+  }
+  case Source::state:
+    return at.x[input.place];
+  case Source::signal:
+    return at.signals[input.place];
+  case Source::feedback:
+    return at.feedback[input.place];
+  case Source::port: {
+    const PortData &port = m.ports[input.place];
+    Measured<T> measured;
+    measure(m, ws, port, q, v, measured);
+    const int n = measures_of(port.measure);
+    return input.part < n ? measured.s[input.part] : measured.rate[input.part - n];
+  }
+  }
+  return T(0.0);
+}
+
+// Collects what a law takes, but for its unknowns; returns how many numbers. measured: one for each port.
+template <class T>
+static int gather(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
+                  Measured<T> *measured, T *in) {
+  int n = 0;
+  in[n++] = at.t;
+  for (int k = 0; k < e.ports; ++k) {
+    const PortData &port = m.ports[e.port + k];
+    measure(m, ws, port, q, v, measured[k]);
+    const int measures = measures_of(port.measure);
+    for (int j = 0; j < measures; ++j, ++n) {
+      in[n] = measured[k].s[j];
+      in[n + e.measures] = measured[k].rate[j];
+    }
+  }
+  n += e.measures;
+  for (int k = 0; k < e.states; ++k)
+    in[n++] = at.x[e.state + k];
+  for (int k = 0; k < e.parameters; ++k)
+    in[n++] = parameter(at, e.parameter + k);
+  for (int k = 0; k < e.inputs; ++k)
+    in[n++] = input_value(m, ws, at, m.inputs[e.input + k], q, v);
+  return n;
+}
+
+// A function outside, for numbers: its derivatives are differences.
+static void call_function(const Functions &functions, int number, const double *in, int, double *out, int) {
+  functions.call[number](functions.self[number], in, out);
+}
+static void call_function(const Functions &functions, int number, const Pack *in, int inputs, Pack *out, int outputs) {
+  double one[most_inputs], answer[most_outputs];
+  for (int lane = 0; lane < W; ++lane) {
+    for (int k = 0; k < inputs; ++k)
+      one[k] = in[k][lane];
+    functions.call[number](functions.self[number], one, answer);
+    for (int k = 0; k < outputs; ++k)
+      out[k].set(lane, answer[k]);
+  }
+}
+static void call_function(const Functions &functions, int number, const Dual *in, int inputs, Dual *out, int outputs) {
+  double at[most_inputs] = {}, below[most_outputs], above[most_outputs], answer[most_outputs];
+  for (int k = 0; k < inputs; ++k)
+    at[k] = in[k].value;
+  functions.call[number](functions.self[number], at, answer);
+  for (int k = 0; k < outputs; ++k)
+    out[k] = Dual(answer[k]);
+  for (int j = 0; j < inputs; ++j) {
+    bool varies = false;
+    for (int lane = 0; lane < W; ++lane)
+      varies |= in[j].slope[lane] != 0.0;
+    if (!varies)
+      continue;
+    const double h = 1e-6 * (1.0 + std::fabs(at[j])), kept = at[j];
+    at[j] = kept + h;
+    functions.call[number](functions.self[number], at, above);
+    at[j] = kept - h;
+    functions.call[number](functions.self[number], at, below);
+    at[j] = kept;
+    for (int k = 0; k < outputs; ++k)
+      out[k].slope = out[k].slope + in[j].slope * ((above[k] - below[k]) / (2.0 * h));
+  }
+}
+
+// the law of an element, for n inputs; its unknowns follow them
+template <class T> static void answer(const ModelData &m, const Surroundings<T> &at, const ElementData &e, T *in, int n, T *outputs) {
+  switch (e.form) {
+  case LawForm::program:
+    if (e.unknowns)
+      return solve_law(m, e, in, n, at.values, at.numbers, outputs);
+    return run_program(m, m.programs, m.programs.programs[e.law], in, at.values, outputs);
+  case LawForm::function:
+    return call_function(*at.functions, e.law, in, n, outputs, e.measures + e.states + 1 + e.signals);
+  case LawForm::linear:
+  case LawForm::limits: {
+    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : limits_law(in);
+    outputs[0] = given.force, outputs[1] = given.energy;
+    return;
+  }
+  case LawForm::given:
+    for (int k = 0; k < e.measures; ++k)
+      outputs[k] = in[1 + 2 * e.measures + k];
+    outputs[e.measures] = T(0.0);
+    return;
+  }
+}
+
+// keeps what others may want of an element: the rates of its states, its signals
+template <class T> DALEMBERT_INLINE void keep(const Surroundings<T> &at, const ElementData &e, const T *outputs) {
+  for (int k = 0; at.dx && k < e.states; ++k)
+    at.dx[e.state + k] = outputs[e.measures + k];
+  for (int k = 0; k < e.signals; ++k)
+    at.signals[e.signal + k] = outputs[e.measures + e.states + 1 + k];
+}
+
+// calls act(element, measured, inputs, their number, outputs) for one element after the other
+template <class T, class Act>
+static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
+  for (int k = 0; k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    if (e.quiet && !quiet)
+      continue;
+    Measured<T> measured[most_ports];
+    T in[most_inputs], outputs[most_outputs];
+    const int n = gather(m, ws, at, e, q, v, measured, in);
+    answer(m, at, e, in, n, outputs);
+    keep(at, e, outputs);
+    act(e, measured, in, n, outputs);
+  }
+}
+
+// an element's forces: efforts at hinges added to tau and cut, loads on bodies handed to push(body, load in F)
+template <class T, class Push>
+static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e, const Measured<T> *measured,
+                              const T *outputs, T *tau, T *cut, Push &&push) {
+  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
+    const PortData &port = m.ports[e.port + k];
+    if (port.measure == Measure::hinge && port.chord < 0) {
+      tau[port.freedom] = tau[port.freedom] + *outputs;
+      continue;
+    }
+    const Load<T> load = port_load(port, measured[k], outputs);
+    if (port.measure != Measure::hinge) {
+      push_pair(ws, port.body_a, port.body_b, port.p_FB, load.n, load.f, push);
+      continue;
+    }
+    const ChordData &chord = m.chords[port.chord];
+    push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, load.n, load.f, push);
+    if (cut)
+      cut[chord.v + port.part] = cut[chord.v + port.part] + *outputs;
+  }
+}
+
+template <class T>
+void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut) {
+  const auto push = [&](int body, const Load<T> &load) {
+    ws.p_A[body].n -= load.n;
+    ws.p_A[body].f -= load.f;
+  };
+  for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, const T *outputs) {
+    distribute(m, ws, e, measured, outputs, tau, cut, push);
+  });
+}
+
+// ---- energy
+
+// rates of what is measured; that of a rotation vector is phi' = w - 1/2 phi x w + c phi x (phi x w), as in tree/chart.hpp
+static void copy_rates(Measure kind, const Measured<double> &now, double *slopes) {
+  for (int i = 0; i < measures_of(kind); ++i)
+    slopes[i] = now.rate[i];
+  if (kind != Measure::pose)
+    return;
+  const Vec3<double> phi{now.s[3], now.s[4], now.s[5]}, w{now.rate[3], now.rate[4], now.rate[5]}, once = cross(phi, w);
+  const Vec3<double> rate = w - scale(0.5, once) + scale(turn_series(dot(phi, phi)).c, cross(phi, once));
+  slopes[3] = rate.x, slopes[4] = rate.y, slopes[5] = rate.z;
+}
+
+// E' along the motion, by dual numbers; E is a function of time, measures and states, not of rates
+static double energy_rate(const ModelData &m, const Surroundings<double> &at, Dual *values, const ElementData &e,
+                          const Measured<double> *measured, const double *in, int n, const double *outputs) {
+  if (e.form == LawForm::linear)
+    return linear_law(in).rate;
+  if (e.form == LawForm::limits)
+    return limits_law(in).rate;
+  if (e.form == LawForm::given)
+    return 0.0;
+  Dual moving[most_inputs], answers[most_outputs];
+  for (int k = 0; k < n; ++k)
+    moving[k] = Dual(in[k]);
+  moving[0].slope.set(0, 1.0);
+  for (int k = 0, place = 1; k < e.ports; ++k) {
+    const Measure kind = m.ports[e.port + k].measure;
+    double slopes[6];
+    copy_rates(kind, measured[k], slopes);
+    for (int j = 0; j < measures_of(kind); ++j)
+      moving[place++].slope.set(0, slopes[j]);
+  }
+  for (int k = 0; k < e.states; ++k)
+    moving[1 + 2 * e.measures + k].slope.set(0, outputs[e.measures + k]);
+  Surroundings<Dual> then{Dual(at.t), at.parameters, at.hosted};
+  then.values = values;
+  then.numbers = at.numbers;
+  then.functions = at.functions;
+  answer(m, then, e, moving, n, answers);
+  return answers[e.measures + e.states].slope[0];
+}
+
+static void record_energy(const ModelData &m, const Surroundings<double> &at, Dual *values, const ElementData &e,
+                          const Measured<double> *measured, const double *in, int n, const double *outputs, const ElementRecords &records) {
+  const std::ptrdiff_t number = &e - m.elements;
+  double power = energy_rate(m, at, values, e, measured, in, n, outputs); // that goes into the element, and is not got back
+  for (int k = 0; k < e.measures; ++k)
+    power += outputs[k] * in[1 + e.measures + k];
+  records.energies[number] = outputs[e.measures + e.states];
+  records.losses[number] = e.active ? 0.0 : -power;
+  records.gains[number] = e.active ? power : 0.0;
+}
+
+// ---- records
+
+// a load on a place of the list, to the origin of the frame of the user's body that it belongs to, world axes
+static void add_user_load(const ModelData &m, const Workspace<double> &ws, int body, const Load<double> &load, double *loads) {
+  const BodyData &b = m.bodies[body];
+  const Mat3<double> &R = ws.X_W[body].R;
+  const Vec3<double> f = mul(R, load.f);
+  Vec3<double> n = mul(R, load.n - cross(as_vec(b.p_FB), load.f));
+  if (b.form == Form::node)
+    n = n + cross(ws.X_W[body].p - ws.X_W[b.parent].p, f);
+  double *out = loads + 6 * (b.owner - 1);
+  out[0] += n.x, out[1] += n.y, out[2] += n.z, out[3] += f.x, out[4] += f.y, out[5] += f.z;
+}
+
+static void record_ends(const ModelData &m, const ElementData &e, const Measured<double> *measured, const double *outputs, double *ends) {
+  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
+    const PortData &port = m.ports[e.port + k];
+    double *to = ends + 6 * (e.port + k);
+    if (port.measure == Measure::hinge)
+      continue;
+    const Load<double> load = port_load(port, measured[k], outputs);
+    to[0] = load.n.x, to[1] = load.n.y, to[2] = load.n.z, to[3] = load.f.x, to[4] = load.f.y, to[5] = load.f.z;
+  }
+}
+
+void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundings<double> &at, Dual *duals, const double *q, const double *v,
+                     double *tau, double *cut, const ElementRecords &records) {
+  for (int f = 0; f < m.nv; ++f)
+    tau[f] = 0.0;
+  for (int f = 0; f < m.cut_nv; ++f)
+    cut[f] = 0.0;
+  for (int k = 0; records.loads && k < 6 * m.users; ++k)
+    records.loads[k] = 0.0;
+  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
+    records.ends[k] = 0.0;
+  const auto push = [&](int body, const Load<double> &load) {
+    if (records.loads && body)
+      add_user_load(m, ws, body, load, records.loads);
+  };
+  for_elements(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, const double *outputs) {
+    distribute(m, ws, e, measured, outputs, tau, cut, push);
+    for (int k = 0; k < e.measures; ++k) {
+      if (records.measures)
+        records.measures[e.measured + k] = in[1 + k];
+      if (records.rates)
+        records.rates[e.measured + k] = in[1 + e.measures + k];
+      if (records.forces)
+        records.forces[e.measured + k] = outputs[k];
+    }
+    for (int k = 0; records.taken && k < e.inputs; ++k)
+      records.taken[e.input + k] = in[n - e.inputs + k];
+    if (records.ends)
+      record_ends(m, e, measured, outputs, records.ends);
+    if (records.energies)
+      record_energy(m, at, duals, e, measured, in, n, outputs, records);
+  });
+}
+
+template void apply_elements(const ModelData &, Workspace<double> &, const Surroundings<double> &, const double *, const double *, double *,
+                             double *);
+template void apply_elements(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
+template void apply_elements(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,31 @@
+// Elements: they measure, their law answers with forces conjugate to the rates of what is measured.
+//
+// An element has one port or several, on bodies or at hinges. With E what it stores, -(force . rate) - E' is lost, or, of
+// active elements, brought. Elements stand in causal order: a signal is computed before the law that takes it.
+#pragma once
+
+#include "elements/measures.hpp"
+#include "elements/surroundings.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies: efforts at
+// hinges of the trees are added to tau (nv), those at cut hinges to `cut` (ModelData::cut_nv; may be null), loads on bodies
+// taken from p_A. Rates of states and signals are left where the surroundings say.
+template <class T>
+void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut);
+
+// What elements measure and do, of all of them in a row; null where it is not wanted.
+struct ElementRecords {
+  double *measures = nullptr, *rates = nullptr, *forces = nullptr; // ModelData::measure_count each
+  double *energies = nullptr, *losses = nullptr, *gains = nullptr; // ModelData::element_count each: J, W, W
+  double *loads = nullptr; // users x 6: [moment; force] on the user's bodies at the origins of their frames, world axes
+  double *taken = nullptr; // ModelData::taken_count: further inputs of laws
+  double *ends = nullptr;  // ModelData::port_count x 6: [moment; force] on the end B of each port, at its origin, world axes
+};
+
+// The same with a record of it all; tau and cut are set, p_A is left alone. duals: room for programs.
+void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundings<double> &at, Dual *duals, const double *q, const double *v,
+                     double *tau, double *cut, const ElementRecords &records);
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,138 @@
+// What elements measure, and what their forces do.
+//
+//     place       p of B in A            rate: velocity seen from A              force on B
+//     attitude    rotation vector of B   rate: angular velocity seen from A      moment on B
+//     distance    |p|                    its rate                                tension's opposite, along p
+//     hinge       its coordinate         its speed                               effort
+//     load        nothing                velocity of B                           force and moment on B
+//
+// The first three in axes of A, acting at the origin of B, with the opposite on A at the same point. The power of an element
+// on the rest is force times rate. A hinge that closes a loop is seen by its face (hinges/hinge.hpp).
+#pragma once
+
+#include "closures/chords.hpp"
+#include "tree/kinematics.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+DALEMBERT_INLINE int measures_of(Measure measure) {
+  return measure == Measure::hinge || measure == Measure::distance ? 1 : measure == Measure::place ? 3 : 6;
+}
+
+// what is measured, its rates, and the axes it is measured in
+template <class T> struct Measured {
+  T s[6], rate[6];
+  Mat3<T> R_A;
+  Vec3<T> direction; // of a distance, axes of the world
+  Motion<T> effort;  // of a cut hinge: [moment; force] on B per unit of effort, axes of the world
+};
+
+// rotation vector of R; |angle| < pi
+template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
+  const Vec3<T> w{0.5 * (R.zy - R.yz), 0.5 * (R.xz - R.zx), 0.5 * (R.yx - R.xy)}; // axis times sine
+  const T square = dot(w, w), c = 0.5 * (R.xx + R.yy + R.zz - 1.0);
+  const auto small = less(square, T(1e-6));
+  const auto acute = less(T(0.0), c);
+  const T tiny(1e-300), sine = root(select(small, select(acute, T(1.0), select(less(square, tiny), tiny, square)), square));
+  // angle / sine; by the series of the arcsine where the angle is small
+  const T series = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)));
+  const T whole = arctan2(sine, c) / sine;
+  return scale(select(small, select(acute, series, whole), whole), w);
+}
+
+template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+  const ChordData &chord = m.chords[port.chord];
+  const ChordPlace<T> place = chord_place(ws, chord);
+  HingeFace<T> face;
+  chord_face(m, ws, chord, place.relative, face);
+  now.s[0] = chord.nq == chord.nv ? face.q[port.part] : T(0.0); // an attitude: its speeds have no coordinates of their own
+  now.rate[0] = face_speed(face, place.relative, port.part);
+  now.effort = {mul(place.A.R, face.D[port.part].w), mul(place.A.R, face.D[port.part].v)};
+}
+
+template <class T> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+  const Pose<T> &X = ws.X_W[port.body_b];
+  Vec3<T> v = point_velocity(ws, port.body_b, lift<T>(as_vec(port.p_FB))), w = mul(X.R, ws.w[port.body_b]);
+  if (port.measure == Measure::load_body) {
+    now.R_A = mul(X.R, lift<T>(as_mat(port.R_FB)));
+    v = mul_t(now.R_A, v), w = mul_t(now.R_A, w);
+  }
+  for (T &each : now.s)
+    each = T(0.0);
+  now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
+}
+
+template <class T> inline void measure_between(const Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+  const Pose<T> &A = ws.X_W[port.body_a], &B = ws.X_W[port.body_b];
+  const Vec3<T> p_A = lift<T>(as_vec(port.p_FA)), p_B = lift<T>(as_vec(port.p_FB));
+  const Vec3<T> r = point_in_world(ws, port.body_b, p_B) - point_in_world(ws, port.body_a, p_A);
+  const Vec3<T> relative = point_velocity(ws, port.body_b, p_B) - point_velocity(ws, port.body_a, p_A);
+  if (port.measure == Measure::distance) {
+    const T square = dot(r, r);
+    const auto gone = less(square, T(1e-300)); // no direction: no force
+    const T length = root(select(gone, T(1.0), square));
+    now.direction = scale(select(gone, T(0.0), 1.0 / length), r);
+    now.s[0] = select(gone, T(0.0), length);
+    now.rate[0] = dot(now.direction, relative);
+    return;
+  }
+  const Vec3<T> w_A = mul(A.R, ws.w[port.body_a]);
+  now.R_A = mul(A.R, lift<T>(as_mat(port.R_FA)));
+  const Vec3<T> p = mul_t(now.R_A, r), u = mul_t(now.R_A, relative - cross(w_A, r));
+  now.s[0] = p.x, now.s[1] = p.y, now.s[2] = p.z;
+  now.rate[0] = u.x, now.rate[1] = u.y, now.rate[2] = u.z;
+  if (port.measure == Measure::pose) {
+    const Vec3<T> phi = rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(port.R_FB)))));
+    const Vec3<T> w = mul_t(now.R_A, mul(B.R, ws.w[port.body_b]) - w_A);
+    now.s[3] = phi.x, now.s[4] = phi.y, now.s[5] = phi.z;
+    now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
+  }
+}
+
+template <class T>
+DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now) {
+  if (port.measure != Measure::hinge) {
+    if (port.measure >= Measure::load_world)
+      measure_velocity(ws, port, now);
+    else
+      measure_between(ws, port, now);
+  } else if (port.chord >= 0) {
+    measure_cut_hinge(m, ws, port, now);
+  } else {
+    now.s[0] = port.coordinate >= 0 ? q[port.coordinate] : T(0.0);
+    now.rate[0] = v[port.freedom];
+  }
+}
+
+// a load on a body: [moment; force] at the point p of F, in axes of F
+template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Vec3<T> &n, const Vec3<T> &f) {
+  return {n + cross(p, f), f};
+}
+
+// [moment n; force f] on body_b at its point p_B, world axes, and the opposite on body_a at the same point in space:
+// calls push(body, load in F)
+template <class T, class Push>
+inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const double *p_FB, const Vec3<T> &n, const Vec3<T> &f, Push &&push) {
+  const Vec3<T> p_B = lift<T>(as_vec(p_FB)), point = point_in_world(ws, body_b, p_B);
+  const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
+  push(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));
+  push(body_a, at_origin(mul_t(A.R, point - A.p), mul_t(A.R, -n), mul_t(A.R, -f)));
+}
+
+// [moment; force] of a port on B, at its origin, world axes
+template <class T> inline Load<T> port_load(const PortData &port, const Measured<T> &now, const T *force) {
+  switch (port.measure) {
+  case Measure::hinge:
+    return {scale(force[0], now.effort.w), scale(force[0], now.effort.v)};
+  case Measure::distance:
+    return {zero3<T>(), scale(force[0], now.direction)};
+  case Measure::place:
+    return {zero3<T>(), mul(now.R_A, Vec3<T>{force[0], force[1], force[2]})};
+  case Measure::load_world:
+    return {{force[3], force[4], force[5]}, {force[0], force[1], force[2]}};
+  default:
+    return {mul(now.R_A, Vec3<T>{force[3], force[4], force[5]}), mul(now.R_A, Vec3<T>{force[0], force[1], force[2]})};
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,13 @@
+// Formulas of users, as programs: the same for every scalar, so that derivatives and packs come by themselves.
+#pragma once
+
+#include "model.hpp"
+#include "scalar/math.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// values: room for the results of all instructions
+template <class T>
+void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs);
+
+} // namespace dalembert::DALEMBERT_ISA

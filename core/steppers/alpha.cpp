@@ -1,0 +1,264 @@
+#include "steppers/alpha.hpp"
+#include "scalar/dense_lu.hpp"
+#include "steppers/hermite.hpp"
+#include "system/derivatives.hpp"
+#include "system/drives.hpp"
+#include "system/projection.hpp"
+#include "tree/manifold.hpp"
+#include "tree/mass_matrix.hpp"
+#include <algorithm>
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+struct AlphaRoom {
+  DerivativesRoom derivatives;
+  double *A, *A1;          // nv: acceleration-like variables
+  double *matrix, *b;      // (nv + nc)^2, nv + nc
+  std::int32_t *exchange;
+  double *mass;            // nv x nv
+  double *residual;        // nv
+  double *lambda;          // nc: at the end of the step
+  double *lambda0;         // nc: at its beginning
+};
+
+static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room) {
+  Arena arena{base};
+  arena.skip(lay_out(m, base, room.derivatives));
+  const std::size_t nv = std::size_t(m.nv), size = nv + std::size_t(m.nc);
+  room.A = arena.take<double>(nv);
+  room.A1 = arena.take<double>(nv);
+  room.matrix = arena.take<double>(size * size);
+  room.b = arena.take<double>(size);
+  room.exchange = arena.take<std::int32_t>(size);
+  room.mass = arena.take<double>(nv * nv);
+  room.residual = arena.take<double>(nv);
+  room.lambda = arena.take<double>(std::size_t(m.nc));
+  room.lambda0 = arena.take<double>(std::size_t(m.nc));
+  return arena.used;
+}
+
+struct AlphaNumbers {
+  double alpha_m, alpha_f, beta, gamma;
+};
+static AlphaNumbers alpha_numbers(double rho) {
+  const double alpha_m = (2.0 * rho - 1.0) / (rho + 1.0), alpha_f = rho / (rho + 1.0), gamma = 0.5 + alpha_f - alpha_m;
+  return {alpha_m, alpha_f, 0.25 * (gamma + 0.5) * (gamma + 0.5), gamma};
+}
+
+// R - P^T lambda at the end of the step; rows and their Jacobian are left in the room of the loops
+static bool motion_residual(const Integration &i, AlphaRoom &mine, double t) {
+  const ModelData &m = i.m;
+  const Conditions &c = i.run.conditions;
+  SteppingRoom &room = i.room;
+  SystemRoom<double> &system = room.motion.system;
+  const StateOf<double> end{t, room.q1, room.v1, room.x1};
+  ++i.run.counts.evaluations;
+  if (!consult(m, c, system, end))
+    return false;
+  balance(m, c, system, surroundings(c, system, end, room.dx1), end, room.a1, mine.lambda, static_cast<double *>(nullptr));
+  for (int f = 0; f < m.nv; ++f)
+    mine.residual[f] = system.passed[f] - system.tau[f];
+  if (m.nc)
+    evaluate_chords<double>(m, system.loops.ws, room.q1, nullptr,
+                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active});
+  return true;
+}
+
+// the matrix of (4) at the state in q1, v1, a1, factored
+static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double rate, double second) {
+  const ModelData &m = i.m;
+  Run &run = i.run;
+  SteppingRoom &room = i.room;
+  LoopRoom<double> &loops = room.motion.system.loops;
+  const std::ptrdiff_t nv = m.nv, size = nv + m.nc;
+  double *E = mine.matrix;
+  ++run.counts.jacobians;
+  ++run.counts.factorizations;
+  mass_matrix<double>(m, loops.ws, room.q1, mine.mass);
+  for (std::ptrdiff_t k = 0; k < size * size; ++k)
+    E[k] = 0.0;
+  for (std::ptrdiff_t row = 0; row < nv; ++row)
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      E[row * size + j] = mine.mass[row * nv + j];
+  const StateOf<double> end{t, room.q1, room.v1, room.x1};
+  hold_state(m, run.conditions, room.motion, mine.derivatives, end, room.a1, mine.lambda);
+  for (const Direction direction : {Direction::position, Direction::speed}) { // element states follow by the trapezoidal rule
+    const double weight = (direction == Direction::speed ? rate : 1.0) / second;
+    for (int first = 0; first < m.nv; first += W) {
+      const int count = m.nv - first < W ? m.nv - first : W;
+      vary(m, run.conditions, room.motion, mine.derivatives, end, direction, first, count);
+      for (std::ptrdiff_t f = 0; f < nv; ++f)
+        for (int l = 0; l < count; ++l)
+          E[f * size + first + l] -= weight * mine.derivatives.column[f][l];
+    }
+  }
+  double heaviest = 0.0, longest = 0.0;
+  for (std::ptrdiff_t f = 0; f < nv; ++f)
+    heaviest = std::max(heaviest, std::fabs(E[f * (size + 1)]));
+  evaluate_chords<double>(m, loops.ws, room.q1, nullptr, {.values = loops.values, .active = run.conditions.active});
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.rows; ++j)
+      for (int s = 0; s < chord.supports; ++s) {
+        const std::ptrdiff_t row = nv + chord.row + j, f = m.support[chord.support + s];
+        const double entry = loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s];
+        E[row * size + f] = entry;
+        E[f * size + row] = -entry;
+        longest = std::max(longest, entry * entry);
+      }
+  }
+  const double eps = 1e-10 * longest / std::max(heaviest, 1e-300) + 1e-300;
+  for (std::ptrdiff_t row = nv; row < size; ++row)
+    E[row * (size + 1)] = -eps;
+  for (std::ptrdiff_t f = 0; run.conditions.given && f < nv; ++f)
+    if (run.conditions.given[f]) { // follows its law
+      for (std::ptrdiff_t j = 0; j < size; ++j)
+        E[f * size + j] = 0.0;
+      E[f * (size + 1)] = 1.0;
+    }
+  return factor_lu(E, mine.exchange, int(size));
+}
+
+// Newton's method for one step of length h, from where A1 = A leads or, `afresh`, from where the step begins. On return q1,
+// v1, x1, a1 hold its end.
+static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, bool afresh) {
+  const ModelData &m = i.m;
+  Run &run = i.run;
+  SteppingRoom &room = i.room;
+  SystemRoom<double> &system = room.motion.system;
+  const int nv = m.nv, size = nv + m.nc;
+  const AlphaNumbers number = alpha_numbers(run.spectral_radius);
+  const double rate = number.gamma / (number.beta * h);
+  const double second = (1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f));
+  const double t1 = run.t + h;
+  double *z = room.z;
+  // (1), (2) from A1 to increments and accelerations
+  const auto place = [&]() {
+    for (int f = 0; f < nv; ++f) {
+      z[f] = h * room.v[f] + h * h * ((0.5 - number.beta) * mine.A[f] + number.beta * mine.A1[f]);
+      z[nv + f] = h * ((1.0 - number.gamma) * mine.A[f] + number.gamma * mine.A1[f]);
+      room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.A[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
+    }
+    for (int body = 1; body <= m.nb; ++body) { // places of free bodies: xi'' = u' + omega x u at the beginning of the step
+      const BodyData &b = m.bodies[body];
+      if (!has_quaternion(b) || b.nv != 6)
+        continue;
+      const double *w = room.v + b.v, *u = w + 3;
+      const Vec3<double> turning = cross(Vec3<double>{w[0], w[1], w[2]}, Vec3<double>{u[0], u[1], u[2]});
+      z[b.v + 3] += 0.5 * h * h * turning.x, z[b.v + 4] += 0.5 * h * h * turning.y, z[b.v + 5] += 0.5 * h * h * turning.z;
+    }
+    for (int k = 0; k < m.nx; ++k) // trapezoidal rule
+      z[2 * nv + k] = 0.5 * h * (room.dx[k] + room.dx1[k]);
+    return displaced(i, t1, z, room.q1, room.v1, room.x1);
+  };
+  for (int f = 0; f < nv; ++f)
+    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.A[f] - room.v[f] / h) / number.beta : mine.A[f];
+  copy(room.dx, m.nx, room.dx1);
+  if (m.hosted_laws && m.drive_count && !consult(m, run.conditions, system, {t1, room.q, room.v, room.x}))
+    return Outcome::host;
+  system.loops.ws.t = t1;
+  if (m.nc)
+    set_targets(m, t1, system.hosted, system.targets);
+  if (run.conditions.given) {
+    for (int f = 0; f < nv; ++f) {
+      if (!run.conditions.given[f])
+        continue;
+      double wanted = 0.0;
+      for (int k = 0; k < m.drive_count; ++k)
+        if (m.drives[k].row < 0 && m.drives[k].freedom == f)
+          wanted = demand(m, m.drives[k], t1, system.hosted).second;
+      mine.A1[f] = ((1.0 - number.alpha_f) * wanted + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
+    }
+  }
+  copy(mine.lambda0, m.nc, mine.lambda);
+  const int most_rounds = afresh ? 30 : 15;
+  double before = 0.0;
+  for (int round = 0; round < most_rounds; ++round) {
+    if (!place())
+      return Outcome::host;
+    if ((round == 0 || afresh) && !factor_alpha(i, mine, t1, rate, second))
+      return Outcome::unsolved;
+    if (!motion_residual(i, mine, t1))
+      return Outcome::host;
+    for (int f = 0; f < nv; ++f)
+      mine.b[f] = run.conditions.given && run.conditions.given[f] ? 0.0 : -mine.residual[f] / second;
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      for (int j = 0; j < chord.rows; ++j) {
+        const int row = chord.row + j;
+        if (m.holonomic[row]) {
+          mine.b[nv + row] = system.targets[row] - system.loops.rhs[row];
+          continue;
+        }
+        double slip = system.targets[m.nc + row] - system.loops.drift[row]; // (5)
+        for (int s = 0; s < chord.supports; ++s)
+          slip -= system.loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s] * room.v1[m.support[chord.support + s]];
+        mine.b[nv + row] = slip / rate;
+      }
+    }
+    if (!all_finite(mine.b, size))
+      return Outcome::not_finite;
+    solve_lu(mine.matrix, mine.exchange, size, mine.b);
+    double square = 0.0;
+    for (int f = 0; f < nv; ++f) {
+      const double part = mine.b[f] / (run.atol + run.rtol * position_size(m, room.q1, f));
+      square += part * part;
+      mine.A1[f] += mine.b[f] / (h * h * number.beta);
+    }
+    for (int row = 0; row < m.nc; ++row)
+      mine.lambda[row] += second * mine.b[nv + row];
+    const double change = nv ? std::sqrt(square / nv) : 0.0;
+    if (!std::isfinite(change) || (!afresh && round > 3 && change > before && change > 1.0))
+      return Outcome::unsolved;
+    if (change < 1e-3 || (round && change >= 0.5 * before && change < 1.0)) { // converged, or as far as rounding lets it
+      if (!place())
+        return Outcome::host;
+      if (m.nc && run.project)
+        project_speeds(m, run.conditions, system, room.q1, room.v1, room.change, run.conditions.given);
+      return all_finite(room.a1, nv) ? Outcome::reached : Outcome::not_finite;
+    }
+    before = change;
+  }
+  return Outcome::unsolved;
+}
+
+static AlphaRoom room_of(const Integration &i) {
+  AlphaRoom room;
+  lay_out(i.m, i.own, room);
+  return room;
+}
+
+static Outcome alpha_step(const Integration &i, double h, double &) {
+  AlphaRoom mine = room_of(i);
+  const Outcome outcome = alpha_newton(i, mine, h, false);
+  return outcome == Outcome::reached || outcome == Outcome::host ? outcome : alpha_newton(i, mine, h, true);
+}
+
+const Stepper alpha_stepper{
+    .name = "alpha",
+    .order = 2,
+    .implicit = true,
+    .bytes =
+        [](const ModelData &m) {
+          AlphaRoom room;
+          return lay_out(m, nullptr, room);
+        },
+    .begin =
+        [](const Integration &i) {
+          const AlphaRoom mine = room_of(i);
+          copy(i.room.a, i.m.nv, mine.A);
+          copy(i.room.motion.system.lambda, i.m.nc, mine.lambda0);
+        },
+    .step = alpha_step,
+    .move_on =
+        [](const Integration &i) {
+          const AlphaRoom mine = room_of(i);
+          copy(mine.A1, i.m.nv, mine.A);
+          copy(mine.lambda, i.m.nc, mine.lambda0);
+        },
+    .prepare = prepare_hermite,
+    .at = hermite_at,
+};
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,388 @@
+#include "steppers/radau.hpp"
+#include "scalar/dense_lu.hpp"
+#include "steppers/control.hpp"
+#include "steppers/explicit.hpp"
+#include "steppers/hermite.hpp"
+#include "system/derivatives.hpp"
+#include "tree/chart.hpp"
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+using Complex = std::complex<double>;
+
+namespace radau {
+inline constexpr double root6 = 2.449489742783178;
+inline constexpr double c[3] = {(4.0 - root6) / 10.0, (4.0 + root6) / 10.0, 1.0};
+inline constexpr double mu_real = 3.637834252744496, mu_re = 2.6810828736277523, mu_im = -3.0504301992474105;
+inline constexpr double e[3] = {(-13.0 - 7.0 * root6) / 3.0, (-13.0 + 7.0 * root6) / 3.0, -1.0 / 3.0};
+// eigenvectors and their inverse; rows and columns: real, real part, imaginary part
+inline constexpr double T[3][3] = {{0.09443876248897524, -0.14125529502095421, 0.03002919410514742},
+                                   {0.25021312296533332, 0.20412935229379994, -0.38294211275726192},
+                                   {1.0, 1.0, 0.0}};
+inline constexpr double TI[3][3] = {{4.17871859155190428, 0.32768282076106237, 0.52337644549944951},
+                                    {-4.17871859155190428, -0.32768282076106237, 0.47662355450055044},
+                                    {0.50287263494578682, -2.57192694985560522, 0.59603920482822492}};
+constexpr int most_rounds = 7;
+} // namespace radau
+
+struct RadauRoom {
+  DerivativesRoom derivatives;
+  double *A_q, *A_v, *A_x;   // nv x nv, nv x nv, nv x nx: derivatives of accelerations
+  double *X_q, *X_v, *X_x;   // nx x nv, nx x nv, nx x nx: of rates of element states
+  double *Z, *Zw, *F;        // 3 x n: increments, transformed, rates
+  double *Z_old;             // of the last step
+  double *real;              // (nv + nx)^2: factors of (2)
+  Complex *complex;
+  std::int32_t *real_exchange, *complex_exchange;
+  Complex *r, *work;         // n, nv + nx
+  double *e, *real_work;     // n, nv + nx
+  double *turning;           // nv: speeds that B was taken at
+  // what is kept between steps; in the block, so that a copy of it is a checkpoint
+  struct Kept {
+    double factored_for;     // step length of the factors; 0: none
+    double old_length;       // step of Z_old; 0: none
+    double old_error;
+    double rate;
+    std::int32_t rounds, jacobian_old, jacobian_known;
+  } *kept;
+};
+
+static std::size_t lay_out(const ModelData &m, std::byte *base, RadauRoom &room) {
+  Arena arena{base};
+  arena.skip(lay_out(m, base, room.derivatives));
+  const std::size_t nv = std::size_t(m.nv), nx = std::size_t(m.nx), n = std::size_t(increments(m));
+  room.A_q = arena.take<double>(nv * nv);
+  room.A_v = arena.take<double>(nv * nv);
+  room.A_x = arena.take<double>(nv * nx);
+  room.X_q = arena.take<double>(nx * nv);
+  room.X_v = arena.take<double>(nx * nv);
+  room.X_x = arena.take<double>(nx * nx);
+  for (double **each : {&room.Z, &room.Zw, &room.F, &room.Z_old})
+    *each = arena.take<double>(3 * n);
+  const std::size_t size = nv + nx;
+  room.real = arena.take<double>(size * size);
+  room.complex = arena.take<Complex>(size * size);
+  room.real_exchange = arena.take<std::int32_t>(size);
+  room.complex_exchange = arena.take<std::int32_t>(size);
+  room.r = arena.take<Complex>(n);
+  room.work = arena.take<Complex>(size);
+  room.e = arena.take<double>(n);
+  room.real_work = arena.take<double>(size);
+  room.turning = arena.take<double>(nv);
+  room.kept = arena.take<RadauRoom::Kept>(1);
+  return arena.used;
+}
+
+// calls f(row, column, entry) for the entries of B: -1/2 omega~ of attitudes, -u~ of places beside them
+template <class F> static inline void for_chart_slopes(const ModelData &m, const double *v, F &&f) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    if (!has_quaternion(b))
+      continue;
+    for (int half = 0; half < b.nv / 3; ++half) {
+      const double *w = v + b.v + 3 * half, factor = half ? 1.0 : 0.5;
+      const int row = b.v + 3 * half;
+      for (int k = 0; k < 3; ++k) { // (xi x w)_k = xi_l w_n - xi_n w_l
+        const int l = (k + 1) % 3, n = (k + 2) % 3;
+        f(row + k, b.v + l, factor * w[n]);
+        f(row + k, b.v + n, -factor * w[l]);
+      }
+    }
+  }
+}
+
+// the matrix of (2), factored
+template <class T> static bool factor_step(const ModelData &m, const RadauRoom &room, T mu, T *matrix, std::int32_t *exchange) {
+  const RadauRoom &J = room;
+  const std::ptrdiff_t nv = m.nv, nx = m.nx, size = nv + nx;
+  for (std::ptrdiff_t i = 0; i < nv; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[i * size + j] = -(mu * J.A_v[i * nv + j]) - J.A_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[i * size + nv + j] = T(-J.A_x[i * nx + j]);
+    matrix[i * (size + 1)] += mu * mu;
+  }
+  for (std::ptrdiff_t i = 0; i < nx; ++i) {
+    for (std::ptrdiff_t j = 0; j < nv; ++j)
+      matrix[(nv + i) * size + j] = -(mu * J.X_v[i * nv + j]) - J.X_q[i * nv + j];
+    for (std::ptrdiff_t j = 0; j < nx; ++j)
+      matrix[(nv + i) * size + nv + j] = T(-J.X_x[i * nx + j]);
+    matrix[(nv + i) * (size + 1)] += mu;
+  }
+  for_chart_slopes(m, room.turning, [&](int row, int column, double entry) {
+    for (std::ptrdiff_t i = 0; i < nv; ++i)
+      matrix[i * size + column] += J.A_v[i * nv + row] * entry;
+    matrix[row * size + column] -= mu * entry;
+    for (std::ptrdiff_t i = 0; i < nx; ++i)
+      matrix[(nv + i) * size + column] += J.X_v[i * nv + row] * entry;
+  });
+  return factor_lu(matrix, exchange, int(size));
+}
+
+// (2): r = [r1; r2; r3] becomes [dxi; dv; dx]; w: nv + nx
+template <class T>
+static void solve_step(const ModelData &m, const RadauRoom &room, T mu, const T *matrix, const std::int32_t *exchange, T *r, T *w) {
+  const RadauRoom &J = room;
+  const int nv = m.nv, nx = m.nx;
+  T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv;
+  for (int i = 0; i < nv; ++i) {
+    w[i] = r2[i] + mu * r1[i];
+    for (int j = 0; j < nv; ++j)
+      w[i] -= J.A_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+  }
+  for (int i = 0; i < nx; ++i) {
+    w[nv + i] = r3[i];
+    for (int j = 0; j < nv; ++j)
+      w[nv + i] -= J.X_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+  }
+  solve_lu(matrix, exchange, nv + nx, w);
+  for (int i = 0; i < nv; ++i) {
+    r2[i] = mu * w[i] - r1[i];
+    r1[i] = w[i];
+  }
+  for_chart_slopes(m, room.turning, [&](int row, int column, double entry) { r2[row] -= entry * w[column]; });
+  for (int i = 0; i < nx; ++i)
+    r3[i] = w[nv + i];
+}
+
+// increments at the stages from the polynomial of the last step, beyond its end
+static void predict(const ModelData &m, RadauRoom &room, double h) {
+  const int n = increments(m);
+  if (!(room.kept->old_length > 0.0)) {
+    for (int k = 0; k < 3 * n; ++k)
+      room.Z[k] = 0.0;
+    return;
+  }
+  const double *c = radau::c;
+  for (int i = 0; i < 3; ++i) {
+    const double s = 1.0 + c[i] * h / room.kept->old_length;
+    // Lagrange through 0, c1, c2, 1
+    const double nodes[4] = {0.0, c[0], c[1], c[2]};
+    double weight[4];
+    for (int a = 1; a < 4; ++a) {
+      weight[a] = 1.0;
+      for (int b = 0; b < 4; ++b)
+        if (b != a)
+          weight[a] *= (s - nodes[b]) / (nodes[a] - nodes[b]);
+    }
+    for (int k = 0; k < n; ++k)
+      room.Z[i * n + k] = weight[1] * room.Z_old[k] + weight[2] * room.Z_old[n + k] + (weight[3] - 1.0) * room.Z_old[2 * n + k];
+  }
+}
+
+// Newton's method on (1); tells how it went in kept->rounds and kept->rate.
+static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double h, double tolerance) {
+  const ModelData &m = i.m;
+  const Run &run = i.run;
+  SteppingRoom &room = i.room;
+  const int n = increments(m), nv = m.nv;
+  double *Z = radau_room.Z, *Zw = radau_room.Zw, *F = radau_room.F;
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  for (int stage = 0; stage < 3; ++stage)
+    for (int k = 0; k < n; ++k)
+      Zw[stage * n + k] = radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
+  double before = 0.0;
+  radau_room.kept->rate = 0.0;
+  for (int round = 0; round < radau::most_rounds; ++round) {
+    radau_room.kept->rounds = round + 1;
+    for (int stage = 0; stage < 3; ++stage) {
+      const double t = run.t + radau::c[stage] * h;
+      double *rate = F + stage * n;
+      if (!displaced(i, t, Z + stage * n, room.qs, room.vs, room.xs))
+        return Outcome::host;
+      chart_rate<double>(m, Z + stage * n, room.vs, rate);
+      if (!rates(i, t, room.qs, room.vs, room.xs, rate + nv, rate + 2 * nv))
+        return Outcome::host;
+    }
+    if (!all_finite(F, 3 * n))
+      return Outcome::not_finite;
+    // right-hand sides in the transformed variables
+    double *r = room.z;
+    for (int k = 0; k < n; ++k)
+      r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
+    for (int k = 0; k < n; ++k) {
+      const Complex f(radau::TI[1][0] * F[k] + radau::TI[1][1] * F[n + k] + radau::TI[1][2] * F[2 * n + k],
+                      radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
+      radau_room.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
+    }
+    solve_step(m, radau_room, real, radau_room.real, radau_room.real_exchange, r, radau_room.real_work);
+    solve_step(m, radau_room, complex, radau_room.complex, radau_room.complex_exchange, radau_room.r, radau_room.work);
+    double square = 0.0;
+    for (int k = 0; k < n; ++k) {
+      const Complex &d = radau_room.r[k];
+      const double extent = k < nv ? position_size(m, room.q, k) : std::fabs(k < 2 * nv ? room.v[k - nv] : room.x[k - 2 * nv]);
+      const double scale = run.atol + run.rtol * extent;
+      Zw[k] += r[k];
+      Zw[n + k] += d.real();
+      Zw[2 * n + k] += d.imag();
+      square += (r[k] * r[k] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
+    }
+    const double size = n ? std::sqrt(square / (3 * n)) : 0.0;
+    const double rate = round ? size / before : 0.0;
+    if (!std::isfinite(size))
+      return Outcome::not_finite;
+    if (round) {
+      radau_room.kept->rate = rate;
+      if (rate >= 1.0 || std::pow(rate, radau::most_rounds - round - 1) / (1.0 - rate) * size > tolerance)
+        return Outcome::unsolved;
+    }
+    for (int stage = 0; stage < 3; ++stage)
+      for (int k = 0; k < n; ++k)
+        Z[stage * n + k] = radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
+    if (size == 0.0 || (round && rate / (1.0 - rate) * size < tolerance))
+      return Outcome::reached;
+    before = size;
+  }
+  return Outcome::unsolved;
+}
+
+// derivatives of accelerations and of rates of element states at the beginning of the step
+static bool find_derivatives(const Integration &i, RadauRoom &mine) {
+  DerivativeBlocks blocks;
+  blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
+  blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
+  blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
+  ++i.run.counts.evaluations;
+  return derivatives(i.m, i.run.conditions, i.room.motion, mine.derivatives, {i.run.t, i.room.q, i.room.v, i.room.x}, i.room.a, blocks);
+}
+
+// Tries a step of length h, as explicit_step does.
+static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, double &error) {
+  const ModelData &m = i.m;
+  Run &run = i.run;
+  SteppingRoom &room = i.room;
+  const int n = increments(m), nv = m.nv;
+  auto &kept = *mine.kept;
+  const double tolerance = std::min(0.03, std::max(1e-14 / run.rtol, std::min(1e-3, 0.1 * std::sqrt(run.rtol))));
+  Outcome outcome = Outcome::reached;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (!kept.jacobian_known) {
+      ++run.counts.jacobians;
+      if (!find_derivatives(i, mine))
+        return Outcome::host;
+      kept.jacobian_known = 1;
+      kept.jacobian_old = 0;
+      kept.factored_for = 0.0;
+    }
+    if (kept.factored_for != h) {
+      copy(room.v, nv, mine.turning);
+      ++run.counts.factorizations;
+      kept.factored_for = 0.0;
+      if (!factor_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange) ||
+          !factor_step(m, mine, Complex(radau::mu_re / h, radau::mu_im / h), mine.complex, mine.complex_exchange))
+        return Outcome::unsolved;
+      kept.factored_for = h;
+    }
+    predict(m, mine, h);
+    outcome = radau_newton(i, mine, h, tolerance);
+    if (outcome == Outcome::reached || outcome == Outcome::host || !kept.jacobian_old)
+      break;
+    kept.jacobian_known = 0; // once more with a fresh one
+  }
+  if (outcome != Outcome::reached)
+    return outcome;
+  const double t1 = run.t + h;
+  double *Z = mine.Z, *e = mine.e;
+  if (!displaced(i, t1, Z + 2 * n, room.q1, room.v1, room.x1))
+    return Outcome::host;
+  const auto estimate = [&](const double *rate) {
+    for (int k = 0; k < n; ++k)
+      e[k] = rate[k] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
+    solve_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange, e, mine.real_work);
+    return measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
+  };
+  copy(room.v, nv, room.K);
+  copy(room.a, nv, room.K + nv);
+  copy(room.dx, m.nx, room.K + 2 * nv);
+  error = estimate(room.K);
+  if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
+    // a stiff error estimate on the safe side
+    copy(e, n, room.z);
+    double *K1 = room.K + n;
+    if (!displaced(i, run.t, room.z, room.qs, room.vs, room.xs))
+      return Outcome::host;
+    chart_rate<double>(m, room.z, room.vs, K1);
+    if (!rates(i, run.t, room.qs, room.vs, room.xs, K1 + nv, K1 + 2 * nv))
+      return Outcome::host;
+    error = estimate(K1);
+  }
+  error = std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
+  if (!(error <= 1.0))
+    return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
+  outcome = onto_loops(i, t1, room.q1, room.v1);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(i, t1, room.q1, room.v1, room.x1, room.a1, room.dx1))
+    return Outcome::host;
+  return all_finite(room.a1, nv) ? Outcome::reached : Outcome::not_finite;
+}
+
+// what is kept for the next step once this one is accepted; returns the length of the next
+static double radau_accept(const Integration &i, RadauRoom &mine, double h, double error) {
+  const ModelData &m = i.m;
+  const Run &run = i.run;
+  auto &kept = *mine.kept;
+  const double most = radau::most_rounds;
+  const double safety = 0.9 * (2.0 * most + 1.0) / (2.0 * most + kept.rounds);
+  double factor = error > 0.0 ? std::pow(error, -0.25) : 10.0;
+  // Gustafsson 1994: two errors tell more than one
+  if (kept.old_length > 0.0 && kept.old_error > 0.0 && error > 0.0)
+    factor = std::min(factor, h / kept.old_length * std::pow(kept.old_error / error, 0.25) * factor);
+  factor = std::min(10.0, safety * factor);
+  if (run.rejected_last)
+    factor = std::min(1.0, factor);
+  const bool poor = kept.rounds > 2 && kept.rate > 1e-3;
+  if (!poor && factor < 1.2 && factor > 0.9)
+    factor = 1.0; // not worth another factorisation
+  kept.jacobian_old = 1;
+  if (poor)
+    kept.jacobian_known = 0;
+  copy(mine.Z, 3 * increments(m), mine.Z_old);
+  kept.old_length = h;
+  kept.old_error = error;
+  return h * factor;
+}
+
+// Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order that
+// interpolation from both ends keeps up with.
+
+static RadauRoom room_of(const Integration &i) {
+  RadauRoom room;
+  lay_out(i.m, i.own, room);
+  return room;
+}
+
+const Stepper radau_stepper{
+    .name = "radau",
+    .order = 4, // of the error estimate
+    .adaptive = true,
+    .implicit = true,
+    .bytes =
+        [](const ModelData &m) {
+          RadauRoom room;
+          return lay_out(m, nullptr, room);
+        },
+    .begin = [](const Integration &i) { *room_of(i).kept = {}; },
+    .step =
+        [](const Integration &i, double h, double &error) {
+          if (i.room.near)
+            return explicit_step(i, dopri5_tableau, h, error);
+          RadauRoom room = room_of(i);
+          return radau_step(i, room, h, error);
+        },
+    .accept =
+        [](const Integration &i, double h, double error) {
+          RadauRoom room = room_of(i);
+          if (!i.room.near)
+            return radau_accept(i, room, h, error);
+          *room.kept = {};
+          return explicit_accept(i, 4, h, error);
+        },
+    .move_on = [](const Integration &) {},
+    .prepare = prepare_hermite,
+    .at = hermite_at,
+};
+
+} // namespace dalembert::DALEMBERT_ISA

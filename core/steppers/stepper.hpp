@@ -1,0 +1,32 @@
+// The contract of a stepper: one record of functions, listed in table.hpp.
+//
+// A step goes from the state in q, v, x (rates a, dx) of the room to q1, v1, x1 (a1, dx1), in increments in the chart around
+// its beginning.
+#pragma once
+
+#include "steppers/room.hpp"
+
+namespace dalembert {
+struct Tableau;
+}
+
+namespace dalembert::DALEMBERT_ISA {
+
+struct Stepper {
+  const char *name;
+  int order;                        // that step control reckons with
+  bool adaptive = false;            // it chooses its steps, by an estimate of their errors
+  bool implicit = false;            // a step that passes near a singular position is good as it is
+  const Tableau *tableau = nullptr; // of an explicit method
+  std::size_t (*bytes)(const ModelData &);                           // memory of its own
+  void (*begin)(const Integration &);                                // after a state has been set and evaluated
+  Outcome (*step)(const Integration &, double h, double &error);     // error in units of the tolerance
+  double (*accept)(const Integration &, double h, double error) = nullptr; // the length of the next step, of adaptive ones
+  void (*move_on)(const Integration &);                              // before the end of the step becomes the beginning
+  // dense output: prepared once for a step, then increments at fractions of it
+  bool dense_from_stages = false;   // the stages of the step have to be known
+  Outcome (*prepare)(const Integration &, double h);
+  void (*at)(const Integration &, double h, double s, double *z);
+};
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,38 @@
+// What may differ between two evaluations of one model, and the state that is evaluated.
+#pragma once
+
+#include "model.hpp"
+
+namespace dalembert {
+
+// Laws and forces that are evaluated outside; returns false to stop.
+//   laws (3 per hosted law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
+struct Host {
+  bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
+  void *self;
+  bool pushes; // gives tau and loads, not laws only
+};
+
+struct Conditions {
+  const double *parameters = nullptr;   // numbers of the elements
+  std::ptrdiff_t apart = 0;             // numbers between the parameters of one state and the next; 0: all have the same
+  Functions functions{};
+  const unsigned char *given = nullptr; // freedoms whose acceleration is prescribed, by drives or locks; null if none
+  const unsigned char *paced = nullptr; // whose speed is
+  const unsigned char *placed = nullptr; // whose position is
+  const unsigned char *active = nullptr; // chords that hold; null: all
+  const Host *host = nullptr;
+  double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
+};
+
+// A state, and what acts on it beside what the model says; null where there is nothing.
+template <class T> struct StateOf {
+  T t;
+  const T *q, *v, *x;
+  const T *tau = nullptr;    // nv: further hinge forces
+  const T *loads = nullptr;  // users x 6: further loads, [moment; force] on each body at its origin, world axes
+  const T *inputs = nullptr; // ModelData::input_count: in place of the laws that inputs come from, where they are numbers
+  const T *prescribed = nullptr; // nv: accelerations of given freedoms, in place of those that drives demand
+};
+
+} // namespace dalembert

@@ -1,0 +1,418 @@
+#include "system/derivatives.hpp"
+#include "scalar/dense_lu.hpp"
+#include "system/drives.hpp"
+#include "tree/manifold.hpp"
+#include "tree/observers.hpp"
+#include <cstring>
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+int directions_of(const ModelData &m, Direction direction) {
+  switch (direction) {
+  case Direction::position:
+  case Direction::speed:
+  case Direction::force:
+    return m.nv;
+  case Direction::state:
+    return m.nx;
+  case Direction::input:
+    return m.input_count;
+  case Direction::time:
+    return 1;
+  case Direction::parameter:
+    return m.parameter_count;
+  }
+  return 0;
+}
+
+std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) {
+  Arena arena{base};
+  arena.skip(lay_out(m, base, room.duals));
+  const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx), nc = std::size_t(m.nc);
+  const std::size_t nz = std::size_t(m.feedback_count), inputs = std::size_t(m.input_count);
+  room.q = arena.take<Dual>(nq);
+  for (Dual **each : {&room.v, &room.a})
+    *each = arena.take<Dual>(nv);
+  for (Dual **each : {&room.x, &room.dx})
+    *each = arena.take<Dual>(nx);
+  for (Dual **each : {&room.lambda, &room.seconds})
+    *each = arena.take<Dual>(nc);
+  room.inputs = arena.take<Dual>(inputs);
+  room.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
+  room.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
+  room.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
+  room.z = arena.take<Dual>(nz);
+  room.side = take_side<Pack>(m, arena);
+  room.column = arena.take<Pack>(nv);
+  room.da = arena.take<double>(W * nv);
+  room.dlambda = arena.take<double>(W * nc);
+  room.ddx = arena.take<double>(W * nx);
+  room.dz = arena.take<double>(W * nz);
+  room.z_a = arena.take<double>(nz * nv);
+  room.z_lambda = arena.take<double>(nz * nc);
+  room.z_dx = arena.take<double>(nz * nx);
+  room.z_matrix = arena.take<double>(nz * nz);
+  room.exchange = arena.take<std::int32_t>(nz);
+  room.shifted = arena.take<double>(nq + 2 * nv + nx + inputs + std::size_t(m.parameter_count));
+  room.above = arena.take<double>(2 * nv + nx + nc);
+  room.below = arena.take<double>(2 * nv + nx + nc);
+  return arena.used;
+}
+
+static double step_at(double x) { return 1e-6 * (1.0 + std::fabs(x)); }
+
+// ---- what is varied
+
+void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a,
+                const double *lambda) {
+  for (int k = 0; k < m.nq; ++k)
+    room.q[k] = s.q[k];
+  for (int f = 0; f < m.nv; ++f) {
+    room.v[f] = s.v[f];
+    room.a[f] = a[f];
+  }
+  for (int k = 0; k < m.nx; ++k)
+    room.x[k] = s.x[k];
+  for (int i = 0; i < m.nc; ++i)
+    room.lambda[i] = lambda[i];
+  for (int k = 0; k < m.parameter_count; ++k)
+    room.parameters[k] = c.parameters[k];
+  for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
+    const ElementData &e = m.elements[k];
+    for (int i = e.input; i < e.input + e.inputs; ++i)
+      if (m.inputs[i].source == Source::law) {
+        const int part = m.inputs[i].part;
+        const bool given = s.inputs && s.inputs[part] == s.inputs[part];
+        room.inputs[part] = given ? s.inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.hosted).value;
+      }
+  }
+  const double *pushed = c.host && c.host->pushes ? motion.system.loads : nullptr;
+  for (int k = 0; k < 6 * m.users; ++k)
+    room.body_loads[k] = (pushed ? pushed[k] : 0.0) + (s.loads ? s.loads[k] : 0.0);
+  for (int k = 0; k < m.feedback_count; ++k)
+    room.duals.feedback[k] = motion.system.feedback[k];
+  std::memcpy(room.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+}
+
+// slopes of what is varied, in lanes [0, count); or none any more
+static void seed(const ModelData &m, DerivativesRoom &room, const StateOf<double> &s, Direction direction, int first, int count, bool on) {
+  const auto set = [&](Dual *numbers) {
+    for (int l = 0; l < count; ++l) {
+      numbers[first + l].slope = Pack(0.0);
+      numbers[first + l].slope.set(l, on ? 1.0 : 0.0);
+    }
+  };
+  switch (direction) {
+  case Direction::position:
+    return seed_directions(m, s.q, room.q, first, count, on);
+  case Direction::speed:
+    return set(room.v);
+  case Direction::state:
+    return set(room.x);
+  case Direction::input:
+    return set(room.inputs);
+  case Direction::parameter:
+    return set(room.parameters);
+  case Direction::force:
+  case Direction::time:
+    return;
+  }
+}
+
+// the state as it is varied
+static StateOf<Dual> varied_state(const Conditions &c, DerivativesRoom &room, const StateOf<double> &s, Direction direction) {
+  StateOf<Dual> state{Dual(s.t), room.q, room.v, room.x};
+  if (s.loads || (c.host && c.host->pushes)) // they keep their direction, and act at points that move
+    state.loads = room.body_loads;
+  if (direction == Direction::time)
+    state.t.slope.set(0, 1.0);
+  if (direction == Direction::input || s.inputs)
+    state.inputs = room.inputs;
+  return state;
+}
+
+static Surroundings<Dual> varied_surroundings(const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<Dual> &state,
+                                              Direction direction) {
+  Surroundings<Dual> at = surroundings(c, room.duals, state, room.dx);
+  at.numbers = motion.system.numbers;
+  if (direction == Direction::parameter)
+    at.varied = room.parameters;
+  return at;
+}
+
+// What the host gives beside the state, in hinge forces: a difference, as nothing else is known of it.
+static void vary_host(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                      Direction direction, int number, int lane) {
+  double *q = room.shifted, *v = q + m.nq, *x = v + m.nv;
+  const double at = direction == Direction::speed ? s.v[number] : direction == Direction::state ? s.x[number] : 0.0, step = step_at(at);
+  for (int side = 0; side < 2; ++side) {
+    const double shift = side ? -step : step;
+    for (int f = 0; f < m.nv; ++f)
+      v[f] = direction == Direction::position && f == number ? shift : 0.0;
+    if (direction == Direction::position)
+      integrate<double>(m, s.q, v, q);
+    else
+      std::memcpy(q, s.q, std::size_t(m.nq) * sizeof(double));
+    for (int f = 0; f < m.nv; ++f)
+      v[f] = s.v[f] + (direction == Direction::speed && f == number ? shift : 0.0);
+    for (int k = 0; k < m.nx; ++k)
+      x[k] = s.x[k] + (direction == Direction::state && k == number ? shift : 0.0);
+    const double t = direction == Direction::time ? s.t + shift : s.t;
+    c.host->evaluate(c.host->self, t, q, v, x, motion.system.hosted, side ? room.below : room.above, motion.system.loads);
+  }
+  for (int f = 0; f < m.nv; ++f)
+    room.column[f].set(lane, room.column[f][lane] + (room.above[f] - room.below[f]) / (2.0 * step));
+  std::memcpy(motion.system.hosted, room.duals.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+}
+
+static bool host_varies(const Conditions &c, Direction direction) {
+  return c.host && c.host->pushes &&
+         (direction == Direction::position || direction == Direction::speed || direction == Direction::state || direction == Direction::time);
+}
+
+void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
+          int first, int count) {
+  seed(m, room, s, direction, first, count, true);
+  const StateOf<Dual> state = varied_state(c, room, s, direction);
+  if (direction == Direction::time)
+    prescribe(m, c.given, state.t, room.duals.hosted, room.a);
+  balance(m, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr);
+  for (int f = 0; f < m.nv; ++f)
+    room.column[f] = room.duals.tau[f].slope - room.duals.passed[f].slope;
+  if (direction == Direction::time && m.nc) {
+    set_targets(m, state.t, room.duals.hosted, room.duals.targets);
+    for (int i = 0; i < m.nc; ++i)
+      room.seconds[i] = room.seconds[i] - room.duals.targets[2 * m.nc + i];
+  }
+  for (int l = 0; host_varies(c, direction) && l < count; ++l)
+    vary_host(m, c, motion, room, s, direction, first + l, l);
+  seed(m, room, s, direction, first, count, false);
+}
+
+// ---- (1)
+
+// columns of da, dlambda and ddx for what has been varied
+static void solve_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const Factored &factored, int count) {
+  LoopRoom<double> &loops = motion.system.loops;
+  solve(m, loops.ws, room.side, room.column, room.column, 1, m.nb, c.given);
+  for (int l = 0; l < count; ++l) {
+    double *da = room.da + std::ptrdiff_t(l) * m.nv, *dlambda = room.dlambda + std::ptrdiff_t(l) * m.nc;
+    for (int f = 0; f < m.nv; ++f)
+      da[f] = room.column[f][l];
+    for (int i = 0; i < m.nc; ++i)
+      dlambda[i] = 0.0;
+    for (int k = 0; k < m.chord_count; ++k) {
+      const ChordData &chord = m.chords[k];
+      for (int j = 0; j < chord.rows; ++j) {
+        const double *row = loops.values + chord.values + std::ptrdiff_t(j) * chord.supports;
+        double sum = room.seconds[chord.row + j].slope[l];
+        for (int i = 0; i < chord.supports; ++i)
+          sum += row[i] * da[m.support[chord.support + i]];
+        loops.rhs[chord.row + j] = -sum;
+      }
+    }
+    if (m.nc)
+      correct_by(m, loops, factored, da, dlambda);
+    for (int f = 0; c.given && f < m.nv; ++f)
+      if (c.given[f])
+        da[f] = room.a[f].slope[l];
+    for (int k = 0; k < m.nx; ++k)
+      room.ddx[std::ptrdiff_t(l) * m.nx + k] = room.dx[k].slope[l];
+  }
+  for (int f = 0; c.given && f < m.nv; ++f)
+    room.a[f].slope = Pack(0.0);
+}
+
+// unit hinge forces: nothing has to be varied
+static void push_directions(const ModelData &m, DerivativesRoom &room, int first, int count) {
+  for (int f = 0; f < m.nv; ++f) {
+    room.column[f] = Pack(0.0);
+    if (f >= first && f < first + count)
+      room.column[f].set(f - first, 1.0);
+  }
+  for (int i = 0; i < m.nc; ++i)
+    room.seconds[i] = Dual(0.0);
+  for (int k = 0; k < m.nx; ++k)
+    room.dx[k] = Dual(0.0);
+}
+
+// ---- (2)
+
+// slopes of the transmitted loads along the columns of (1): dT in room.dz
+static void vary_transmitted(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                             Direction direction, int first, int count) {
+  seed(m, room, s, direction, first, count, true);
+  for (int l = 0; l < count; ++l) {
+    for (int f = 0; f < m.nv; ++f)
+      room.a[f].slope.set(l, room.da[std::ptrdiff_t(l) * m.nv + f]);
+    for (int i = 0; i < m.nc; ++i)
+      room.lambda[i].slope.set(l, room.dlambda[std::ptrdiff_t(l) * m.nc + i]);
+  }
+  const StateOf<Dual> state = varied_state(c, room, s, direction);
+  balance(m, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, static_cast<Dual *>(nullptr));
+  hinge_loads(m, room.duals.loops.ws, room.loads);
+  chord_loads(m, c, room.duals, room.lambda, room.loads + 6 * std::ptrdiff_t(m.users));
+  take_feedback(m, room.duals.loops.ws, room.loads, room.z);
+  for (int l = 0; l < count; ++l)
+    for (int k = 0; k < m.feedback_count; ++k)
+      room.dz[std::ptrdiff_t(l) * m.feedback_count + k] = room.z[k].slope[l];
+  for (int f = 0; f < m.nv; ++f)
+    room.a[f].slope = Pack(0.0);
+  for (int i = 0; i < m.nc; ++i)
+    room.lambda[i].slope = Pack(0.0);
+  seed(m, room, s, direction, first, count, false);
+}
+
+// columns by z itself, and 1 - dT/dz with its factors
+static bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                             const Factored &factored) {
+  const int n = m.feedback_count;
+  for (int first = 0; first < n; first += W) {
+    const int count = n - first < W ? n - first : W;
+    const auto mark = [&](bool on) {
+      for (int l = 0; l < count; ++l)
+        room.duals.feedback[first + l].slope.set(l, on ? 1.0 : 0.0);
+    };
+    mark(true);
+    vary(m, c, motion, room, s, Direction::force, 0, 0); // nothing but z
+    solve_columns(m, c, motion, room, factored, count);
+    vary_transmitted(m, c, motion, room, s, Direction::force, 0, count);
+    mark(false);
+    for (int l = 0; l < count; ++l) {
+      const int j = first + l;
+      std::memcpy(room.z_a + std::ptrdiff_t(j) * m.nv, room.da + std::ptrdiff_t(l) * m.nv, std::size_t(m.nv) * sizeof(double));
+      std::memcpy(room.z_lambda + std::ptrdiff_t(j) * m.nc, room.dlambda + std::ptrdiff_t(l) * m.nc, std::size_t(m.nc) * sizeof(double));
+      std::memcpy(room.z_dx + std::ptrdiff_t(j) * m.nx, room.ddx + std::ptrdiff_t(l) * m.nx, std::size_t(m.nx) * sizeof(double));
+      for (int i = 0; i < n; ++i)
+        room.z_matrix[std::ptrdiff_t(i) * n + j] = (i == j ? 1.0 : 0.0) - room.dz[std::ptrdiff_t(l) * n + i];
+    }
+  }
+  return factor_lu(room.z_matrix, room.exchange, n);
+}
+
+static void add_feedback(const ModelData &m, DerivativesRoom &room, int count) {
+  const int n = m.feedback_count;
+  for (int l = 0; l < count; ++l) {
+    double *dz = room.dz + std::ptrdiff_t(l) * n;
+    solve_lu(room.z_matrix, room.exchange, n, dz);
+    for (int j = 0; j < n; ++j) {
+      for (int f = 0; f < m.nv; ++f)
+        room.da[std::ptrdiff_t(l) * m.nv + f] += dz[j] * room.z_a[std::ptrdiff_t(j) * m.nv + f];
+      for (int i = 0; i < m.nc; ++i)
+        room.dlambda[std::ptrdiff_t(l) * m.nc + i] += dz[j] * room.z_lambda[std::ptrdiff_t(j) * m.nc + i];
+      for (int k = 0; k < m.nx; ++k)
+        room.ddx[std::ptrdiff_t(l) * m.nx + k] += dz[j] * room.z_dx[std::ptrdiff_t(j) * m.nx + k];
+    }
+  }
+}
+
+// ---- differences
+
+// all derivatives of a kind by differences of the equations of motion
+static bool differences(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                        Direction direction, const DerivativeBlock &out) {
+  const int n = directions_of(m, direction), nv = m.nv, nx = m.nx, nc = m.nc;
+  double *q = room.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx, *parameters = inputs + m.input_count;
+  for (int number = 0; number < n; ++number) {
+    double step = 1e-6;
+    for (int side = 0; side < 2; ++side) {
+      Conditions changed = c;
+      StateOf<double> state = s;
+      const auto shifted = [&](double *to, const double *from, int size, bool mine) {
+        for (int k = 0; k < size; ++k)
+          to[k] = from ? from[k] : 0.0;
+        if (mine) {
+          step = step_at(to[number]);
+          to[number] += side ? -step : step;
+        }
+        return to;
+      };
+      if (direction == Direction::position) {
+        for (int f = 0; f < nv; ++f)
+          v[f] = f == number ? (side ? -step : step) : 0.0;
+        integrate<double>(m, s.q, v, q);
+        state.q = q;
+      }
+      state.v = shifted(v, s.v, nv, direction == Direction::speed);
+      state.x = shifted(x, s.x, nx, direction == Direction::state);
+      if (direction == Direction::force)
+        state.tau = shifted(tau, s.tau, nv, true);
+      if (direction == Direction::time)
+        step = step_at(s.t), state.t = s.t + (side ? -step : step);
+      if (direction == Direction::parameter)
+        changed.parameters = shifted(parameters, c.parameters, m.parameter_count, true);
+      if (direction == Direction::input) {
+        for (int k = 0; k < m.input_count; ++k)
+          inputs[k] = room.inputs[k].value;
+        step = step_at(inputs[number]);
+        inputs[number] += side ? -step : step;
+        state.inputs = inputs;
+      }
+      double *found = side ? room.below : room.above;
+      if (!dynamics(m, changed, motion, state, found, found + nv))
+        return false;
+      std::memcpy(found + nv + nx, motion.system.lambda, std::size_t(nc) * sizeof(double));
+    }
+    const auto put = [&](double *to, int rows, int from) {
+      for (int r = 0; to && r < rows; ++r)
+        to[std::ptrdiff_t(r) * n + number] = (room.above[from + r] - room.below[from + r]) / (2.0 * step);
+    };
+    put(out.a, nv, 0);
+    put(out.dx, nx, nv);
+    put(out.lambda, nc, nv + nx);
+  }
+  return true;
+}
+
+// ---- all of them
+
+static void put_columns(const ModelData &m, const DerivativesRoom &room, const DerivativeBlock &out, int n, int first, int count) {
+  const auto put = [&](double *to, const double *columns, int rows) {
+    for (int r = 0; to && r < rows; ++r)
+      for (int l = 0; l < count; ++l)
+        to[std::ptrdiff_t(r) * n + first + l] = columns[std::ptrdiff_t(l) * rows + r];
+  };
+  put(out.a, room.da, m.nv);
+  put(out.dx, room.ddx, m.nx);
+  put(out.lambda, room.dlambda, m.nc);
+}
+
+bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,
+                 const DerivativeBlocks &out) {
+  if (!dynamics(m, c, motion, s, a, motion.system.unused))
+    return false;
+  hold_state(m, c, motion, room, s, a, motion.system.lambda);
+  const Factored factored = m.nc ? factored_last(m, motion.system.loops) : Factored{nullptr, 0};
+  bool exact = true;
+  if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
+    exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, room, s, factored);
+  for (int kind = 0; kind < direction_kinds; ++kind) {
+    const Direction direction = static_cast<Direction>(kind);
+    const DerivativeBlock &block = out.of[kind];
+    if (!block.wanted())
+      continue;
+    if (!exact) {
+      if (!differences(m, c, motion, room, s, direction, block))
+        return false;
+      continue;
+    }
+    const int n = directions_of(m, direction);
+    for (int first = 0; first < n; first += W) {
+      const int count = n - first < W ? n - first : W;
+      if (direction == Direction::force)
+        push_directions(m, room, first, count);
+      else
+        vary(m, c, motion, room, s, direction, first, count);
+      solve_columns(m, c, motion, room, factored, count);
+      if (m.feedback_count) {
+        vary_transmitted(m, c, motion, room, s, direction, first, count);
+        add_feedback(m, room, count);
+      }
+      put_columns(m, room, block, n, first, count);
+    }
+  }
+  return true;
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,35 @@
+// The equations of motion of the system as described: accelerations and rates of element states at a state, with elements,
+// drives, locks, loops and whatever is evaluated outside.
+//
+//     M a + b = tau + P^T lambda     P a + gamma = what drives demand     a = what drives demand where freedoms are given
+//
+// tau and b hold what elements do to hinges and bodies. Loads that connections transmit may be inputs of elements: the room
+// holds those that an evaluation takes (SystemRoom::feedback); feedback.hpp finds the ones that fit.
+#pragma once
+
+#include "system/room.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// Asks the host for laws, hinge forces and loads, and adds those of the state to the hinge forces; without a host, these
+// alone. False: the host has failed.
+bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const StateOf<double> &s);
+
+// Accelerations a (nv), rates dx (nx; may be null), multipliers in room.lambda, hinge forces of elements and from outside in
+// room.tau, for the feedback that stands in the room. Packs must have no host; returns the lanes in which the rows of the
+// loops come near to depending on each other: these have to be done by themselves. None for numbers.
+template <class T> unsigned solve_motion(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *a, T *dx);
+
+// Residuals at a motion with accelerations a and multipliers lambda: in room.passed what every hinge has to supply (all
+// hinge forces), in room.tau what elements and the outside give there, in room.cut the same at cut hinges; in p_A of the
+// workspace what each hinge passes to its body. seconds: null, or second rates of the rows (nc). The frames stand in the
+// world with their velocities and accelerations (weight included).
+template <class T>
+void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const Surroundings<T> &at, const StateOf<T> &s, const T *a,
+             const T *lambda, T *seconds);
+
+// Load of each chord's rows on its second frame B at its origin, world axes, [moment; force], after `balance`: of the
+// multipliers, and of efforts at its own coordinates. Zero for couplings and chords that do not hold.
+template <class T> void chord_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T *lambda, T *out);
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,24 @@
+// Back onto the loops: positions and speeds changed as little as the mass metric allows.
+//
+//     q (+)= -M^-1 P^T (P M^-1 P^T)^-1 (phi - target)          v -= M^-1 P^T (P M^-1 P^T)^-1 (P v - rate)          (1)
+//
+// with the factors, and the treatment of dependent rows, of closures/loops.hpp (Hairer, Lubich, Wanner, section IV.4; Eich
+// 1993). Freedoms whose position or speed is prescribed stay as they are.
+#pragma once
+
+#include "system/room.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// (1) for positions, with the targets that stand in the room; change: room for nv numbers; rounds: how many there were is
+// added. Returns false if that does not settle.
+bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<double> &room, double *q, double *change, std::int64_t &rounds);
+
+// (1) for speeds, at a configuration that obeys the loops; `held`: freedoms that stay as they are
+void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *v, double *change,
+                    const unsigned char *held);
+
+// Both for packs, speeds held where they are prescribed; returns the lanes that have to be done by themselves.
+unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack> &room, Pack *q, Pack *v, Pack *change);
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,45 @@
+// Everything that can be known of a state: motion, loads, elements, energies.
+#pragma once
+
+#include "elements/elements.hpp"
+#include "system/feedback.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// What is wanted; null where it is not. What costs nothing more is computed once for all of it.
+struct Report {
+  // motion
+  double *a = nullptr;        // nv
+  double *dx = nullptr;       // nx
+  double *tau = nullptr;      // nv: all hinge forces; of driven and locked freedoms what holds them, elements included
+  double *lambda = nullptr;   // nc: of least norm
+  // loads of connections on their second markers, world axes, hinges of the trees first; those of least norm
+  double *loads = nullptr;    // connections x 6
+  double *unique = nullptr;   // connections x 6: 1 where the motion determines them, else 0
+  // closures
+  double *cut_q = nullptr, *cut_v = nullptr, *cut_a = nullptr; // coordinates of cut hinges, speeds, accelerations
+  double *cut_effort = nullptr; // cut_nv: of elements there
+  double *residual = nullptr, *rate = nullptr; // nc: by how much rows and their rates are missed
+  // elements
+  ElementRecords elements;
+  double *signals = nullptr;  // signal_count
+  double *applied = nullptr;  // nv: hinge forces of the elements
+  // energies (J) and powers (W): kinetic, potential, stored in elements, lost, brought by elements, put in from outside by
+  // drives, hinge forces, loads and rows that depend on time
+  double *energy = nullptr;   // energy_count
+};
+constexpr int energy_count = 6;
+
+struct ReportRoom {
+  MotionRoom motion;
+  Dual *duals;                     // room for programs
+  double *a, *cut, *tau, *applied; // nv, cut_nv, nv, nv
+  double *energies, *losses, *gains; // element_count
+};
+
+std::size_t lay_out(const ModelData &m, std::byte *base, ReportRoom &room);
+
+// False if what is evaluated outside has failed.
+bool report(const ModelData &m, const Conditions &c, ReportRoom &room, const StateOf<double> &s, const Report &out);
+
+} // namespace dalembert::DALEMBERT_ISA

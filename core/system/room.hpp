@@ -1,0 +1,43 @@
+// Room for evaluations of the whole system, for one thread and one scalar.
+#pragma once
+
+#include "closures/loops.hpp"
+#include "elements/surroundings.hpp"
+#include "system/conditions.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+template <class T> struct SystemRoom {
+  LoopRoom<T> loops;
+  T *tau;             // nv: all hinge forces but those of drives
+  T *efforts;         // nv: those of them that no element gives
+  T *cut;             // cut_nv: efforts at cut hinges
+  T *targets;         // 3 x nc: residual, rate and second rate that drives demand of the rows
+  T *lambda;          // nc
+  T *values;          // room for programs
+  T *signals, *unused; // of the elements; nx: rates of states that nobody asks for
+  T *feedback;        // loads that connections transmit
+  T *passed;          // nv: hinge forces that go with a motion
+  double *numbers;    // room for programs
+  double *hosted;     // 3 per hosted law
+  double *loads;      // users x 6: from outside
+};
+
+template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, SystemRoom<T> &room);
+
+// what the evaluation of elements needs besides positions and speeds
+template <class T>
+inline Surroundings<T> surroundings(const Conditions &c, const SystemRoom<T> &room, const StateOf<T> &s, T *dx) {
+  Surroundings<T> at{s.t, c.parameters, room.hosted, c.apart};
+  at.x = s.x;
+  at.dx = dx;
+  at.values = room.values;
+  at.numbers = room.numbers;
+  at.functions = &c.functions;
+  at.signals = room.signals;
+  at.feedback = room.feedback;
+  at.inputs = s.inputs;
+  return at;
+}
+
+} // namespace dalembert::DALEMBERT_ISA

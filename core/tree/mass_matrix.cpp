@@ -1,0 +1,126 @@
+#include "tree/mass_matrix.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// columns [begin, end) of component-major six-vectors: loads move to the parent
+template <class T> inline void move_columns(const Pose<T> &X, T *DALEMBERT_RESTRICT F, int nv, int begin, int end) {
+  T *n0 = F, *n1 = F + nv, *n2 = F + 2 * nv, *f0 = F + 3 * nv, *f1 = F + 4 * nv, *f2 = F + 5 * nv;
+  const Mat3<T> R = X.R;
+  const Vec3<T> p = X.p;
+#if defined(__GNUC__)
+#pragma GCC ivdep // the six rows do not overlap
+#endif
+  for (int k = begin; k < end; ++k) {
+    const Vec3<T> f = mul(R, Vec3<T>{f0[k], f1[k], f2[k]}), n = mul(R, Vec3<T>{n0[k], n1[k], n2[k]}) + cross(p, f);
+    n0[k] = n.x, n1[k] = n.y, n2[k] = n.z;
+    f0[k] = f.x, f1[k] = f.y, f2[k] = f.z;
+  }
+}
+
+template <class T> DALEMBERT_INLINE void put_column(const Load<T> &L, T *column, int nv) {
+  column[0] = L.n.x, column[nv] = L.n.y, column[2 * nv] = L.n.z;
+  column[3 * nv] = L.f.x, column[4 * nv] = L.f.y, column[5 * nv] = L.f.z;
+}
+
+// to[j] += h . F_j
+template <class T> inline void add_row(const Motion<T> &h, const T *F, int nv, int begin, int end, T *to) {
+  for (int j = begin; j < end; ++j)
+    to[j] = to[j] + (h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
+                     h.v.z * F[5 * nv + j]);
+}
+
+// M: nv x nv, full
+template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M) {
+  const int nv = m.nv;
+  T *F = ws.columns;
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t(nv) * nv; ++i)
+    M[i] = T(0.0);
+  place_frames(m, ws, q);
+  for (int i = 1; i <= m.nb; ++i)
+    start_composite(m, ws, q, i);
+  for (int i = m.nb; i > 0; --i) {
+    const BodyData &b = m.bodies[i];
+    const RigidInertia<T> &I = ws.I_C[i];
+    const Motion<T> *H = ws.H + b.H;
+    if (b.form == Form::node) { // rows of the modes: what is carried here, moved by them
+      hand_over(m, ws, I, i);
+      for (int k = 0; k < b.moves; ++k)
+        add_row(H[k], F, nv, b.v, b.v_end, M + std::ptrdiff_t(b.by + k) * nv);
+    }
+    if (b.form == Form::modal) {
+      complete_modal(m, ws, I, i);
+      const ModalData &body = m.modal[b.modal];
+      for (int k = 0; k < b.nv; ++k) {
+        put_column(ws.modal_load[body.loads + k], F + b.v + k, nv);
+        T *row = M + std::ptrdiff_t(b.v + k) * nv;
+        if (b.moves)
+          add_row(H[k], F, nv, b.v + b.nv, b.v_end, row);
+        for (int j = k; j < b.nv; ++j)
+          row[b.v + j] = ws.modal_square[body.squares + j * b.nv + k];
+      }
+    }
+    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+      Load<T> L;
+      if (b.form == Form::about_z)
+        L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
+      else if (b.form == Form::along_z)
+        L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
+      else
+        L = mul(I, H[k].w, H[k].v);
+      put_column(L, F + b.v + k, nv);
+    }
+    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+      const int row = b.v + k;
+      T *to = M + std::ptrdiff_t(row) * nv;
+      if (b.form == Form::about_z || b.form == Form::along_z) {
+        const T *from = F + (b.form == Form::about_z ? 2 : 5) * nv;
+        for (int j = row; j < b.v_end; ++j)
+          to[j] = from[j];
+      } else {
+        const Motion<T> h = H[k];
+        for (int j = row; j < b.v_end; ++j)
+          to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] + h.v.y * F[4 * nv + j] +
+                  h.v.z * F[5 * nv + j];
+      }
+    }
+    if (b.parent) {
+      add_to_parent(ws.X[i], I, ws.I_C[b.parent]);
+      move_columns(ws.X[i], F, nv, b.v, b.v_end);
+    }
+  }
+  for (int k = 0; m.armature && k < nv; ++k)
+    M[std::ptrdiff_t(k) * (nv + 1)] = M[std::ptrdiff_t(k) * (nv + 1)] + m.armature[k];
+  mirror(M, nv);
+}
+
+// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out) {
+  place_frames(m, ws, q);
+  for (int i = 1; i <= m.nb; ++i)
+    start_composite(m, ws, q, i);
+  for (int i = m.nb; i > 0; --i) {
+    const BodyData &b = m.bodies[i];
+    const RigidInertia<T> &I = ws.I_C[i];
+    if (b.form == Form::node)
+      hand_over(m, ws, I, i);
+    if (b.form == Form::modal) {
+      complete_modal(m, ws, I, i);
+      for (int k = 0; k < b.nv; ++k)
+        out[b.v + k] = ws.modal_square[m.modal[b.modal].squares + k * (b.nv + 1)];
+    }
+    for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
+      const Motion<T> h = column(b, ws.H + b.H, k);
+      const Load<T> L = mul(I, h.w, h.v);
+      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f) + (b.armature ? m.armature[b.v + k] : 0.0);
+    }
+    if (b.parent)
+      add_to_parent(ws.X[i], I, ws.I_C[b.parent]);
+  }
+}
+
+template void mass_matrix(const ModelData &, Workspace<double> &, const double *, double *);
+template void mass_matrix(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
+template void composite_diagonal(const ModelData &, Workspace<double> &, const double *, double *);
+template void composite_diagonal(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
+
+} // namespace dalembert::DALEMBERT_ISA

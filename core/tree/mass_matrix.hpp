@@ -1,0 +1,46 @@
+// Mass matrix by composite bodies (Walker & Orin 1982; Jain & Rodriguez 1990, (5.2)-(5.5), n_m = 0).
+//
+//     I_C = I + sum over children of I_C, seen from here                                       (1)
+//     F_k = I_C H_k               load that moves everything outboard of freedom k at unit rate (2)
+//     M_jk = H_j^T F_k            with F_k moved to the frame of j, for j on the path to ground (3)
+//
+// Because subtrees are ranges of freedoms, the loads of a whole subtree are moved to the parent
+// together: component r of F_k stands at columns[r * nv + k]. The inner loops run over k. Armatures join the diagonal.
+#pragma once
+
+#include "tree/kinematics.hpp"
+#include "tree/maps.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const BodyData &b) {
+  return {T(b.mass), lift<T>(as_vec(b.h)), lift<T>(as_sym(b.J))};
+}
+
+// inertia of one body by itself, after its position
+template <class T> DALEMBERT_INLINE void start_composite(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
+  if (m.bodies[i].form == Form::modal) {
+    modal_inertia(m, ws, q, i);
+    start_modal(m, ws, i);
+  } else {
+    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+  }
+}
+
+// copies the upper triangle into the lower one, tile by tile so that both sides stay in the cache
+template <class T> inline void mirror(T *M, int n) {
+  constexpr int tile = 16;
+  for (int r0 = 0; r0 < n; r0 += tile)
+    for (int c0 = 0; c0 <= r0; c0 += tile)
+      for (int r = r0; r < r0 + tile && r < n; ++r)
+        for (int c = c0; c < c0 + tile && c < r; ++c)
+          M[std::ptrdiff_t(r) * n + c] = M[std::ptrdiff_t(c) * n + r];
+}
+
+// M: nv x nv, full
+template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M);
+
+// the diagonal of M alone, O(nb): inertia along each freedom with all others locked
+template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws, const T *q, T *out);
+
+} // namespace dalembert::DALEMBERT_ISA

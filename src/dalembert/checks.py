@@ -1,0 +1,99 @@
+"""Checks of numbers and words that users give: what is refused is refused by name."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ModelError
+
+__all__ = [
+    "at_least_one",
+    "finite",
+    "finite_array",
+    "finite_number",
+    "not_negative",
+    "one_of",
+    "positive",
+    "shape_of",
+]
+
+Matrix = NDArray[np.float64]
+
+_REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
+
+
+def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+    """Return `value` as a new float64 array of the given shape, or refuse it by name."""
+    count = " by ".join(map(str, shape)) if shape else "one"
+    wanted = f"{count} real number{'s' * (shape not in ((), (1,)))}"
+    try:
+        if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
+            elements = np.array(value, dtype=object).flat
+            # NumPy would take text, truth values, dates and the real parts of complex numbers
+            if any(isinstance(x, bool) or not isinstance(x, _REAL) for x in elements):
+                raise ValueError
+        array = np.array(value, dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(item, field, value, f"give {wanted}") from None
+    if not np.isfinite(array).all():
+        raise ModelError(item, field, value, "every number must be finite")
+    return array
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of nested numbers, or None if they do not form an array."""
+    try:
+        return tuple(np.shape(value))
+    except (TypeError, ValueError):
+        return None
+
+
+def finite_number(value: Any, *, item: str, field: str) -> float:
+    """Return `value` as a finite float, or refuse it by name."""
+    return float(finite_array(value, (), item=item, field=field))
+
+
+def finite(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, all finite."""
+    return {name: finite_number(value, item=item, field=name) for name, value in numbers.items()}
+
+
+def not_negative(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, none negative."""
+    found = finite(item, **numbers)
+    for name, value in found.items():
+        if value < 0:
+            raise ModelError(item, name, value, "it must not be negative")
+    return found
+
+
+def positive(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, all above zero."""
+    found = finite(item, **numbers)
+    for name, value in found.items():
+        if value <= 0:
+            raise ModelError(item, name, value, "it must be above zero")
+    return found
+
+
+def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, none below one."""
+    found = finite(item, **numbers)
+    for name, value in found.items():
+        if value < 1:
+            raise ModelError(item, name, value, "it must be 1 or more")
+    return found
+
+
+def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """Return a word if it is allowed."""
+    if value not in allowed:
+        raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
+    return str(value)

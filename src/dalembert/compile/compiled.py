@@ -1,0 +1,190 @@
+"""From a `System` to everything that a constant model is made of: tables of the core, names, what Python keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.drives import Drive
+from ..connections.hinges import CustomHinge, Hinge
+from ..errors import ModelError, SingularityError
+from ..system import System
+from ..topology import Forest
+from .bodies import flatten_bodies
+from .closures import chord_order, flatten_chords, lean_rows, scales
+from .elements import ElementTables, flatten_elements
+from .frames import FrameMap
+from .joints import JointTables
+from .laws import LawTables, flatten_drives
+from .names import Names
+
+__all__ = ["Compiled", "compile_system", "freedoms_without_inertia", "random_coordinates"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """What a model is made of.
+
+    Attributes
+    ----------
+    system : System
+        A copy of the description, which nobody else has.
+    origin : System
+        The description itself, for telling its markers from others.
+    forest, frames, names
+    tables : dict of str to array
+        Of the core.
+    elements : ElementTables
+    hosted : tuple
+        Laws that Python evaluates for the core, in its order.
+    drives : tuple of Drive
+        In the order of the core.
+    lean : (nc,) bool
+        Rows that do not repeat others of their chord in every configuration.
+    """
+
+    system: System
+    origin: System
+    forest: Forest
+    frames: FrameMap
+    names: Names
+    tables: dict[str, NDArray[Any]]
+    elements: ElementTables
+    hosted: tuple[Any, ...]
+    drives: tuple[Drive, ...]
+    lean: NDArray[np.bool_]
+
+
+def compile_system(origin: System) -> Compiled:
+    """Return what the model of a system is made of.
+
+    Raises
+    ------
+    TopologyError
+        If there are no bodies.
+    ModelError
+        If a body's data are impossible, or a hinge has nothing to move: no inertia outboard of it
+        along one of its freedoms.
+    """
+    for body in origin.bodies.values():
+        body.validate()
+    system = origin.copy()
+    forest = Forest(system)
+    names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
+    tables = {
+        **flatten_bodies(forest, frames, joints, names),
+        **flatten_chords(forest, frames, joints, names),
+        **joints.arrays(),
+        **frames.places.tables.arrays(),
+        **scales(forest, names),
+        "gravity": np.array(system.gravity, dtype=float),
+    }
+    lean = np.ones(len(names.rows), dtype=bool)
+    skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
+    if names.rows:
+        rows, lean = _settle_rows(skeleton, forest, names)
+        tables |= rows
+    else:  # in a loop, what closes it may bring the inertia that a branch lacks
+        _check_inertia(skeleton, forest, names)
+    laws = LawTables()
+    elements = flatten_elements(forest, frames, names, laws)
+    drives = tuple(system.drives.values())
+    tables["drives"] = flatten_drives(drives, names, laws)
+    tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
+    tables |= {**laws.arrays(), **elements.arrays()}
+    return Compiled(system, origin, forest, frames, names, tables, elements, tuple(laws.hosted), drives, lean)
+
+
+class _Skeleton(_core.Model):
+    """Bodies and closures alone, to ask the core about them."""
+
+    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        raise SingularityError("a freedom without inertia")
+
+
+def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
+    """Return random coordinates (*shape, nq): angles within +-pi, displacements within +-1 m, any attitude.
+
+    Quaternions are not normalised; flexible bodies are not deformed.
+    """
+    q = np.zeros((*shape, len(names.coordinates)))
+    for hinge in forest.hinges:
+        span = names.q[hinge.name]
+        for column, name in zip(range(span.start, span.stop), hinge.element.coordinates, strict=True):
+            if name.startswith("angle"):
+                q[..., column] = rng.uniform(-np.pi, np.pi, shape)
+            elif name.startswith("q"):
+                q[..., column] = rng.normal(size=shape)
+            else:
+                q[..., column] = rng.uniform(-1, 1, shape)
+    return q
+
+
+def _settle_rows(
+    skeleton: _Skeleton, forest: Forest, names: Names
+) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
+    """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
+    starts = np.cumsum([0] + [len(c.element.rows) for c in names.closures])
+    order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in chord_order(forest)]).astype(np.int32)
+    rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
+    samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
+    try:
+        lean = lean_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
+    except SingularityError:  # a tree with freedoms that only the loops hold: nothing is left out
+        lean = np.ones(len(names.rows), dtype=bool)
+    return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
+
+
+def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
+    """Return which rows bind positions: not those that a drive gives a speed or an acceleration."""
+    bound = names.holonomic.copy()
+    for drive in drives:
+        if drive.level and not isinstance(drive.connection.element, Hinge):
+            bound[names.row_connections.index(drive.connection.name) + drive.coordinate] = False
+    return bound
+
+
+def freedoms_without_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> list[str]:
+    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
+    pivots, scale = _core.Factor(model, q).pivots(), model._composite_diagonal(q)
+    # an exact zero shows as round-off of what the pivot would be with everything outboard locked
+    weak = ~(pivots > 1e-13 * scale)
+    hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
+    # a vanishing pivot spoils those further in: only the outermost are at fault
+    spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
+    found = []
+    for k in sorted(hinges - spoilt):
+        span = names.v[names.hinges[k]]
+        found += [names.speeds[j] for j in range(span.start, span.stop) if weak[j]]
+    return found
+
+
+def _check_inertia(skeleton: _Skeleton, forest: Forest, names: Names) -> None:
+    """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration."""
+    q = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
+    weak = freedoms_without_inertia(skeleton, forest, names, q)
+    clocks = {
+        names.speeds[names.v[hinge.name]][hinge.element.clock]
+        for hinge in forest.hinges
+        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None
+    }
+    weak = [freedom for freedom in weak if freedom not in clocks]  # time needs no inertia: it is driven
+    if not weak:
+        return
+    freedom = weak[0]
+    for body, hinge in zip(names.bodies, forest.hinges, strict=True):
+        if freedom in names.speeds[names.v[hinge.name]]:
+            raise ModelError(
+                f"body {body!r}",
+                "inertia",
+                0.0,
+                f"freedom {freedom!r} of hinge {hinge.name!r} ({hinge.element.kind}) moves no inertia: give the body, "
+                "or one it carries, mass away from the axis or a moment of inertia about it, or use Fixed()",
+            )

@@ -1,0 +1,460 @@
+"""From elements to the rows of the core: ports, laws, inputs, signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.markers import Marker
+from ..connections.connection import Connection
+from ..connections.elements.element import MEASURES, Element
+from ..connections.elements.plain import ForceConnection, HingeSpring
+from ..connections.elements.signals import Reaction, Sensor
+from ..connections.formulas.calculus import extracted
+from ..connections.formulas.expressions import Program
+from ..connections.formulas.parts import inputs_of
+from ..connections.hinges import Hinge
+from ..connections.laws import Law
+from ..errors import ModelError, UserFunctionError
+from ..topology import Forest
+from .frames import FrameMap
+from .joints import ProgramTables
+from .laws import LawTables
+from .names import Names, full_names
+from .schema import Rows, number
+from .signals import SignalGraph, Wire
+
+__all__ = ["ElementPlace", "ElementTables", "flatten_elements", "guarded_law"]
+
+
+@dataclass(frozen=True)
+class ElementPlace:
+    """Where what an element measures and does stands among that of all elements.
+
+    Attributes
+    ----------
+    row : int
+        Its number.
+    ports : range
+        Their numbers.
+    measures : slice
+    inputs : slice
+        Among the further inputs of all laws.
+    """
+
+    row: int
+    ports: range
+    measures: slice
+    inputs: slice
+
+
+@dataclass
+class ElementTables:
+    """What the core needs, row by row, and what Python keeps of it.
+
+    Attributes
+    ----------
+    laws : LawTables
+    functions : list
+        Laws that are functions: addresses of compiled ones, or Python functions, in the order of the core.
+    function_sizes : list of (int, int)
+        How many numbers each takes and gives.
+    parameters : list of float
+    parameter_names : dict of str to int
+        ``"k.stiffness"`` to its place among them.
+    state_names : list of str
+    starts : list of float
+        Start values of the states.
+    signals : dict of str to int
+        ``"controller.u"`` to its place among the signals.
+    inputs_by_law : list of str
+        Names of the inputs that laws of time give, in the order of the core; one may occur twice.
+    places : dict of str to ElementPlace
+    """
+
+    laws: LawTables
+    ports: Rows = field(default_factory=lambda: Rows("ports"))
+    elements: Rows = field(default_factory=lambda: Rows("elements"))
+    inputs: Rows = field(default_factory=lambda: Rows("inputs"))
+    feedbacks: Rows = field(default_factory=lambda: Rows("feedbacks"))
+    programs: ProgramTables = field(default_factory=ProgramTables)
+    functions: list[Any] = field(default_factory=list)
+    function_sizes: list[tuple[int, int]] = field(default_factory=list)
+    parameters: list[float] = field(default_factory=list)
+    parameter_names: dict[str, int] = field(default_factory=dict)
+    state_names: list[str] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    signals: dict[str, int] = field(default_factory=dict)
+    inputs_by_law: list[str] = field(default_factory=list)
+    places: dict[str, ElementPlace] = field(default_factory=dict)
+    _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
+    _measured: int = 0
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables."""
+        tables, numbers, first = Rows("tables"), [np.zeros(0)], 0
+        for table in self.programs.tables:
+            tables.add(
+                variables=table.variables,
+                degree=table.degree,
+                cells=[len(axis) - 1 for axis in table.axes] + [0] * (3 - table.variables),
+                first=first,
+                beyond=number("beyond", table.outside),
+            )
+            numbers.append(table.numbers)
+            first += len(numbers[-1])
+        return {
+            **self.programs.arrays(),
+            "elements": self.elements.array(),
+            "ports": self.ports.array(),
+            "inputs": self.inputs.array(),
+            "feedbacks": self.feedbacks.array(),
+            "tables": tables.array(),
+            "table_numbers": np.concatenate(numbers),
+            "parameters": np.array(self.parameters, dtype=float),
+        }
+
+    def add_parameters(self, names: Iterable[str], values: Iterable[float]) -> int:
+        """Return where the numbers of an element begin; a name may be empty."""
+        first = len(self.parameters)
+        self.parameter_names.update({name: first + k for k, name in enumerate(names) if name})
+        self.parameters += [float(x) for x in values]
+        return first
+
+    def add_function(self, name: str, element: Element) -> int:
+        """Return the number of an element's function."""
+        function: Any = element.function
+        if hasattr(function, "address"):
+            self.functions.append(int(function.address))
+        else:
+            self.functions.append(guarded_law(name, function, element.gives, bool(element.signals)))
+        self.function_sizes.append((len(element.takes), element.gives))
+        return len(self.functions) - 1
+
+    def add_element(self, name: str, ports: list[int], measures: int, **fields: Any) -> None:
+        """Add the row of an element; `name`: what it is known by, or nothing."""
+        row = self.elements.add(port=ports[0] if ports else 0, ports=len(ports), **fields)
+        if name:
+            span = slice(self._measured, self._measured + measures)
+            taken = slice(fields.get("input", 0), fields.get("input", 0) + fields.get("inputs", 0))
+            numbers = range(ports[0], ports[0] + len(ports)) if ports else range(0)
+            self.places[name] = ElementPlace(row, numbers, span, taken)
+        self._measured += measures
+
+    def add_law_input(self, name: str, law: Law | Any) -> int:
+        """Add an input that a law gives; return its number."""
+        self.inputs_by_law.append(name)
+        return self.inputs.add(source=number("source", "law"), place=self.laws.add(law))
+
+    def feedback(self, connection: int, part: int) -> int:
+        """Return the number of a transmitted load."""
+        if (connection, part) not in self._feedback:
+            self._feedback[connection, part] = self.feedbacks.add(connection=connection, part=part)
+        return self._feedback[connection, part]
+
+
+def guarded_law(name: str, function: Callable[..., Any], gives: int, signals: bool = False) -> Callable[..., Any]:
+    """Return a law in Python that names its element and the time if it fails or gives what is no answer."""
+    alone = gives == 2
+    allowed = (gives,) if signals else (gives - 1, gives)
+
+    def checked(t: float, given: Any) -> tuple[float, ...]:
+        try:
+            numbers = given if given.__class__ is tuple else tuple(np.ravel(given).tolist())
+            if len(numbers) in allowed and isfinite(sum(numbers)):
+                return numbers
+        except (TypeError, ValueError):
+            pass
+        count = f"{gives - 1} finite number{'s' * (not alone)}, and the energy if it stores any"
+        if signals:
+            count = f"the energy and the signals, {gives} finite numbers"
+        raise UserFunctionError(
+            f"the law of element {name!r} returned {given!r} at t = {t:.6g} s; it gives forces and rates of states, "
+            + count
+        )
+
+    def law(*inputs: float) -> Any:
+        try:
+            given = function(*inputs)
+        except Exception as error:
+            raise UserFunctionError(
+                f"the law of element {name!r} failed at t = {inputs[0]:.6g} s: {error!r}"
+            ) from error
+        if alone and given.__class__ is float and given - given == 0.0:
+            return given
+        return checked(inputs[0], given)
+
+    return law
+
+
+@dataclass(frozen=True, eq=False)
+class _Site:
+    """Where elements are: what their ports need to know."""
+
+    forest: Forest
+    frames: FrameMap
+    names: Names
+    tables: ElementTables
+
+    def at_hinge(self, hinge: Connection, part: int) -> int:
+        """Return the number of a new port at a speed of a hinge, and at its coordinate if it has one of its own."""
+        measure = number("measure", "hinge")
+        if hinge.name in self.names.cut_v:
+            chord = self.names.chords.index(hinge.name)
+            return self.tables.ports.add(measure=measure, freedom=-1, coordinate=-1, chord=chord, part=part)
+        element = hinge.element
+        assert isinstance(element, Hinge)
+        coordinate = self.names.q[hinge.name].start + part if element.nq == element.nv else -1
+        freedom = self.names.v[hinge.name].start + part
+        return self.tables.ports.add(measure=measure, freedom=freedom, coordinate=coordinate, chord=-1)
+
+    def between(self, measure: str, first: Marker, second: Marker) -> int:
+        """Return the number of a new port between two markers."""
+        body_a, R_A, p_A = self.frames.place(first)
+        body_b, R_B, p_B = self.frames.place(second)
+        ends = {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
+        kind = number("measure", measure)
+        return self.tables.ports.add(measure=kind, **ends, freedom=-1, coordinate=-1, chord=-1)
+
+    def ports_of(self, connection: ForceConnection) -> list[int]:
+        """Return the numbers of new ports, one for each thing that an element measures."""
+        measures = connection.element.each_measure
+        if measures[:1] == ("hinge",):
+            return [self.at_hinge(*place) for place in connection.places]
+        if len(connection.ends) == 1:  # a load: its opposite goes to ground
+            return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
+        return [
+            self.between(measure, connection.ends[0], end)
+            for measure, end in zip(measures, connection.ends[1:], strict=True)
+        ]
+
+
+def flatten_elements(forest: Forest, frames: FrameMap, names: Names, laws: LawTables) -> ElementTables:
+    """Return the tables of all elements: plain ones, dampers of hinges, those with laws of their own."""
+    tables = ElementTables(laws)
+    site = _Site(forest, frames, names, tables)
+    connections = list(forest.system.forces.values())
+    for connection in connections:
+        if connection.element.law_form:
+            _add_plain(site, connection)
+    for hinge in forest.hinges:
+        if hinge.connection is not None:
+            _add_dampers(site, hinge.connection)
+    for chord in forest.chords:
+        _add_dampers(site, chord)
+    _add_own_laws(site, [c for c in connections if isinstance(c.element, Element)])
+    return tables
+
+
+def _add_plain(site: _Site, connection: ForceConnection) -> None:
+    """Add an element whose law the core knows by name."""
+    element, name, tables = connection.element, connection.name, site.tables
+    values = [getattr(element, label) for label in element.fields]
+    parameter = tables.add_parameters((f"{name}.{label}" for label in element.fields), values)
+    ports = site.ports_of(connection)
+    given = element.given
+    inputs = [tables.add_law_input(f"{name}.{label}", law) for label, law in given.items()]
+    tables.add_element(
+        name,
+        ports,
+        len(given) or 1,
+        form=number("law_form", element.law_form),
+        parameter=parameter,
+        parameters=len(values),
+        input=inputs[0] if inputs else 0,
+        inputs=len(inputs),
+        active=bool(given),
+    )
+
+
+def _add_dampers(site: _Site, connection: Connection) -> None:
+    """Add the viscous damper that a hinge has itself, one for each of its speeds."""
+    hinge = connection.element
+    if not isinstance(hinge, Hinge) or hinge.damping is None:
+        return
+    tables = site.tables
+    for part, (speed, coefficient) in enumerate(
+        zip(full_names(connection.name, hinge.speeds), np.atleast_1d(hinge.damping), strict=True)
+    ):
+        labels = ("", f"{speed}.damping", "")
+        tables.add_element(
+            "",
+            [site.at_hinge(connection, part)],
+            1,
+            form=number("law_form", HingeSpring.law_form),
+            parameter=tables.add_parameters(labels, (0.0, coefficient, 0.0)),
+            parameters=len(labels),
+        )
+
+
+def _add_own_laws(site: _Site, connections: list[ForceConnection]) -> None:
+    """Add elements with laws of their own, in causal order."""
+    tables = site.tables
+    for connection in connections:
+        element = connection.element
+        assert isinstance(element, Element)
+        tables.state_names += [f"{connection.name}.{state}" for state in element.states]
+        tables.starts += list(element.starts.values())
+    rows = {connection.name: _Row(site, connection) for connection in connections}
+    graph = SignalGraph(site.forest, site.names, connections)
+    for name, signal in graph.order():
+        if signal:
+            rows[name].add_signal(signal, graph)
+        else:
+            rows[name].add(graph)
+    for row in rows.values():
+        row.add(graph)
+    for row in rows.values():  # signals that nothing takes, for the record
+        for signal in row.element.signals:
+            if f"{row.name}.{signal}" not in tables.signals:
+                row.add_signal(signal, graph, quiet=True)
+
+
+class _Row:
+    """One element with a law of its own on its way into the tables."""
+
+    def __init__(self, site: _Site, connection: ForceConnection) -> None:
+        element = connection.element
+        assert isinstance(element, Element)
+        self.site, self.tables = site, site.tables
+        self.connection, self.element, self.name = connection, element, connection.name
+        names = (f"{self.name}.{label}" for label in element.parameters)
+        self.parameter = self.tables.add_parameters(names, element.parameters.values())
+        self.ports = site.ports_of(connection)
+        self.done = False
+
+    def add(self, graph: SignalGraph) -> None:
+        """Add the element itself, if that has not happened yet."""
+        if self.done:
+            return
+        self.done = True
+        element, tables = self.element, self.tables
+        first = len(tables.inputs)
+        for name in element.sources:
+            self._input(name, graph.wires[self.name][name])
+        state = tables.state_names.index(f"{self.name}.{next(iter(element.states))}") if element.states else 0
+        signals = list(element.signals) if element.program is None else []
+        if element.program is None:
+            form, law = "function", tables.add_function(self.name, element)
+        else:
+            form, law = "program", tables.programs.take(_without_signals(element))
+        tables.add_element(
+            self.name,
+            self.ports,
+            element.measures,
+            form=number("law_form", form),
+            law=law,
+            parameter=self.parameter,
+            parameters=len(element.parameters),
+            state=state,
+            states=len(element.states),
+            input=first,
+            inputs=len(element.sources),
+            signals=len(signals),
+            unknowns=len(element.unknowns),
+            active=element.active,
+        )
+        for name in signals:
+            tables.signals[f"{self.name}.{name}"] = len(tables.signals)
+
+    def add_signal(self, signal: str, graph: SignalGraph, *, quiet: bool = False) -> None:
+        """Add a row that computes one signal, from what it depends on."""
+        element, tables = self.element, self.tables
+        assert element.program is not None
+        program, takes = element.program, element.takes
+        n, gives, m = len(element.unknowns), element.gives, element.measures
+        place = program.outputs[m + len(element.states) + 1 + list(element.signals).index(signal)]
+        needed = inputs_of(program, [place])
+        solves = any(k >= len(takes) for k in needed)
+        rest = program.outputs[gives:] if solves else []
+        needed = inputs_of(program, [place, *rest])
+        parameters = range(1 + 2 * m + len(element.states), 1 + 2 * m + len(element.states) + len(element.parameters))
+        further = [k for k in sorted(needed) if 0 < k < len(takes) and k not in parameters]
+        names = ("t", *element.parameters, *(takes[k] for k in further), *(element.unknowns if solves else ()))
+        into = Program(names)
+        places = {name: into.emit("input", k) for k, name in enumerate(names)}
+        inputs = {k: places[takes[k]] for k in needed if k < len(takes)}
+        inputs.update({len(takes) + k: places[name] for k, name in enumerate(element.unknowns) if solves})
+        into.outputs = [into.constant(0.0), *extracted(program, into, [place, *rest], inputs)]
+        first = len(tables.inputs)
+        for k in further:
+            self._take(k, graph)
+        tables.add_element(
+            "",
+            [],
+            0,
+            form=number("law_form", "program"),
+            law=tables.programs.take(into),
+            parameter=self.parameter,
+            parameters=len(element.parameters),
+            input=first,
+            inputs=len(further),
+            signals=1,
+            unknowns=n if solves else 0,
+            quiet=quiet,
+        )
+        tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
+
+    def _take(self, k: int, graph: SignalGraph) -> None:
+        """Add what a signal's row takes of the element's place k: a measure, a rate, a state, an input."""
+        element, tables = self.element, self.tables
+        m = element.measures
+        if k <= 2 * m:
+            part, rate = (k - 1) % m, k > m
+            for port, measure in zip(self.ports, element.each_measure, strict=True):
+                size = len(MEASURES[measure][0])
+                if part < size:
+                    tables.inputs.add(source=number("source", "port"), place=port, part=part + rate * size)
+                    return
+                part -= size
+        if k <= 2 * m + len(element.states):
+            place = tables.state_names.index(f"{self.name}.{element.takes[k]}")
+            tables.inputs.add(source=number("source", "state"), place=place)
+            return
+        self._input(element.takes[k], graph.wires[self.name][element.takes[k]])
+
+    def _input(self, name: str, wire: Wire) -> None:
+        """Add an input of the law."""
+        source, tables, site = wire.source, self.tables, self.site
+        if wire.signal:
+            tables.inputs.add(source=number("source", "signal"), place=tables.signals[wire.signal])
+        elif wire.state:
+            tables.inputs.add(source=number("source", "state"), place=tables.state_names.index(wire.state))
+        elif wire.place is not None:
+            tables.inputs.add(source=number("source", "port"), place=site.at_hinge(*wire.place), part=wire.rate)
+        elif isinstance(source, Sensor):
+            port = site.between(source.measure, source.first, source.second)
+            tables.inputs.add(source=number("source", "port"), place=port, part=source.part)
+        elif isinstance(source, Reaction):
+            connection = _connection(site.names, self.name, source)
+            tables.inputs.add(source=number("source", "feedback"), place=tables.feedback(connection, source.number))
+        else:
+            tables.add_law_input(f"{self.name}.{name}", source if wire.hosted is None else wire.hosted)
+
+
+def _connection(names: Names, element: str, reaction: Reaction) -> int:
+    """Return the number of the connection that a reaction is of."""
+    if reaction.connection in names.connections:
+        return names.connections.index(reaction.connection)
+    known = ", ".join(map(repr, names.connections))
+    raise ModelError(f"element {element!r}", "Reaction", reaction.connection, f"name a connection: {known}")
+
+
+def _without_signals(element: Element) -> Program:
+    """Return the program of an element without its signals, which have rows of their own."""
+    program, n = element.program, len(element.signals)
+    assert program is not None
+    if not n:
+        return program
+    first = element.gives - n
+    inputs = {k: k for k in range(len(program.inputs))}
+    into = Program(program.inputs)
+    for k in inputs:
+        into.emit("input", k)
+    into.outputs = extracted(program, into, [*program.outputs[:first], *program.outputs[element.gives :]], inputs)
+    return into

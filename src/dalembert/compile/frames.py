@@ -1,0 +1,104 @@
+"""Frames of the kernels, and how they meet the user's.
+
+The kernels work in frames of their own: frame F of a body sits at the outboard end of its hinge,
+frame J at the inboard end, both turned so that the hinge's axis is local z. `FrameMap` is the one
+place where these frames and the user's body frames meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.markers import Marker
+from ..connections.elements.signals import Sensor
+from ..topology import Forest
+from .flexible import Places, modes_of
+
+__all__ = ["FrameMap"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMap:
+    """Poses between the user's frames B and the kernel frames F, for ground (0) and every body.
+
+    Of a flexible body, F of its modal place is B itself, and F of a node rests parallel to B.
+
+    Attributes
+    ----------
+    R_FB : (nb + 1, 3, 3)
+    p_FB : (nb + 1, 3) m
+        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``. Of a flexible body, in F of the place at the end of
+        its hinge, undeformed.
+    R_PJ : (nb, 3, 3)
+    p_PJ : (nb, 3) m
+        The inboard hinge frame J in F of the place that the hinge starts from.
+    places : Places
+    """
+
+    R_FB: Array
+    p_FB: Array
+    R_PJ: Array
+    p_PJ: Array
+    places: Places
+
+    @classmethod
+    def of(cls, forest: Forest) -> FrameMap:
+        """Compute the frames of a forest."""
+        nb = forest.nb
+        places = Places(forest, markers_in_use(forest))
+        flexible = [False, *(bool(modes_of(forest.system.bodies[name])) for name in forest.bodies[1:])]
+        R_FB, p_FB = np.tile(np.eye(3), (nb + 1, 1, 1)), np.zeros((nb + 1, 3))
+        R_PJ, p_PJ = np.empty((nb, 3, 3)), np.empty((nb, 3))
+        for k, (hinge, parent) in enumerate(zip(forest.hinges, forest.parent, strict=True)):
+            axes = hinge.element.frame()
+            if hinge.reversed:
+                axes = axes @ np.array(hinge.element.reversal)
+            inboard, outboard = hinge.inboard, hinge.outboard
+            if flexible[parent]:
+                at_node = places.rows[places.inboard[k] - 1].kind == "node"
+                R_PJ[k], p_PJ[k] = inboard.rotation @ axes, np.zeros(3) if at_node else inboard.position
+            else:
+                R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
+                p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
+            R_BF = outboard.rotation @ axes
+            R_FB[k + 1] = R_BF.T
+            p_FB[k + 1] = -R_BF.T @ outboard.position
+        return cls(R_FB, p_FB, R_PJ, p_PJ, places)
+
+    def to_kernel(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in F a pose given in the user's frame of body number `body`."""
+        R = self.R_FB[body]
+        return R @ rotation, R @ position + self.p_FB[body]
+
+    def to_user(self, body: int, rotation: Array, position: Array) -> tuple[Array, Array]:
+        """Return in the user's frame of body number `body` a pose given in F."""
+        R = self.R_FB[body]
+        return R.T @ rotation, R.T @ (position - self.p_FB[body])
+
+    def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
+        """Return the place in the core's list that carries a marker, and its pose in F there, turned by `axes`."""
+        rotation = marker.rotation if axes is None else marker.rotation @ axes
+        place = self.places.find(marker)
+        kind = self.places.rows[place - 1].kind if place else "rigid"
+        if kind == "node":
+            return place, rotation, np.zeros(3)
+        if kind == "modal":
+            return place, rotation, marker.position
+        return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
+
+
+def markers_in_use(forest: Forest) -> list[Marker]:
+    """Return the markers at which chords, force elements and users look at bodies."""
+    system = forest.system
+    used = [marker for c in forest.chords for marker in (c.first, c.second)]
+    for force in system.forces.values():
+        used += force.ends
+        sensors = [source for source in getattr(force.element, "inputs", {}).values() if isinstance(source, Sensor)]
+        used += [marker for sensor in sensors for marker in (sensor.first, sensor.second)]
+    used += [marker for c in forest.hinges for marker in (c.inboard, c.outboard)]
+    return used + [marker for body in system.bodies.values() for marker in body.markers.values()]

@@ -1,0 +1,107 @@
+"""Programs of hinges without a compiled twin, custom constraints and chains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.custom import CustomConstraint, PfaffConstraint
+from ..connections.constraints.plain import Constraint
+from ..connections.formulas.expressions import Program
+from ..connections.hinges import Hinge
+from .schema import Rows, number
+
+__all__ = ["JointTables", "ProgramTables"]
+
+
+class ProgramTables:
+    """Programs on their way to the core.
+
+    Parameters
+    ----------
+    prefix : str
+        Of the names of their tables.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.programs, self.instructions = Rows(f"{prefix}programs"), Rows(f"{prefix}instructions")
+        self.constants: list[float] = []
+        self.outputs: list[int] = []
+        self.tables: list[Any] = []
+
+    def take(self, program: Program) -> int:
+        """Add a program; return its number."""
+        shifts = {
+            number("operation", "constant"): len(self.constants),
+            number("operation", "lookup"): len(self.tables),
+        }
+        row = self.programs.add(
+            first=len(self.instructions),
+            count=len(program.instructions),
+            output=len(self.outputs),
+            outputs=len(program.outputs),
+        )
+        for code, a, b, c, d in program.instructions:
+            self.instructions.add(operation=code, a=a + shifts.get(code, 0), b=b, c=c, d=d)
+        self.constants += program.constants
+        self.outputs += program.outputs
+        self.tables += program.tables
+        return row
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables."""
+        return {
+            f"{self.prefix}programs": self.programs.array(),
+            f"{self.prefix}instructions": self.instructions.array(),
+            f"{self.prefix}constants": np.array(self.constants, dtype=float),
+            f"{self.prefix}outputs": np.array(self.outputs, dtype=np.int32),
+        }
+
+
+class JointTables:
+    """Programs of all joints, and the sets of inner coordinates that chains are searched from."""
+
+    def __init__(self) -> None:
+        self.programs = ProgramTables("joint_")
+        self.starts: list[float] = []
+        self._known: dict[int, int] = {}
+
+    def _add(self, *programs: Program) -> int:
+        """Take programs that belong together, once; return the number of the first."""
+        key = id(programs[0])  # kept by its hinge or constraint as long as the system
+        if key not in self._known:
+            first, *_ = [self.programs.take(program) for program in programs]
+            self._known[key] = first
+        return self._known[key]
+
+    def of_hinge(self, hinge: Hinge, *, reversed: bool) -> int:
+        """Return the first program of a tree's hinge."""
+        programs = hinge.programs[int(reversed)]
+        return self._add(programs.pose, programs.bias)
+
+    def of_chord(self, element: Hinge | Constraint) -> dict[str, int]:
+        """Return the fields of a chord that has programs: the first of these, inner coordinates, where they start."""
+        if isinstance(element, (CustomConstraint, PfaffConstraint)):
+            return {"program": self._add(*element.programs)}
+        if isinstance(element, KinematicChain):
+            programs = element.programs
+        elif isinstance(element, Hinge) and not element.kernel:
+            programs = element.programs[0]
+        else:
+            return {}
+        first = len(self.starts)
+        self.starts += element.starts.ravel().tolist()
+        return {
+            "program": self._add(programs.pose, programs.bias),
+            "inner": programs.n,
+            "start": first,
+            "starts": len(element.starts),
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables."""
+        return {**self.programs.arrays(), "inner_starts": np.array(self.starts, dtype=float)}

@@ -1,0 +1,80 @@
+"""From laws of time and drives to the rows of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.constraints.plain import AxisAngle, Constraint
+from ..connections.drives import Drive
+from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
+from .names import Names
+from .schema import Rows, number
+
+__all__ = ["LawTables", "flatten_drives"]
+
+
+class LawTables:
+    """Laws on their way to the core.
+
+    Attributes
+    ----------
+    hosted : list
+        Laws that the core cannot evaluate itself, in its order.
+    """
+
+    def __init__(self) -> None:
+        self.rows = Rows("laws")
+        self.numbers: list[float] = []
+        self.hosted: list[Any] = []
+
+    def add(self, law: Law | Any) -> int:
+        """Return the number of a law."""
+        count = degree = 0
+        numbers: Iterable[float] = (0.0,)  # a law without numbers still points into them
+        match law:
+            case Constant():
+                kind, numbers = "constant", (law.value,)
+            case Polynomial():
+                kind, numbers, count = "polynomial", law.coefficients, len(law.coefficients)
+            case Harmonic():
+                kind, numbers = "harmonic", (law.amplitude, law.frequency, law.phase, law.offset)
+            case Ramp():
+                kind, numbers = "ramp", (law.start, law.end, law.duration, law.begin)
+            case Spline():
+                ends, pieces = law.pieces()
+                kind, count, degree = "table", len(pieces), pieces.shape[1] - 1
+                numbers = (*ends, *pieces.ravel())
+            case _:
+                kind = "hosted"
+                self.hosted.append(law)
+        first = len(self.numbers)
+        self.numbers += [float(x) for x in numbers]
+        return self.rows.add(kind=number("law", kind), first=first, count=count, degree=degree)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables."""
+        return {"laws": self.rows.array(), "law_numbers": np.array(self.numbers, dtype=float)}
+
+
+def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables) -> NDArray[Any]:
+    """Return the table of drives, in their order."""
+    rows = Rows("drives")
+    for drive in drives:
+        element, name = drive.connection.element, drive.connection.name
+        law = laws.add(drive.law)
+        if isinstance(element, Constraint):
+            # the law's value less the residual it asks for
+            cosine = isinstance(element, AxisAngle)
+            offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]
+            row = names.row_connections.index(name) + drive.coordinate
+            rows.add(
+                row=row, freedom=-1, coordinate=-1, law=law, level=drive.level, cosine=cosine, offset=float(offset)
+            )
+        else:
+            freedom, coordinate = (where[name].start + drive.coordinate for where in (names.v, names.q))
+            rows.add(row=-1, freedom=freedom, coordinate=coordinate, law=law, level=drive.level)
+    return rows.array()

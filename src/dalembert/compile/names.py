@@ -1,0 +1,144 @@
+"""What everything in a model is called, and where it stands: coordinates, speeds, rows of closures, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..connections.connection import Connection
+from ..connections.constraints.couplings import CoordinateConnection
+from ..connections.hinges import Hinge
+from ..topology import Forest
+from .flexible import modes_of
+
+__all__ = ["Names", "full_names"]
+
+
+def full_names(hinge: str, parts: Sequence[str]) -> list[str]:
+    """Return the names of a hinge's coordinates: its own if there is one, else with endings."""
+    return [hinge] if len(parts) == 1 else [f"{hinge}.{part}" for part in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """Names of a forest, in the order of the core.
+
+    Attributes
+    ----------
+    bodies, hinges : tuple of str, (nb,)
+    coordinates, speeds : tuple of str, (nq,) and (nv,)
+    coordinate_kinds, speed_kinds : tuple of str
+        Endings that the hinge gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
+    q, v : dict of str to slice
+        Where coordinates and speeds of a hinge, or of the modes of a flexible body, stand.
+    flexible : tuple of str
+    closures : tuple of Connection and CoordinateConnection
+        What closes loops: chords, then couplings.
+    chords : tuple of str
+        Names of the closures.
+    cut_q, cut_v : dict of str to slice
+        Where coordinates and speeds of a hinge that closes a loop stand among those of all such hinges.
+    rows, row_connections : tuple of str, (nc,)
+    holonomic : (nc,) bool
+    connections : tuple of str
+        All hinges of the trees and all closures: in this order loads are told.
+    """
+
+    forest: Forest
+    bodies: tuple[str, ...] = field(init=False)
+    hinges: tuple[str, ...] = field(init=False)
+    coordinates: tuple[str, ...] = field(init=False)
+    speeds: tuple[str, ...] = field(init=False)
+    coordinate_kinds: tuple[str, ...] = field(init=False)
+    speed_kinds: tuple[str, ...] = field(init=False)
+    q: dict[str, slice] = field(init=False)
+    v: dict[str, slice] = field(init=False)
+    flexible: tuple[str, ...] = field(init=False)
+    closures: tuple[Connection | CoordinateConnection, ...] = field(init=False)
+    chords: tuple[str, ...] = field(init=False)
+    cut_q: dict[str, slice] = field(init=False)
+    cut_v: dict[str, slice] = field(init=False)
+    rows: tuple[str, ...] = field(init=False)
+    row_connections: tuple[str, ...] = field(init=False)
+    holonomic: NDArray[np.bool_] = field(init=False)
+    connections: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        forest = self.forest
+        put = object.__setattr__
+        put(self, "bodies", forest.bodies[1:])
+        put(self, "hinges", tuple(hinge.name for hinge in forest.hinges))
+        closures: tuple[Connection | CoordinateConnection, ...] = (*forest.chords, *forest.couplings)
+        put(self, "closures", closures)
+        put(self, "chords", tuple(c.name for c in closures))
+        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in c.element.rows))
+        put(self, "row_connections", tuple(c.name for c in closures for _ in c.element.rows))
+        put(self, "holonomic", np.array([f for c in closures for f in c.element.holonomic], dtype=np.bool_))
+        put(self, "connections", (*self.hinges, *self.chords))
+        self._name_trees()
+        self._name_cuts()
+
+    def _name_trees(self) -> None:
+        coordinates: list[str] = []
+        speeds: list[str] = []
+        kinds: list[str] = []
+        speed_kinds: list[str] = []
+        flexible: list[str] = []
+        q: dict[str, slice] = {}
+        v: dict[str, slice] = {}
+        for hinge in self.forest.hinges:
+            element, body = hinge.element, hinge.outboard.body
+            modes = modes_of(body)
+            for owner, positions, rates in (
+                (hinge.name, tuple(element.coordinates), tuple(element.speeds)),
+                (body.name, ("eta",) * modes, ("eta",) * modes),
+            ):
+                if owner == body.name and not modes:
+                    continue
+                q[owner] = slice(len(coordinates), len(coordinates) + len(positions))
+                v[owner] = slice(len(speeds), len(speeds) + len(rates))
+                kinds += positions
+                speed_kinds += rates
+                if modes and owner == body.name:
+                    flexible.append(owner)
+                    positions = rates = tuple(f"eta[{k}]" for k in range(modes))
+                    coordinates += [f"{owner}.{name}" for name in positions]
+                    speeds += [f"{owner}.{name}" for name in rates]
+                else:
+                    coordinates += full_names(owner, positions)
+                    speeds += full_names(owner, rates)
+        for name, value in (
+            ("coordinates", coordinates),
+            ("speeds", speeds),
+            ("coordinate_kinds", kinds),
+            ("speed_kinds", speed_kinds),
+            ("flexible", flexible),
+        ):
+            object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "q", q)
+        object.__setattr__(self, "v", v)
+
+    def _name_cuts(self) -> None:
+        q: dict[str, slice] = {}
+        v: dict[str, slice] = {}
+        nq = nv = 0
+        for chord in self.forest.chords:
+            hinge = chord.element
+            if not isinstance(hinge, Hinge):
+                continue
+            q[chord.name], v[chord.name] = slice(nq, nq + hinge.nq), slice(nv, nv + hinge.nv)
+            nq, nv = nq + hinge.nq, nv + hinge.nv
+        object.__setattr__(self, "cut_q", q)
+        object.__setattr__(self, "cut_v", v)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Units of the rows, ``"m"`` or ``"rad"``, (nc,)."""
+        units: list[str] = []
+        for closure in self.closures:
+            owner = closure if isinstance(closure, CoordinateConnection) else closure.element
+            units += owner.row_units
+        return tuple(units)

@@ -1,0 +1,219 @@
+"""Constraints along curves: a point on a curve, a follower on a cam.
+
+Where the curve is touched is no coordinate: it follows from the pose of the markers at every evaluation, as the point
+of the whole curve that is nearest (or, for a flat face, farthest out). So nothing is to be started or tracked, and a
+configuration far from closure finds its way. Where two points of the curve are equally near, the point of contact
+jumps from one to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_number
+from ...errors import ModelError
+from ..hinges.hinge import frame_with_z
+from .curves import Curve
+from .pieces import Pieces
+from .plain import Constraint
+
+__all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnCurve(Constraint):
+    """The second marker's origin stays on a curve fixed in the first marker: a bead on a wire.
+
+    Parameters
+    ----------
+    curve : Curve, or points (n, 3) or (n, 2) m
+
+    Rows: distance across the curve, level (`side`: to the left of the travel) and upright to both (`height`), with *up*
+    the normal of a plane curve, else a direction that the curve never takes (`up`, in axes of the first marker).
+
+    An open curve goes on straight beyond its ends: the point is not stopped there. On a curve that crosses itself the
+    point may change branches at the crossing.
+
+    Examples
+    --------
+    A bead on a parabola z = x^2 falls from x = 0.5 with g times the sine of the slope:
+
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> bead = s.body("bead", da.sphere(0.01, 1.0))
+    >>> wire = da.Curve.from_function(lambda x: (x, 0, x * x), -1, 1)
+    >>> s.connect("wire", da.PointOnCurve(wire), s.ground, bead)
+    <Connection 'wire': PointOnCurve from ground to bead>
+    >>> model = s.compile()
+    >>> q = [1, 0, 0, 0, 0.5, 0, 0.25]
+    >>> a = model.acceleration("bead", q, np.zeros(6), model.forward_dynamics(q, np.zeros(6)))
+    >>> print(round(float(np.linalg.norm(a[3:]) / 9.81), 6), round(float(np.sqrt(0.5)), 6))
+    0.707107 0.707107
+    """
+
+    curve: Any
+    up: Array = field(init=False, repr=False)
+    rows: ClassVar[tuple[str, ...]] = ("side", "height")
+    holonomic: ClassVar[tuple[bool, ...]] = (True, True)
+    kernel: ClassVar[str] = "point_on_curve"
+
+    def __post_init__(self) -> None:
+        curve = self.curve if isinstance(self.curve, Curve) else Curve(self.curve)
+        object.__setattr__(self, "curve", curve)
+        object.__setattr__(self, "up", _upward(curve))
+
+    def frames(self) -> tuple[Array, Array]:
+        return frame_with_z(self.up), np.eye(3)
+
+    def table(self) -> Pieces:
+        pieces: Pieces = self.curve.pieces
+        return pieces.turned(self.frames()[0])
+
+
+@dataclass(frozen=True, eq=False)
+class CamFollower(Constraint):
+    """A follower stays in touch with the profile of a cam.
+
+    Parameters
+    ----------
+    profile : Curve, or points (n, 2) m
+        Closed, in the plane z = 0 of the first marker.
+    follower : str
+        ``"roller"``: a circle about the second marker's origin; ``"knife"``: the origin itself; ``"flat"``: a face
+        through the second marker's origin, along its x axis, with its y axis pointing away from the cam.
+    radius : float, m
+        Of the roller.
+
+    Row: distance between follower and profile, in the plane of the cam; keeping the two in one plane is the business of
+    the hinges. The multiplier is the normal force on the follower, positive if the two press on each other; where it
+    is negative a follower without a spring or groove would lift off.
+
+    A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: those
+    that it would meet first from outside. A roller larger than a hollow of the profile (undercut), and a flat face
+    on any hollow, bridge it from one rim to the other: as the point of contact jumps, velocities step. On a straight
+    flank they do so for a flat face, too.
+
+    Raises
+    ------
+    ModelError
+        If the profile is not closed (with the gap), not plane, or runs out and back without an area inside.
+    """
+
+    profile: Any
+    follower: str = "knife"
+    radius: float = 0.0
+    rows: ClassVar[tuple[str, ...]] = ("contact",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+
+    def __post_init__(self) -> None:
+        if self.follower not in ("roller", "knife", "flat"):
+            raise ModelError(self.kind, "follower", self.follower, "use 'roller', 'knife' or 'flat'")
+        if self.follower == "roller":
+            self._positive("radius")
+        elif finite_number(self.radius, item=self.kind, field="radius") != 0:
+            raise ModelError(self.kind, "radius", self.radius, "only a roller has one: use follower='roller'")
+        profile = self.profile if isinstance(self.profile, Curve) else Curve(self.profile, closed=True)
+        if not profile.closed:
+            gap = float(np.linalg.norm(profile(profile.knots[-1]) - profile(profile.knots[0])))
+            raise ModelError(
+                self.kind,
+                "profile",
+                profile,
+                f"the profile does not close: the last point is {gap:.3g} m from the first; use closed=True",
+            )
+        if not profile.in_plane:
+            raise ModelError(self.kind, "profile", profile, "it must lie in the plane z = 0 of the cam's marker")
+        low, high = profile.pieces.box()
+        if abs(_area(profile.pieces)) < 1e-6 * float(np.max(high - low)) ** 2:
+            raise ModelError(self.kind, "profile", profile, "it must enclose an area: it has no outside otherwise")
+        object.__setattr__(self, "profile", profile)
+
+    @property
+    def kernel(self) -> str:  # type: ignore[override]
+        """Name of the compiled constraint."""
+        return "cam_flat" if self.follower == "flat" else "cam_roller"
+
+    @property
+    def parameter(self) -> float:
+        return self.radius
+
+    def table(self) -> Pieces:
+        pieces: Pieces = self.profile.pieces
+        # clockwise: the outside is to the left
+        return pieces.reversed() if _area(pieces) > 0 else pieces
+
+
+class RollingCam(CamFollower):
+    """A roller stays in touch with the profile of a cam and rolls on it without slip.
+
+    Parameters
+    ----------
+    profile : Curve, or points (n, 2) m
+        Closed, in the plane z = 0 of the first marker.
+    radius : float, m
+        Of the roller about the second marker's origin.
+
+    Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
+    times the angular velocity of the roller, seen from the cam, is the speed of its centre along the cam (Sol 1983,
+    (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
+    run clockwise about z; whether friction can give it is not looked at.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> circle = da.Curve.path([da.Arc((0, 0), 0.016, 0.0, 2 * np.pi)])
+    >>> da.RollingCam(circle, radius=0.012).rows
+    ('slip', 'contact')
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("slip", "contact")
+    holonomic: ClassVar[tuple[bool, ...]] = (False, True)
+
+    def __init__(self, profile: Any, radius: float) -> None:
+        super().__init__(profile, "roller", radius)
+
+    @property
+    def kernel(self) -> str:  # type: ignore[override]
+        """Name of the compiled constraint."""
+        return "cam_rolling"
+
+
+def _area(pieces: Pieces) -> float:
+    """Return the area inside a closed plane curve, positive if it runs counterclockwise, m2."""
+    # Gauss with five points is exact for x y' of two quintics
+    nodes, weights = np.polynomial.legendre.leggauss(5)
+    c, c1 = (pieces.at(0.5 * (nodes + 1), order) for order in (0, 1))
+    return float(0.25 * ((c[..., 0] * c1[..., 1] - c[..., 1] * c1[..., 0]) @ weights).sum())
+
+
+def _upward(curve: Curve) -> Array:
+    """Return the normal of a plane curve, else a unit vector that the curve keeps away from, as far as may be."""
+    if curve.in_plane:
+        return np.array([0.0, 0.0, 1.0])
+    points = curve.pieces.at(np.linspace(0, 1, 5)).reshape(-1, 3)
+    _, s, axes = np.linalg.svd(points - points.mean(0), full_matrices=False)
+    if s[-1] < 1e-9 * s[0]:
+        return np.array(axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()]))
+    tangents = curve.pieces.at(np.linspace(0, 1, 9), 1).reshape(-1, 3)
+    tangents /= np.linalg.norm(tangents, axis=1)[:, None]
+    # half a sphere of directions, evenly, after the axes themselves
+    k = np.arange(400) + 0.5
+    z, turn = k / 400, math.pi * (3 - math.sqrt(5)) * k
+    level = np.sqrt(1 - z * z)
+    directions = np.vstack([np.eye(3)[::-1], np.column_stack([level * np.cos(turn), level * np.sin(turn), z])])
+    nearest = np.abs(directions @ tangents.T).max(1)  # cosine of the least angle
+    if nearest[0] < 0.9:
+        return np.array(directions[0])
+    best = int(nearest.argmin())
+    if nearest[best] > 0.9998:
+        raise ModelError(
+            "PointOnCurve", "curve", curve, "it takes all directions of space; divide it into several curves"
+        )
+    return np.array(directions[best])

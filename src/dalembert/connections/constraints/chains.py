@@ -1,0 +1,300 @@
+"""Kinematic chains: massless hinges in series between two markers, as one set of equations (Sol 1983, section 7.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_array, finite_number, shape_of
+from ...errors import ModelError
+from ...rotation import as_rotation_matrix, unit_vector
+from ..formulas.calculus import Calculus, Matrix, Vector, transposed
+from ..formulas.expressions import Program
+from ..formulas.poses import PosePrograms, motion_columns, typical_length
+from ..hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from ..hinges.custom import CustomHinge
+from .plain import Constraint
+
+__all__ = ["Bar", "KinematicChain", "Offset"]
+
+Array = NDArray[np.float64]
+
+_MOST = 24  # inner coordinates: core/chain.hpp
+_SAMPLES = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Offset:
+    """A rigid massless piece of a chain: the pose of its end in its beginning.
+
+    Parameters
+    ----------
+    position : (3,) m
+    rotation : any form that markers take
+    """
+
+    position: Any = (0.0, 0.0, 0.0)
+    rotation: Any = None
+
+    def __post_init__(self) -> None:
+        position = finite_array(self.position, (3,), item="Offset", field="position")
+        object.__setattr__(self, "position", position)
+        turned = np.eye(3) if self.rotation is None else as_rotation_matrix(self.rotation, item="Offset")
+        object.__setattr__(self, "rotation", turned)
+
+
+def Bar(length: float, axis: Any = "x") -> Offset:
+    """Return a rigid massless bar: an offset by a length (m) along an axis.
+
+    Examples
+    --------
+    >>> Bar(0.5).position.tolist()
+    [0.5, 0.0, 0.0]
+    """
+    size = finite_number(length, item="Bar", field="length")
+    return Offset(size * unit_vector(axis, item="Bar"))
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicChain(Constraint):
+    """Massless hinges in series between two markers, as one set of equations.
+
+    Parameters
+    ----------
+    parts : sequence of Hinge and Offset
+        From the first marker to the second. Hinges may be of the library or `CustomHinge` without time.
+    near : dict of int to (n,) numbers
+        Coordinates of hinges, by their number in `parts`, near which inner coordinates are searched first.
+
+    The relative motion that the hinges allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
+    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
+    no place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
+    ones (the spin of that bar) stay where the search leaves them.
+
+    Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
+    `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions:
+    where the chain is stretched or folded so that it drops, the chain limits motion further, which is not seen.
+
+    Attributes
+    ----------
+    rank : int
+        Freedoms that the chain leaves.
+    inner_names : tuple of str
+        Inner coordinates, ``"0.angle"`` that of the first part; a ball joint has a quaternion.
+    redundant : int
+        Freedoms of the hinges that do not move the second marker.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> rod = da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])
+    >>> rod.rank, len(rod.rows), rod.redundant
+    (5, 1, 1)
+    """
+
+    parts: Sequence[Hinge | Offset] = ()
+    near: Mapping[int, Any] = field(default_factory=dict)
+    programs: PosePrograms = field(init=False, repr=False)
+    inner_names: tuple[str, ...] = field(init=False)
+    rank: int = field(init=False)
+    starts: Array = field(init=False, repr=False)
+    """Sets of inner coordinates (k, n) from which they are searched."""
+    length: float = field(init=False, repr=False)
+    """A length of the chain, m, at which turns count as displacements."""
+    form: ClassVar[str] = "chain"
+
+    def __post_init__(self) -> None:
+        item = self.kind
+        parts = tuple(self.parts) if isinstance(self.parts, Sequence) and not isinstance(self.parts, str) else ()
+        if not any(isinstance(part, Hinge) for part in parts):
+            raise ModelError(item, "parts", self.parts, "give at least one hinge, and offsets such as Bar(length)")
+        for part in parts:
+            if not isinstance(part, (Hinge, Offset)):
+                raise ModelError(item, "part", part, "use hinges such as Spherical(), and Bar(length) or Offset(...)")
+            if isinstance(part, CustomHinge) and part.clock is not None:
+                raise ModelError(item, "part", part.kind, "hinges of a chain must not depend on time")
+        names = tuple(
+            f"{k}.{name}" for k, part in enumerate(parts) if isinstance(part, Hinge) for name in part.coordinates
+        )
+        if len(names) > _MOST:
+            raise ModelError(item, "inner coordinates", len(names), f"use up to {_MOST} (a ball joint counts four)")
+        programs = _in_series(parts, len(names))
+        rng = np.random.default_rng(11)
+        samples = [_random_coordinates(parts, rng) for _ in range(_SAMPLES)]
+        length = typical_length(programs, samples)
+        scale = np.array([length] * 3 + [1.0] * 3)[:, None]
+        ranks = [np.linalg.matrix_rank(scale * programs.at(gamma)[2], tol=1e-9 * length) for gamma in samples]
+        rank = int(max(ranks))
+        if rank == 6:
+            raise ModelError(
+                item, "rank", rank, "its hinges allow every relative motion, so it binds nothing: leave it out"
+            )
+        for name, value in (
+            ("parts", parts),
+            ("programs", programs),
+            ("inner_names", names),
+            ("rank", rank),
+            ("length", length),
+        ):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "starts", np.array([self._first_start(), *samples]))
+
+    @property
+    def rows(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the equations."""
+        return tuple(f"closure_{k + 1}" for k in range(6 - self.rank))
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
+        """Whether each row binds positions too: all do."""
+        return (True,) * len(self.rows)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Units of the rows: turns count as displacements at the length of the chain."""
+        return ("m",) * len(self.rows)
+
+    @property
+    def parameter(self) -> float:
+        """The length."""
+        return self.length
+
+    @property
+    def redundant(self) -> int:
+        """Freedoms of the hinges that do not move the second marker."""
+        return sum(part.nv for part in self.parts if isinstance(part, Hinge)) - self.rank
+
+    def inner(self, rotation: Any, position: Any) -> dict[str, float]:
+        """Return inner coordinates by name at a pose of the second marker in the first.
+
+        Parameters
+        ----------
+        rotation : (3, 3)
+        position : (3,) m
+
+        Raises
+        ------
+        ModelError
+            If the chain cannot take that pose.
+        """
+        R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
+        found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
+        for start in self.starts[1:]:
+            if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
+                break
+            found.append(self.programs.nearest(R, p, start, self.length))
+        gamma, miss = min(found, key=lambda pair: pair[1])
+        if miss > 1e-5 * (1.0 + self.length):
+            raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
+        return dict(zip(self.inner_names, gamma.tolist(), strict=True))
+
+    def _first_start(self) -> Array:
+        found = []
+        for k, part in enumerate(self.parts):
+            if isinstance(part, Hinge):
+                item, given = f"{self.kind}: near, part {k}", self.near.get(k, part.zero)
+                numbers = [given] if shape_of(given) == () else given
+                found.append(finite_array(numbers, (part.nq,), item=item, field="value"))
+        unknown = [k for k in self.near if not (isinstance(k, int) and 0 <= k < len(self.parts))]
+        unknown += [k for k in self.near if k not in unknown and not isinstance(self.parts[k], Hinge)]
+        if unknown:
+            raise ModelError(self.kind, "near", unknown, "name hinges by their number in `parts`, from 0")
+        return np.concatenate(found)
+
+
+def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
+    """Return the pose of the end of a chain in its beginning."""
+    program = Program(tuple(f"g{k}" for k in range(2 * n)))
+    places = [program.emit("input", k) for k in range(2 * n)]
+    k = Calculus(program)
+    # from the end to the beginning: C, c the pose of the end in the frame that a part begins with
+    C: Matrix = k.matrix(np.eye(3).tolist())
+    c: Vector = k.numbers([0.0] * 3)
+    columns: list[tuple[Vector, Vector]] = []
+    last = n
+    for part in reversed(parts):
+        if isinstance(part, Offset):
+            R, p = k.matrix(part.rotation.tolist()), k.numbers(part.position)
+        else:
+            q = places[last - part.nq : last]
+            last -= part.nq
+            R, p = _hinge_pose(k, part, q)
+            back = transposed(C)
+            mine = []
+            for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
+                moved = [k.add(x, y) for x, y in zip(v, k.cross(w, c), strict=True)]
+                mine.append((k.apply(back, w), k.apply(back, moved)))
+            columns = mine + columns
+        c = [k.add(x, y) for x, y in zip(p, k.apply(R, c), strict=True)]
+        C = k.product(R, C)
+    return PosePrograms.of(k, C, c, n, columns=columns)
+
+
+def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector) -> tuple[Matrix, Vector]:
+    """Return C and c of a hinge of the library, or of a custom one, as places of a program."""
+    zero = k.numbers([0.0] * 3)
+    unturned = k.matrix(np.eye(3).tolist())
+
+    def along(axis: Any, place: int) -> Vector:
+        return [k.multiply(x, place) for x in k.numbers(axis)]
+
+    match hinge:
+        case CustomHinge():
+            forward = hinge.programs[0].pose
+            out = k.graft(forward, [*q, *q])
+            return [out[3:6], out[6:9], out[9:12]], out[:3]
+        case Fixed():
+            return unturned, zero
+        case Revolute():
+            return k.turn(hinge.axis, q[0]), zero
+        case Prismatic():
+            return unturned, along(hinge.axis, q[0])
+        case Screw():
+            advance = k.multiply(k.constant(hinge.pitch / (2 * math.pi)), q[0])
+            return k.turn(hinge.axis, q[0]), along(hinge.axis, advance)
+        case Cylindrical():
+            return k.turn(hinge.axis, q[0]), along(hinge.axis, q[1])
+        case Universal():
+            return k.product(k.turn(hinge.axis_1, q[0]), k.turn(hinge.axis_2, q[1])), zero
+        case Planar():
+            x, y, n = hinge.frame().T
+            shift = [k.add(a, b) for a, b in zip(along(x, q[0]), along(y, q[1]), strict=True)]
+            return k.turn(n, q[2]), shift
+        case Spherical():
+            return k.turn_by_quaternion(q), zero
+        case Free():
+            return k.turn_by_quaternion(q[:4]), list(q[4:])
+        case _:
+            raise ModelError(
+                "KinematicChain", "part", hinge.kind, "only hinges of the library and custom ones are known"
+            )
+
+
+def _random_coordinates(parts: Sequence[Hinge | Offset], rng: np.random.Generator) -> Array:
+    """Return random coordinates of all hinges, angles anywhere, displacements of the order of the offsets."""
+    reach = (
+        max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
+    )
+    found = [np.zeros(0)]
+    for part in parts:
+        if not isinstance(part, Hinge):
+            continue
+        if isinstance(part, CustomHinge):
+            found.append(part.zero + rng.uniform(-1.0, 1.0, part.nq))
+            continue
+        q = np.array(
+            [
+                rng.uniform(-math.pi, math.pi) if name.startswith("angle") else rng.uniform(-reach, reach)
+                for name in part.coordinates
+            ]
+        )
+        if "qw" in part.coordinates:
+            turn = rng.normal(size=4)
+            q[:4] = turn / np.linalg.norm(turn)
+        found.append(q)
+    return np.concatenate(found)

@@ -1,0 +1,230 @@
+"""Constraints that users write: their equations are enough.
+
+Derivatives follow from the formulas (see `calculus`), so that everything else treats these as elements of the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ...errors import ModelError
+from ..formulas.calculus import Calculus, Matrix, Vector
+from ..formulas.derivatives import Rate
+from ..formulas.expressions import Program, is_symbolic
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into, uses
+from ..formulas.parts import needed, part_of
+from ..formulas.traced import traced
+from .plain import Constraint
+
+__all__ = ["CustomConstraint", "PfaffConstraint"]
+
+
+@dataclass(frozen=True, eq=False)
+class _RowsByFormula(Constraint):
+    """What custom constraints share: formulas of the relative pose, its rates, time and parameters."""
+
+    formulas: Any = ()
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+    names: Any = None
+    units: Any = "m"
+    programs: tuple[Program, Program] = field(init=False, repr=False)
+    """From x y z, R (9), t: residuals, g (6 a row), drifts; from these, angular velocity and velocity: biases."""
+    rows: Any = field(init=False)  # type: ignore[misc]
+    form: ClassVar[str] = "custom"
+    nonholonomic: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        item = self.kind
+        parameters = checked_parameters(item, self.parameters)
+        formulas, parts = self.formulas, dict[str, str]()
+        if callable(formulas) and not is_symbolic(formulas):
+            formulas, parts = self._traced(formulas, tuple(parameters))
+        if isinstance(formulas, str) or is_symbolic(formulas) or not isinstance(formulas, Sequence):
+            formulas = (formulas,)
+        if not 1 <= len(formulas) <= 6:
+            raise ModelError(item, "number of rows", len(formulas), "give one to six")
+        count = len(formulas)
+        if self.names is None:
+            names: tuple[str, ...] = tuple(f"f{k + 1}" for k in range(count))
+        else:
+            names = checked_names(item, "names", self.names, reserved=False)
+        if len(names) != count:
+            raise ModelError(item, "names", names, f"give {count}: one for each row")
+        units = (self.units,) * count if isinstance(self.units, str) else tuple(self.units)
+        if len(units) != count or not set(units) <= {"m", "rad"}:
+            raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
+        for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
+            object.__setattr__(self, name, value)
+        definitions = {**parameters, **dict(self.definitions), **parts}
+        object.__setattr__(self, "programs", self._compiled(formulas, definitions))
+
+    def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
+        """Return what a function of p, R, t (or p, R, v, w, t) and parameters gives, in formulas, and their parts."""
+
+        def called(*x: Any) -> Any:
+            p, R = np.array(x[:3], dtype=object), np.array(x[3:12], dtype=object).reshape(3, 3)
+            rates = [np.array(x[k : k + 3], dtype=object) for k in ((13, 16) if self.nonholonomic else ())]
+            return function(p, R, *rates, x[12], *x[19 if self.nonholonomic else 13 :])
+
+        rates = _RATES if self.nonholonomic else ()
+        return traced(called, (*_PLACE, *_ENTRIES, TIME, *rates, *parameters), item=self.kind)
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
+        """Whether each row binds positions too."""
+        return (not self.nonholonomic,) * len(self.rows)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Units of the rows."""
+        return tuple(self.units)
+
+    def with_parameters(self, **numbers: float) -> Self:
+        """Return the same constraint with other numbers for some parameters."""
+        parameters = changed(self.kind, self.parameters, numbers)
+        return type(self)(self.formulas, parameters, definitions=self.definitions, names=self.rows, units=self.units)
+
+    @property
+    def rheonomic(self) -> bool:
+        """Whether time stands in the formulas."""
+        return any(uses(program, 12) for program in self.programs)
+
+    def _compiled(self, formulas: Sequence[Any], definitions: dict[str, Any]) -> tuple[Program, Program]:
+        item = self.kind
+        k, p, R, w, v, t, named = _pose_inputs()
+        spun = k.product(k.skew(w), R)
+        used = {**named, **(dict(zip(_RATES, (*v, *w), strict=True)) if self.nonholonomic else {})}
+        places = compile_into(k, formulas, used, definitions, item=item)
+        entries = [entry for row in R for entry in row]
+        moving = Rate(k, {**dict(zip([*p, *entries], [*v, *(e for row in spun for e in row)], strict=True)), t: k.one})
+        if self.nonholonomic:
+            rates, residuals = places, [k.zero] * len(places)
+        else:
+            rates, residuals = [moving(place) for place in places], places
+        by_rate = [Rate(k, {one: k.one}) for one in (*w, *v)]
+        gradients = [[along(rate) for along in by_rate] for rate in rates]
+        speeds = set(w) | set(v)
+        for formula, gradient in zip(formulas, gradients, strict=True):
+            if any(speeds & needed(k.program, [entry]) for entry in gradient):
+                raise ModelError(item, "row", formula, f"it must be linear in the rates {', '.join(_RATES)}")
+        drifts = [_without(k, rate, speeds) for rate in rates]
+        first = part_of(k.program, [*residuals, *(g for gradient in gradients for g in gradient), *drifts])
+        second = part_of(k.program, [moving(rate) for rate in rates])
+        for formula, gradient in zip(formulas, gradients, strict=True):
+            if all(entry == k.zero for entry in gradient):
+                raise ModelError(item, "row", formula, "it does not depend on the relative motion of the markers")
+        return first, second
+
+
+class CustomConstraint(_RowsByFormula):
+    """Equations f(y, t) = 0 between two markers, y the pose of the second seen from the first.
+
+    Parameters
+    ----------
+    residual : formula, or sequence of one to six
+        Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
+        marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below half a turn), the time ``t``, and
+        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
+        matrix (3, 3), read once as that of a `CustomHinge`.
+    parameters : dict of str to float
+    definitions : dict of str to formula
+        Named parts that formulas use.
+    names : sequence of str
+        Of the rows; ``f1``, ``f2`` ... if left out.
+    units : str or sequence of str
+        ``"m"`` or ``"rad"`` of the residuals, which scales what counts as closed.
+
+    Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
+    formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
+    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of
+    ``"name.f1"`` lets a formula follow a law of time instead of staying zero.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> ellipsoid = da.CustomConstraint("(x/a)**2 + (y/b)**2 + (z/c)**2 - 1", {"a": 1.0, "b": 0.8, "c": 0.5})
+    >>> ellipsoid.rows
+    ('f1',)
+    """
+
+    drivable: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        residual: Any,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        definitions: Mapping[str, Any] | None = None,
+        names: Sequence[str] | None = None,
+        units: str | Sequence[str] = "m",
+    ) -> None:
+        super().__init__(residual, parameters or {}, definitions or {}, names, units)
+
+    def __repr__(self) -> str:
+        return f"CustomConstraint({self.formulas!r})"
+
+
+class PfaffConstraint(_RowsByFormula):
+    """Nonholonomic equations between two markers, linear in the rates: P_v v + P_w w + P_0 = 0.
+
+    Parameters
+    ----------
+    rows : formula, or sequence of one to six
+        What has to be zero: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second
+        marker seen from the first, in axes of the first, with coefficients that may use the pose (as in
+        `CustomConstraint`), the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
+    parameters, definitions, names, units
+        As in `CustomConstraint`.
+
+    Examples
+    --------
+    A skate on the plane, written as Sol 1983, (3.3.20), but regular in every heading:
+
+    >>> import dalembert as da
+    >>> da.PfaffConstraint("vx*Rxy + vy*Ryy").holonomic
+    (False,)
+    """
+
+    nonholonomic: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        rows: Any,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        definitions: Mapping[str, Any] | None = None,
+        names: Sequence[str] | None = None,
+        units: str | Sequence[str] = "m",
+    ) -> None:
+        super().__init__(rows, parameters or {}, definitions or {}, names, units)
+
+    def __repr__(self) -> str:
+        return f"PfaffConstraint({self.formulas!r})"
+
+
+_PLACE = ("x", "y", "z")
+_ENTRIES = tuple(f"R{row}{column}" for row in "xyz" for column in "xyz")
+_TURN = ("rx", "ry", "rz")
+_RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+def _pose_inputs() -> tuple[Calculus, Vector, Matrix, Vector, Vector, int, dict[str, int]]:
+    """Return a program with the inputs of custom rows: places of p, R, omega, v and t, and those that have names."""
+    program = Program((*_PLACE, *_ENTRIES, TIME, *(f"{name}'" for name in (*_RATES[3:], *_RATES[:3]))))
+    inputs = [program.emit("input", k) for k in range(19)]
+    k = Calculus(program)
+    R = [inputs[3:6], inputs[6:9], inputs[9:12]]
+    named = dict(zip((*_PLACE, *_ENTRIES, TIME), inputs[:13], strict=True))
+    named.update(zip(_TURN, k.vector_of_turn(R), strict=True))
+    return k, inputs[:3], R, inputs[13:16], inputs[16:19], inputs[12], named
+
+
+def _without(k: Calculus, place: int, gone: set[int]) -> int:
+    """Return a place with some inputs put to zero."""
+    inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
+    return k.graft(part_of(k.program, [place]), inputs)[0]

@@ -1,0 +1,53 @@
+"""Mimic rules: one joint that follows another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...checks import finite_number
+from ...errors import ModelError
+
+__all__ = ["Mimic"]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint's coordinate as a linear function of another joint's: q = multiplier * q_joint + offset.
+
+    Kept in ``System.mimics`` under the name of the joint that follows, as it came with a model file. A compiled model
+    obeys it: a coupling of the two coordinates, called ``"follower.mimic"``. Delete it from ``System.mimics`` before
+    compiling to let the joint move freely.
+
+    Attributes
+    ----------
+    joint : str
+        Name of the joint that leads.
+    multiplier : float
+        Follower per leader, in units of their coordinates (rad or m).
+    offset : float, rad or m
+        Follower's coordinate where the leader's is zero.
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+    rows: ClassVar[tuple[str, ...]] = ("ratio",)
+    holonomic: ClassVar[tuple[bool, ...]] = (True,)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, str) or not self.joint.strip():
+            raise ModelError("Mimic", "joint", self.joint, "give the name of the joint to follow")
+        for field in ("multiplier", "offset"):
+            item = f"mimic of {self.joint!r}"
+            object.__setattr__(self, field, finite_number(getattr(self, field), item=item, field=field))
+
+    @property
+    def ratio(self) -> float:
+        """The multiplier, as a coupling calls it."""
+        return self.multiplier
+
+    @property
+    def kind(self) -> str:
+        """Name of the element type."""
+        return "Mimic"

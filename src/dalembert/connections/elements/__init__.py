@@ -1,0 +1,69 @@
+"""Elements that exert forces or carry signals: from a plain spring to an element with a law and states of its own."""
+
+from ..formulas.compiled import law
+from ..formulas.tables import Table
+from .active import DCMotor, HillMuscle, HydraulicCylinder, PositionServo, VelocityServo
+from .beams import BeamElement, ElasticBar
+from .compounds import Compound
+from .contacts import CylinderPlaneContact, PointPlaneContact, SpherePlaneContact, SphereSphereContact
+from .element import Block, Element
+from .fields import Drag, Field, InverseSquare
+from .films import JournalBearing, TractionFilm
+from .friction import CoulombFriction, JointFriction, LuGreFriction, StribeckFriction
+from .linear_systems import StateSpace, TransferFunction
+from .plain import Effort, ForceConnection, ForceElement, HingeSpring, Limits, Load, SpringDamper, TorsionSpring
+from .signals import Delay, Reaction, Sensor
+from .springs import BumpStop, Bushing, Cable, GasSpring, HydraulicSpring, Ligament, NonlinearSpring
+from .viscoelastic import GeneralisedMaxwell, KelvinVoigt, Maxwell, Zener
+
+__all__ = [
+    "BeamElement",
+    "Block",
+    "BumpStop",
+    "Bushing",
+    "Cable",
+    "Compound",
+    "CoulombFriction",
+    "CylinderPlaneContact",
+    "DCMotor",
+    "Delay",
+    "Drag",
+    "Effort",
+    "ElasticBar",
+    "Element",
+    "Field",
+    "ForceConnection",
+    "ForceElement",
+    "GasSpring",
+    "GeneralisedMaxwell",
+    "HillMuscle",
+    "HingeSpring",
+    "HydraulicCylinder",
+    "HydraulicSpring",
+    "InverseSquare",
+    "JointFriction",
+    "JournalBearing",
+    "KelvinVoigt",
+    "Ligament",
+    "Limits",
+    "Load",
+    "LuGreFriction",
+    "Maxwell",
+    "NonlinearSpring",
+    "PointPlaneContact",
+    "PositionServo",
+    "Reaction",
+    "Sensor",
+    "SpherePlaneContact",
+    "SphereSphereContact",
+    "SpringDamper",
+    "StateSpace",
+    "StribeckFriction",
+    "Table",
+    "TorsionSpring",
+    "TractionFilm",
+    "TransferFunction",
+    "VelocityServo",
+    "Zener",
+    "law",
+]

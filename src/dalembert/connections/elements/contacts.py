@@ -1,0 +1,263 @@
+"""Compliant contacts: a point, a sphere or a cylinder on a plane, and two spheres, with damping and friction.
+
+The push is that of Hunt and Crossley: with the depth d and its rate d'
+
+    N = stiffness d^exponent (1 + 3/2 dissipation d'),   never below zero
+
+so that it neither jumps at the touch nor pulls at the release. For an approach at a speed v that is not too high the
+coefficient of restitution is about 1 - dissipation v. It stores stiffness d^(exponent + 1) / (exponent + 1).
+
+Friction, if wanted, is friction * N against the sliding velocity u at the point of contact, regularised by
+u / sqrt(|u|^2 + slip_speed^2): below the slip speed it creeps.
+
+Sources: K. H. Hunt, F. R. E. Crossley, J. Appl. Mech. 42 (1975) 440-445; H. Hertz, J. reine angew. Math. 92 (1882)
+156-171: exponent 3/2 and stiffness 4/3 E sqrt(R) with 1/R = 1/r1 + 1/r2 and 1/E = (1 - nu1^2)/E1 + (1 - nu2^2)/E2.
+"""
+
+from __future__ import annotations
+
+from ...checks import at_least_one, not_negative, positive
+from .element import Element
+
+__all__ = ["CylinderPlaneContact", "PointPlaneContact", "SpherePlaneContact", "SphereSphereContact"]
+
+_PUSH = "stiffness*d**exponent*max(1 + 1.5*dissipation*rate, 0)"
+_STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
+
+
+class PointPlaneContact(Element):
+    """A point, the origin of the second marker, on the plane z = 0 of the first; free where z > 0.
+
+    Parameters
+    ----------
+    stiffness : float, N/m^exponent
+    dissipation : float, s/m
+        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    exponent : float
+        1 or more.
+    friction : float
+        Coefficient of friction.
+    slip_speed : float, m/s
+
+    See `connections.contact` for the law.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> da.PointPlaneContact(1e5, dissipation=0.2, friction=0.4).measure
+    'place'
+    """
+
+    def __init__(
+        self,
+        stiffness: float,
+        *,
+        dissipation: float = 0.0,
+        exponent: float = 1.0,
+        friction: float = 0.0,
+        slip_speed: float = 1e-3,
+    ) -> None:
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        parts = {
+            "d": "max(-z, 0)",
+            "rate": "-vz",
+            "push": _PUSH,
+            "drag": "friction*push/sqrt(vx*vx + vy*vy + slip_speed*slip_speed)",
+        }
+        super().__init__("place", ("-drag*vx", "-drag*vy", "push"), numbers, energy=_STORED, definitions=parts)
+
+
+class SpherePlaneContact(Element):
+    """A sphere about the origin of the second marker on the plane z = 0 of the first; free where z > radius.
+
+    Parameters
+    ----------
+    radius : float, m
+    stiffness : float, N/m^exponent
+        4/3 E sqrt(radius) of Hertz.
+    dissipation : float, s/m
+        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    exponent : float
+        3/2 of Hertz.
+    friction : float
+        Coefficient of friction; it acts where the plane is, below the centre of the sphere, so that it makes it roll.
+    slip_speed : float, m/s
+
+    See `connections.contact` for the law.
+    """
+
+    def __init__(
+        self,
+        radius: float,
+        stiffness: float,
+        *,
+        dissipation: float = 0.0,
+        exponent: float = 1.5,
+        friction: float = 0.0,
+        slip_speed: float = 1e-3,
+    ) -> None:
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers |= positive(self.kind, radius=radius)
+        parts = {
+            "d": "max(radius - z, 0)",
+            "rate": "-vz",
+            "push": _PUSH,
+            "ux": "vx - z*wy",
+            "uy": "vy + z*wx",
+            "drag": "friction*push/sqrt(ux*ux + uy*uy + slip_speed*slip_speed)",
+        }
+        force = ("-drag*ux", "-drag*uy", "push", "-z*drag*uy", "z*drag*ux", 0.0)
+        super().__init__("pose", force, numbers, energy=_STORED, definitions=parts)
+
+
+class CylinderPlaneContact(Element):
+    """A cylinder about the z axis of the second marker on the plane z = 0 of the first.
+
+    Parameters
+    ----------
+    length, radius : float, m
+        As of `cylinder`. The origin of the second marker is the middle of the cylinder.
+    stiffness : float, N/m^exponent
+        Of the whole line, as the cylinder lies flat.
+    dissipation : float, s/m
+        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    exponent : float
+        1 for a line on an elastic bed.
+    friction : float
+        Coefficient of friction.
+    slip_speed : float, m/s
+
+    The lowest line of the mantle carries springs with the shares 1/6, 4/6 and 1/6 of the stiffness at its two ends and
+    in the middle (Simpson's rule): lying, the cylinder has stiffness d^exponent for the depth d, and with exponent 1 it
+    resists tilting by stiffness * length^2/12, as a line on an elastic bed does as long as all of it touches.
+    Tilted, it stands on the lowest point of one rim. Each point has the law and the friction of
+    `connections.contact` by its own depth and velocity, so that the cylinder rolls, skids, spins and rocks.
+
+    The mantle has no lowest line once the axis is upright: within some thousandths of a radian of it the rim fades to
+    the middle of the face. Let a cylinder that stands on its face touch by several `PointPlaneContact` of its rim.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("roll", gravity=(0, -9.81, 0))  # the plane of the ground's marker is upright here: turn it
+    >>> roll = s.body("roll", da.cylinder(0.4, 0.1, mass=2.0))
+    >>> _ = s.connect("free", da.Free(), s.ground, roll)
+    >>> floor = s.ground.at(0, 0, 0, rotation=da.bryant(-1.5707963267948966, 0, 0))
+    >>> _ = s.connect("floor", da.CylinderPlaneContact(0.4, 0.1, 1e5, dissipation=1.0, friction=0.3), floor, roll)
+    >>> s.initial("free", position=(1, 0, 0, 0, 0, 0.1, 0))
+    >>> round(float(da.simulate(s, 2.0)["roll.position.y"][-1]), 6)  # weight over stiffness deeper
+    0.099804
+    """
+
+    def __init__(
+        self,
+        length: float,
+        radius: float,
+        stiffness: float,
+        *,
+        dissipation: float = 0.0,
+        exponent: float = 1.0,
+        friction: float = 0.0,
+        slip_speed: float = 1e-3,
+    ) -> None:
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers |= positive(self.kind, length=length, radius=radius)
+        parts = {
+            # the axis a, by the rotation vector
+            "turn": "rx*rx + ry*ry + rz*rz",
+            "angle": "sqrt(max(turn, 0.01))",
+            "sine": "where(turn < 0.01, 1 - turn*(1/6 - turn*(1/120 - turn/5040)), sin(angle)/angle)",
+            "versine": "where(turn < 0.01, 1/2 - turn*(1/24 - turn*(1/720 - turn/40320)), (1 - cos(angle))/angle**2)",
+            "ax": "sine*ry + versine*rx*rz",
+            "ay": "-sine*rx + versine*ry*rz",
+            "az": "1 - versine*(rx*rx + ry*ry)",
+            # from the axis to the lowest line: radius times (a_z a - e_z)/sin(tilt)
+            "level": "sqrt(max(1 - az*az, 0) + 1e-6)",
+            "bx": "radius*az*ax/level",
+            "by": "radius*az*ay/level",
+            "bz": "radius*(az*az - 1)/level",
+        }
+        force, moment, stored = ["0"] * 3, ["0"] * 3, "0"
+        for k, (place, share) in enumerate(((-0.5, "1/6"), (0.0, "2/3"), (0.5, "1/6"))):
+            lever = {i: f"l{i}{k}" for i in "xyz"}
+            parts |= {lever[i]: f"b{i} + {place!r}*length*a{i}" for i in "xyz"}
+            parts |= {
+                f"ux{k}": f"vx + wy*{lever['z']} - wz*{lever['y']}",
+                f"uy{k}": f"vy + wz*{lever['x']} - wx*{lever['z']}",
+                f"rate{k}": f"-(vz + wx*{lever['y']} - wy*{lever['x']})",
+                f"d{k}": f"max(radius*level - z - {place!r}*length*az, 0)",
+                f"push{k}": f"{share}*stiffness*d{k}**exponent*max(1 + 1.5*dissipation*rate{k}, 0)",
+                f"drag{k}": f"friction*push{k}/sqrt(ux{k}*ux{k} + uy{k}*uy{k} + slip_speed*slip_speed)",
+                f"fx{k}": f"-drag{k}*ux{k}",
+                f"fy{k}": f"-drag{k}*uy{k}",
+            }
+            on = {"x": f"fx{k}", "y": f"fy{k}", "z": f"push{k}"}
+            force = [f"{sum_} + {on[i]}" for sum_, i in zip(force, "xyz", strict=True)]
+            turned = (("y", "z"), ("z", "x"), ("x", "y"))
+            moment = [
+                f"{sum_} + {lever[i]}*{on[j]} - {lever[j]}*{on[i]}" for sum_, (i, j) in zip(moment, turned, strict=True)
+            ]
+            stored += f" + {share}*stiffness*d{k}**(exponent + 1)/(exponent + 1)"
+        super().__init__("pose", (*force, *moment), numbers, energy=stored, definitions=parts)
+
+
+class SphereSphereContact(Element):
+    """Two spheres about the origins of two markers.
+
+    Parameters
+    ----------
+    radius_1, radius_2 : float, m
+        Of the spheres at the first and at the second marker.
+    stiffness : float, N/m^exponent
+    dissipation : float, s/m
+        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    exponent : float
+        3/2 of Hertz.
+    friction : float
+        Coefficient of friction; it acts on the line of the centres, half the depth below both surfaces.
+    slip_speed : float, m/s
+
+    See `connections.contact` for the law.
+    """
+
+    def __init__(
+        self,
+        radius_1: float,
+        radius_2: float,
+        stiffness: float,
+        *,
+        dissipation: float = 0.0,
+        exponent: float = 1.5,
+        friction: float = 0.0,
+        slip_speed: float = 1e-3,
+    ) -> None:
+        numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
+        numbers |= positive(self.kind, radius_1=radius_1, radius_2=radius_2)
+        parts = {
+            "s": "sqrt(max(x*x + y*y + z*z, 1e-30))",
+            "nx": "x/s",
+            "ny": "y/s",
+            "nz": "z/s",
+            "rate": "-(nx*vx + ny*vy + nz*vz)",
+            "d": "max(radius_1 + radius_2 - s, 0)",
+            "push": _PUSH,
+            # from the second centre to the point of contact: -arm n
+            "arm": "radius_2 - d/2",
+            "ux": "vx + rate*nx - arm*(wy*nz - wz*ny)",
+            "uy": "vy + rate*ny - arm*(wz*nx - wx*nz)",
+            "uz": "vz + rate*nz - arm*(wx*ny - wy*nx)",
+            "drag": "friction*push/sqrt(ux*ux + uy*uy + uz*uz + slip_speed*slip_speed)",
+        }
+        force = tuple(f"push*n{i} - drag*u{i}" for i in "xyz")
+        moment = ("arm*drag*(ny*uz - nz*uy)", "arm*drag*(nz*ux - nx*uz)", "arm*drag*(nx*uy - ny*ux)")
+        super().__init__("pose", (*force, *moment), numbers, energy=_STORED, definitions=parts)
+
+
+def _numbers(
+    item: str, stiffness: float, dissipation: float, exponent: float, friction: float, slip_speed: float
+) -> dict[str, float]:
+    return (
+        positive(item, stiffness=stiffness, slip_speed=slip_speed)
+        | not_negative(item, dissipation=dissipation, friction=friction)
+        | at_least_one(item, exponent=exponent)
+    )

@@ -1,0 +1,326 @@
+"""Elements with laws of their own: users write what an element answers to what it measures.
+
+An element measures something between two markers, or at a hinge, and answers with a force for every measure, conjugate
+to its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
+
+    measure     names of what is measured            forces on the second marker, in axes of the first
+    hinge       s, ds                                effort at the coordinate
+    distance    s, ds                                force along the line, positive if it pushes apart
+    place       x y z, vx vy vz                      force
+    pose        x y z rx ry rz, vx vy vz wx wy wz    force and moment
+
+The first marker's axes are the frame of reference: rates are seen from them, (rx, ry, rz) is the rotation vector of the
+second marker, (wx, wy, wz) its angular velocity. What an element does not store it dissipates, or, if it is active,
+brings from outside; so the power balance closes without another word.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import keyword
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ...checks import finite_number
+from ...errors import ModelError
+from ..formulas.compiled import CompiledLaw
+from ..formulas.expressions import Program, is_symbolic
+from ..formulas.tables import Table
+from .plain import ForceElement
+from .programs import law_program
+from .signals import MEASURES, Sensor, Source, as_source
+from .unknowns import solved
+
+if TYPE_CHECKING:
+    from ...bodies.markers import Marker
+
+__all__ = ["MEASURES", "Block", "Element"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Element(ForceElement):
+    """An element with a law of its own.
+
+    Parameters
+    ----------
+    measure : str, or several
+        ``"hinge"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
+        more ends: each measures another marker seen from the same first one, or another hinge, and names get the
+        number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `Block`.
+    force : expression, or one for each measure, or a function, or None
+        Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
+        ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,
+        then the energy (left out: zero), then the signals; decorated with `law` it is compiled; an object with an
+        ``address`` (of signature ``void(double*, double*)``) is called directly. None: minus the gradient of the
+        energy.
+    parameters : dict of str to float
+        Numbers that expressions use by name; events and ensembles may change them (``"k1.k"``).
+    states : dict of str to (float, expression)
+        Start value and rate of each state.
+    energy : expression
+        What the element stores, J: of measures, states and parameters.
+    definitions : dict of str to expression
+        Named parts that other expressions use.
+    active : bool
+        What it does not store counts as work from outside instead of as dissipated.
+    inputs : dict of str to source
+        Further names: a number (which may be changed as a parameter), a law or function of time, the name of an output
+        (``"joint.speed"``, ``"controller.u"``), a `Sensor`, a `Reaction` or a `Delay`.
+    signals : dict of str to expression
+        What others may take as inputs, and a `Result` knows as ``"name.signal"``.
+    unknowns : dict of str to (start, residual)
+        Numbers that the law finds itself: those that make the residuals vanish, by Newton's method from the starts.
+        All are expressions; residuals and everything else may use the unknowns by name.
+    strains : dict of str to expression
+        Functions of the measures. Then `force` gives a force for each strain, conjugate to its rate, which has the name
+        of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
+    tables : dict of str to Table
+        Functions of one to three variables that expressions call by name.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("hardening", gravity=(0, 0, 0))
+    >>> block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
+    >>> _ = s.connect("slide", da.Prismatic("x"), s.ground, block)
+    >>> law = da.Element("hinge", "-k*s**3", {"k": 4.0}, energy="k*s**4/4")
+    >>> _ = s.connect("spring", law, "slide")
+    >>> s.initial("slide", position=1.0)
+    >>> result = da.simulate(s, 5.0)
+    >>> bool(abs(result["energy.total"] - 1.0).max() < 1e-7)
+    True
+    """
+
+    measure: str | tuple[str, ...] = "hinge"
+    force: Any = 0.0
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    states: Mapping[str, tuple[float, Any]] = field(default_factory=dict)
+    energy: Any = 0.0
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+    active: bool = False
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    signals: Mapping[str, Any] = field(default_factory=dict)
+    unknowns: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    strains: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    program: Program | None = field(init=False, default=None, repr=False)
+    starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
+    sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
+    most_inputs: ClassVar[int] = _core.numbers["limit"]["inputs"]
+    most_outputs: ClassVar[int] = _core.numbers["limit"]["outputs"]
+    most_ports: ClassVar[int] = _core.numbers["limit"]["ports"]
+    most_unknowns: ClassVar[int] = _core.numbers["limit"]["unknowns"]
+
+    def __post_init__(self) -> None:
+        item = self.kind
+        if isinstance(self.measure, list):
+            object.__setattr__(self, "measure", tuple(self.measure))
+        self._check_measures()
+        self._take_inputs()
+        if not isinstance(self.states, Mapping):
+            raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
+        starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
+        object.__setattr__(self, "starts", _numbers(item, "state", starts))
+        names = (*self.takes, *self.signals, *self.strains, *self.unknowns)
+        if len(set(names)) < len(names) or not all(map(_is_name, names)):
+            raise ModelError(
+                item, "names", names, "measures, states, parameters, inputs and others need different names"
+            )
+        if len(self.takes) + len(self.unknowns) > self.most_inputs:
+            raise ModelError(item, "names", len(self.takes), f"a law takes up to {self.most_inputs} numbers")
+        if self.gives + len(self.unknowns) * (len(self.unknowns) + 2) > self.most_outputs:
+            raise ModelError(item, "states", len(self.states), f"a law gives up to {self.most_outputs} numbers")
+        if len(self.unknowns) > self.most_unknowns:
+            raise ModelError(item, "unknowns", len(self.unknowns), f"a law may have up to {self.most_unknowns}")
+        for name, table in self.tables.items():
+            if not isinstance(table, Table):
+                raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+        if isinstance(self.force, CompiledLaw):
+            object.__setattr__(self, "force", self.force.bound(len(self.takes), self.gives))
+        if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
+            if self.unknowns or self.strains:
+                what = "unknowns" if self.unknowns else "strains"
+                raise ModelError(item, what, list(getattr(self, what)), "they need a law that is an expression")
+            return
+        for name, state in self.states.items():
+            if not isinstance(state, tuple) or len(state) != 2:
+                raise ModelError(item, f"state {name!r}", state, "give its start value and the expression of its rate")
+        object.__setattr__(self, "program", law_program(self))
+
+    def _check_measures(self) -> None:
+        item, known = self.kind, ", ".join(map(repr, MEASURES))
+        for measure in self.each_measure:
+            if not isinstance(measure, str) or measure not in MEASURES:
+                raise ModelError(item, "measure", self.measure, f"use one of {known}, or several")
+        if len(self.each_measure) > self.most_ports:
+            raise ModelError(item, "measure", self.measure, f"an element has up to {self.most_ports}")
+        if "hinge" in self.each_measure and set(self.each_measure) != {"hinge"}:
+            raise ModelError(item, "measure", self.measure, "an element acts at hinges or between markers, not both")
+
+    def _take_inputs(self) -> None:
+        """Sort inputs: numbers are parameters that may be changed during a run."""
+        item = self.kind
+        for label in ("inputs", "signals", "unknowns", "strains", "tables", "definitions"):
+            if not isinstance(getattr(self, label), Mapping):
+                raise ModelError(item, label, getattr(self, label), "give a dict by name")
+        for name, unknown in self.unknowns.items():
+            if not isinstance(unknown, tuple) or len(unknown) != 2:
+                raise ModelError(item, f"unknown {name!r}", unknown, "give where to begin and the residual")
+        numbers = {k: value for k, value in self.inputs.items() if isinstance(value, (int, float, np.number))}
+        given = {name: value for name, value in self.inputs.items() if name not in numbers}
+        object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
+        object.__setattr__(self, "parameters", {**self.parameters, **_numbers(item, "input", numbers)})
+        object.__setattr__(self, "inputs", given)
+        sources = {str(name): as_source(value, item=item, name=str(name)) for name, value in given.items()}
+        object.__setattr__(self, "sources", sources)
+
+    @property
+    def each_measure(self) -> tuple[str, ...]:
+        """What it measures, one after the other."""
+        return self.measure if isinstance(self.measure, tuple) else (self.measure,)
+
+    @property
+    def measured(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of what is measured and of the rates."""
+        numbered = isinstance(self.measure, tuple)
+        names: tuple[list[str], list[str]] = ([], [])
+        for k, measure in enumerate(self.each_measure):
+            for into, plain in zip(names, MEASURES[measure], strict=True):
+                into += [f"{name}{k + 1}" if numbered else name for name in plain]
+        return tuple(names[0]), tuple(names[1])
+
+    @property
+    def measures(self) -> int:
+        """How many numbers are measured."""
+        return len(self.measured[0])
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of what the law takes, in order."""
+        return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters, *self.sources)
+
+    @property
+    def gives(self) -> int:
+        """How many numbers the law gives: forces, rates of states, energy, signals."""
+        return self.measures + len(self.states) + 1 + len(self.signals)
+
+    @property
+    def function(self) -> Callable[..., Any] | Any | None:
+        """The function that is the law, if it is one."""
+        return None if self.program is not None else self.force
+
+    def answers(self, inputs: Array) -> Array:
+        """Return what the law gives, (n, gives), for inputs (n, len(element.takes)); in Python, one by one."""
+        inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
+        if self.program is not None:
+            if self.unknowns:
+                inputs = solved(self, inputs)
+            columns = self.program.evaluate(list(inputs.T))[: self.gives]
+            return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)
+        result = np.zeros((len(inputs), self.gives))
+        for row, given in zip(result, inputs, strict=True):
+            numbers = _call_compiled(self.force, given, self.gives) if hasattr(self.force, "address") else None
+            numbers = np.atleast_1d(self.force(*given.tolist())) if numbers is None else numbers
+            row[: len(numbers)] = numbers
+        return result
+
+    def between(self, twin: Callable[[Marker], Marker]) -> Element:
+        """Return the same element for a copy of its system, whose markers `twin` finds."""
+        if not any(isinstance(source, Sensor) for source in self.inputs.values()):
+            return self
+        sensed = {
+            k: source.between(twin) if isinstance(source, Sensor) else source for k, source in self.inputs.items()
+        }
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, inputs=sensed, sources={**self.sources, **sensed})
+        return made
+
+    @property
+    def at_hinge(self) -> bool:
+        """Whether it acts at the coordinates of hinges."""
+        return self.each_measure[:1] == ("hinge",)
+
+
+class Block(Element):
+    """An element that acts on nothing: a controller, a filter, a source of signals for others.
+
+    Parameters
+    ----------
+    signals : dict of str to expression
+        What it gives: of t, states, parameters and inputs.
+    inputs, states, parameters, definitions, unknowns, tables
+        As of an `Element`.
+    function : callable
+        In place of expressions: ``f(t, *states, *parameters, *inputs)`` returns the rates of the states, zero (it
+        stores nothing), then the signals.
+
+    Examples
+    --------
+    A PI controller with a filtered measurement, whose signal drives a motor:
+
+    >>> import dalembert as da
+    >>> s = da.System("controlled", gravity=(0, 0, 0))
+    >>> disc = s.body("disc", mass=0.5, inertia=[1e-3, 1e-3, 2e-3])
+    >>> _ = s.connect("axle", da.Revolute("z"), s.ground, disc)
+    >>> controller = da.Block(
+    ...     {"u": "0.5*(wanted - y) + 0.4*I"},
+    ...     inputs={"speed": "axle.speed", "wanted": 20.0},
+    ...     states={"y": (0.0, "(speed - y)/0.01"), "I": (0.0, "wanted - y")},
+    ... )
+    >>> _ = s.connect("controller", controller)
+    >>> _ = s.connect("motor", da.Element("hinge", "0.1*u", inputs={"u": "controller.u"}, active=True), "axle")
+    >>> round(float(da.simulate(s, 10.0)["axle.speed"][-1]), 3)
+    20.0
+    """
+
+    def __init__(
+        self,
+        signals: Mapping[str, Any],
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        states: Mapping[str, tuple[float, Any]] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        definitions: Mapping[str, Any] | None = None,
+        unknowns: Mapping[str, tuple[Any, Any]] | None = None,
+        tables: Mapping[str, Table] | None = None,
+        function: Any = (),
+    ) -> None:
+        if not isinstance(signals, Mapping) or not signals:
+            raise ModelError("Block", "signals", signals, "give at least one, as a dict of expressions by name")
+        super().__init__(
+            (),
+            function,
+            parameters or {},
+            states or {},
+            definitions=definitions or {},
+            active=True,
+            inputs=inputs or {},
+            signals=signals,
+            unknowns=unknowns or {},
+            tables=tables or {},
+        )
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _call_compiled(function: Any, given: Array, outputs: int) -> Array:
+    numbers = ctypes.POINTER(ctypes.c_double)
+    given, result = np.ascontiguousarray(given), np.zeros(outputs)
+    call = ctypes.CFUNCTYPE(None, numbers, numbers)(int(function.address))
+    call(given.ctypes.data_as(numbers), result.ctypes.data_as(numbers))
+    return result
+
+
+def _numbers(item: str, field: str, given: Mapping[str, Any]) -> dict[str, float]:
+    if not isinstance(given, Mapping):
+        raise ModelError(item, f"{field}s", given, "give a dict of numbers by name")
+    return {name: finite_number(value, item=item, field=f"{field} {name!r}") for name, value in given.items()}

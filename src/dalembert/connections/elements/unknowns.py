@@ -1,0 +1,62 @@
+"""Laws with unknowns in NumPy: as core/unknowns.hpp, one set of inputs after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .element import Element
+
+__all__ = ["solved"]
+
+Array = NDArray[np.float64]
+
+_ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
+
+
+def solved(element: Element, inputs: Array) -> Array:
+    """Return inputs (n, len(element.takes)) with the unknowns after them; NaN where there is no solution."""
+    found = np.array([_solve(element, row) for row in inputs])
+    return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
+
+
+def _solve(element: Element, given: Array) -> Array:
+    program, n = element.program, len(element.unknowns)
+    assert program is not None
+
+    def look(u: Array) -> tuple[Array, Array, Array]:
+        numbers = np.array([float(x) for x in program.evaluate([*given, *u])[element.gives :]])
+        return numbers[:n], numbers[n : n + n * n].reshape(n, n), numbers[n + n * n :]
+
+    u = look(np.zeros(n))[2]
+    r, J, _ = look(u)
+    reach = float(np.linalg.norm(u))
+    failed = np.full(n, np.nan)
+    for _ in range(_ROUNDS):
+        try:
+            step = -np.linalg.solve(J, r)
+        except np.linalg.LinAlgError:
+            return failed
+        length = float(np.linalg.norm(step))
+        if not np.isfinite(length):
+            return failed
+        if length == 0.0 or np.abs(r).max() <= _ROUNDING * np.abs(J).max() * max(1.0, float(np.abs(u).max())):
+            return u
+        reach = max(reach, length)
+        for halving in range(_HALVINGS + 1):
+            part = 0.5**halving
+            trial = u + part * step
+            r_new, J_new, _ = look(trial)
+            left = float(np.linalg.norm(np.linalg.solve(J, r_new)))
+            if length <= _PRECISE * reach or left <= max((1 - 0.25 * part) * length, _ROUNDING):
+                break
+        else:
+            return failed
+        u, r, J = trial, r_new, J_new
+        reach = max(reach, float(np.linalg.norm(u)))
+        if length <= _PRECISE * reach:
+            return u
+    return failed

@@ -1,0 +1,157 @@
+"""Viscoelastic elements: springs and dampers in parallel and in series, with memory.
+
+They act at a hinge coordinate (``measure="hinge"``) or along the line between two markers (``measure="distance"``), on
+the elongation u = s - rest. A spring in series with a damper has a state: the elongation of that spring, z, zero at the
+start (relaxed), with z' = u' - k z / c; it stores k z^2 / 2.
+
+Source: N. W. Tschoegl, The Phenomenological Theory of Linear Viscoelastic Behavior, Springer 1989, ch. 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...checks import finite, not_negative, one_of, positive, shape_of
+from ...errors import ModelError
+from .element import Element
+
+__all__ = ["GeneralisedMaxwell", "KelvinVoigt", "Maxwell", "Zener"]
+
+ALONG = ("hinge", "distance")
+
+
+class KelvinVoigt(Element):
+    """A spring and a damper side by side: force = -stiffness u - damping u'.
+
+    Parameters
+    ----------
+    stiffness : float, N/m or N m/rad
+    damping : float, N s/m or N m s/rad
+    rest : float, m or rad
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    Under a constant force F the elongation creeps to F/k as 1 - exp(-k t / c).
+    """
+
+    def __init__(self, stiffness: float, damping: float, *, rest: float = 0.0, measure: str = "hinge") -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ALONG)
+        numbers = not_negative(item, stiffness=stiffness, damping=damping) | finite(item, rest=rest)
+        super().__init__(measure, "-stiffness*(s - rest) - damping*ds", numbers, energy="stiffness*(s - rest)**2/2")
+
+
+class Maxwell(Element):
+    """A spring and a damper in a row: it holds no lasting force.
+
+    Parameters
+    ----------
+    stiffness : float, N/m or N m/rad
+    damping : float, N s/m or N m s/rad
+    start : float, m or rad
+        Elongation of the spring at the start.
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    Held at an elongation, the force falls as exp(-k t / c). It has no rest length: it starts free of force, unless
+    `start` says otherwise. State: z.
+    """
+
+    def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "hinge") -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ALONG)
+        numbers = positive(item, stiffness=stiffness, damping=damping)
+        z = finite(item, start=start)["start"]
+        super().__init__(
+            measure,
+            "-stiffness*z",
+            numbers,
+            states={"z": (z, "ds - stiffness*z/damping")},
+            energy="stiffness*z**2/2",
+        )
+
+
+class Zener(Element):
+    """The standard linear solid: a spring beside a spring and a damper in a row.
+
+    Parameters
+    ----------
+    stiffness : float, N/m or N m/rad
+        What is left after a long time.
+    branch_stiffness : float, N/m or N m/rad
+        What is added for quick motions.
+    branch_damping : float, N s/m or N m s/rad
+    rest : float, m or rad
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    Held at u: force = -(k + k1 exp(-k1 t / c1)) u. State: z.
+    """
+
+    def __init__(
+        self,
+        stiffness: float,
+        branch_stiffness: float,
+        branch_damping: float,
+        *,
+        rest: float = 0.0,
+        measure: str = "hinge",
+    ) -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ALONG)
+        numbers = not_negative(item, stiffness=stiffness)
+        numbers |= positive(item, branch_stiffness=branch_stiffness, branch_damping=branch_damping)
+        numbers |= finite(item, rest=rest)
+        super().__init__(
+            measure,
+            "-stiffness*(s - rest) - branch_stiffness*z",
+            numbers,
+            states={"z": (0.0, "ds - branch_stiffness*z/branch_damping")},
+            energy="stiffness*(s - rest)**2/2 + branch_stiffness*z**2/2",
+        )
+
+
+class GeneralisedMaxwell(Element):
+    """A Prony series: a spring beside several springs and dampers in a row.
+
+    Parameters
+    ----------
+    stiffness : float, N/m or N m/rad
+        What is left after a long time.
+    terms : sequence of (float, float), up to 19
+        Stiffness k_i, N/m or N m/rad, and relaxation time tau_i, s, of each branch.
+    rest : float, m or rad
+    measure : str
+        ``"hinge"`` or ``"distance"``.
+
+    Its relaxation function is k + sum k_i exp(-t / tau_i): the force is minus the hereditary integral of this function
+    with the rate of elongation. States: z1, z2, ... Parameters: stiffness, rest, k1, tau1, ...
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> list(da.GeneralisedMaxwell(100.0, [(50.0, 0.1), (20.0, 2.0)]).states)
+    ['z1', 'z2']
+    """
+
+    most_terms = 19
+
+    def __init__(
+        self, stiffness: float, terms: Sequence[tuple[float, float]], *, rest: float = 0.0, measure: str = "hinge"
+    ) -> None:
+        item = self.kind
+        one_of(item, "measure", measure, ALONG)
+        shape = shape_of(terms)
+        if shape is None or len(shape) != 2 or shape[1] != 2 or not 1 <= shape[0] <= self.most_terms:
+            raise ModelError(item, "terms", terms, f"give 1 to {self.most_terms} pairs (stiffness, relaxation time)")
+        numbers = not_negative(item, stiffness=stiffness) | finite(item, rest=rest)
+        for i, (k, tau) in enumerate(terms, 1):
+            numbers |= positive(item, **{f"k{i}": k, f"tau{i}": tau})
+        branches = range(1, len(terms) + 1)
+        super().__init__(
+            measure,
+            " - ".join(["-stiffness*(s - rest)", *(f"k{i}*z{i}" for i in branches)]),
+            numbers,
+            states={f"z{i}": (0.0, f"ds - z{i}/tau{i}") for i in branches},
+            energy=" + ".join(["stiffness*(s - rest)**2/2", *(f"k{i}*z{i}**2/2" for i in branches)]),
+        )

@@ -1,0 +1,57 @@
+"""Names and numbers that users give with formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...checks import finite_number
+from ...errors import ModelError
+from .calculus import Calculus
+from .expressions import Program, add_expression, mind_name
+
+__all__ = ["TIME", "changed", "checked_names", "checked_parameters", "compile_into", "uses"]
+
+TIME = "t"
+
+
+def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) -> tuple[str, ...]:
+    """Return names as a tuple, if formulas can use them."""
+    listed = (names,) if isinstance(names, str) else tuple(names)
+    good = all(isinstance(name, str) and name.isidentifier() for name in listed) and len(set(listed)) == len(listed)
+    if not good or (reserved and (TIME in listed or any(name.startswith("_") for name in listed))):
+        raise ModelError(item, what, listed, "give different names that formulas can use; t is the time")
+    return listed
+
+
+def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return parameters with some of them changed."""
+    unknown = sorted(set(numbers) - set(parameters))
+    if unknown:
+        raise ModelError(item, "parameters", unknown, f"known are {', '.join(parameters) or 'none'}")
+    return {**parameters, **numbers}
+
+
+def checked_parameters(item: str, parameters: Any) -> dict[str, float]:
+    """Return parameters by name, if they are numbers."""
+    if not isinstance(parameters, Mapping):
+        raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
+    return {
+        str(name): finite_number(value, item=item, field=f"parameter {name!r}") for name, value in parameters.items()
+    }
+
+
+def compile_into(
+    k: Calculus, formulas: Sequence[Any], names: Mapping[str, int], definitions: Mapping[str, Any], *, item: str
+) -> list[int]:
+    """Return the places of formulas in a program that has named places already."""
+    known = dict(names)
+    for name, part in definitions.items():
+        mind_name(name, known, item, "definition")
+        known[name] = add_expression(k.program, part, known, {}, f"{item}: definition {name!r}")
+    return [add_expression(k.program, formula, known, {}, item) for formula in formulas]
+
+
+def uses(program: Program, number: int) -> bool:
+    """Return whether a program uses an input."""
+    return any(row[0] == 1 and row[1] == number for row in program.instructions)

@@ -1,0 +1,230 @@
+"""The contract of a hinge: relative motion of two markers as a function of a few coordinates.
+
+In the frame of the *first* marker (Sol 1983, section 3.3):
+
+    pose(q)         C, c     rotation and displacement of the second marker
+    motion(q)       H        [omega; v] of the second marker relative to the first is H v
+    bias(q, v)      H' v     what remains of its rate, seen from the first marker, when v' = 0
+    rates(q, v)     q' = N(q) v
+    coordinates_of(C, c)     q nearest to a pose; angles within half a turn
+    rows            names of the 6 - nv equations it amounts to where it closes a loop: displacements x, y, z of the
+                    second marker, tilts of its axis, components rx, ry, rz of its attitude; in axes of the first
+                    marker, turned so that the hinge's axis is z (`frame`)
+
+These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled hinge of the same name
+(`kernel`, in core/hinges) is tested against. The compiled one may walk the hinge from either end and keeps the
+coordinates and signs defined here.
+
+A hinge without a compiled twin needs coordinates and `pose` alone: its pose is read once, with names in place of
+numbers, and everything else follows by differentiation.
+
+Coordinates are radians and metres. All zero (quaternion (1, 0, 0, 0)) means that the two markers coincide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...checks import finite_array, finite_number, shape_of
+from ...errors import ModelError
+from ...rotation import unit_vector
+from ..formulas.poses import PosePrograms, posed, shifts, typical_length
+from ..formulas.traced import traced
+
+__all__ = ["TURN_X", "Hinge", "columns", "frame_with_z", "turn_about_z"]
+
+Array = NDArray[np.float64]
+Axis = str | ArrayLike
+
+# Walked from its second end, a hinge about or along z is again one of its kind, with the same sign, in frames turned by
+# pi about x.
+TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
+_AS_IT_IS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+_LENGTH_ROWS = frozenset({"x", "y", "z", "advance"})
+_LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Hinge:
+    """What all hinges share: the data that limits, friction and drive trains need.
+
+    Parameters
+    ----------
+    lower, upper : float or (nv,) rad or m
+        Limits of the coordinates.
+    max_speed : float or (nv,) rad/s or m/s
+    max_effort : float or (nv,) N m or N
+    damping : float or (nv,) N m s/rad or N s/m
+        Viscous coefficient.
+    friction : float or (nv,) N m or N
+        Dry friction.
+    armature : float or (nv,) kg m2 or kg
+        Inertia of a drive train, seen at the coordinate.
+
+    These values are stored with the system; the equations of motion do not use them yet.
+    """
+
+    lower: Any = None
+    upper: Any = None
+    max_speed: Any = None
+    max_effort: Any = None
+    damping: Any = None
+    friction: Any = None
+    armature: Any = None
+
+    coordinates: ClassVar[tuple[str, ...]] = ()
+    speeds: ClassVar[tuple[str, ...]] = ()
+    rows: ClassVar[tuple[str, ...]] = ()
+    directions: ClassVar[tuple[str, ...]] = ()
+    kernel: ClassVar[str] = ""
+    """Name of the compiled hinge in core/hinges; none: its pose is read into programs."""
+    reversal: ClassVar[tuple[tuple[float, ...], ...]] = _AS_IT_IS
+    """Axes (3, 3) in which the compiled hinge is of its own kind when it is walked from its second end."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.kernel or cls.rows or not cls.coordinates:
+            return
+        cls.speeds = cls.speeds or cls.coordinates
+        cls.rows = tuple(f"closure_{k + 1}" for k in range(6 - len(cls.speeds)))
+
+    def __post_init__(self) -> None:
+        for field in self.directions:
+            object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+        for field in ("lower", "upper", "max_speed", "max_effort", "damping", "friction", "armature"):
+            value = getattr(self, field)
+            if value is None:
+                continue
+            if shape_of(value) == ():
+                value = np.full(self.nv, finite_number(value, item=self.kind, field=field))
+            else:
+                value = finite_array(value, (self.nv,), item=self.kind, field=field)
+            if field not in ("lower", "upper") and (value < 0).any():
+                raise ModelError(self.kind, field, value, "it must not be negative")
+            object.__setattr__(self, field, value)
+        if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
+            raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """Whether each row binds positions too: all rows of a hinge do."""
+        return (True,) * len(self.rows)
+
+    @property
+    def kind(self) -> str:
+        """Name of the hinge type."""
+        return type(self).__name__
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def nv(self) -> int:
+        """Number of speeds, that is of freedoms."""
+        return len(self.speeds)
+
+    @property
+    def zero(self) -> Array:
+        """Coordinates at which the two markers coincide."""
+        return np.array([1.0 if name == "qw" else 0.0 for name in self.coordinates])
+
+    @property
+    def parameter(self) -> float:
+        """The one number that the compiled hinge needs."""
+        return 0.0
+
+    @property
+    def speed_units(self) -> tuple[str, ...]:
+        """Of what the speeds are rates: ``"m"`` or ``"rad"``."""
+        if self.kernel:
+            return tuple("m" if speed in _LENGTH_SPEEDS else "rad" for speed in self.speeds)
+        return tuple("rad" if speed.startswith("angle") or speed == "t" else "m" for speed in self.speeds)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        """Units of the rows; without a compiled twin, turns count as displacements at a length of the hinge."""
+        return tuple("m" if row in _LENGTH_ROWS or not self.kernel else "rad" for row in self.rows)
+
+    def frame(self) -> Array:
+        """Axes in which the compiled hinge works: (3, 3), columns in marker axes."""
+        return np.eye(3)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Return C (3, 3) and c (3,) of the second marker in the first."""
+        raise NotImplementedError
+
+    def motion(self, q: Array) -> Array:
+        """Return H (6, nv), [omega; v] of the second marker in axes of the first."""
+        return self.programs[0].at(q)[2]
+
+    def bias(self, q: Array, v: Array) -> Array:
+        """Return H' v (6,), in axes of the first marker."""
+        return np.zeros(6) if self.kernel else self.programs[0].bias_at(q, v)
+
+    def rates(self, q: Array, v: Array) -> Array:
+        """Return q' (nq,)."""
+        return np.array(v, dtype=float)
+
+    def coordinates_of(self, C: Array, c: Array) -> Array:
+        """Return the coordinates (nq,) nearest to a pose; without a compiled twin, the best of a few searches."""
+        best: tuple[Array, float] | None = None
+        for start in self.starts:
+            found = self.programs[0].nearest(C, c, start, self.length)
+            if best is None or found[1] < best[1]:
+                best = found
+            if best[1] < 1e-9 * (1.0 + self.length):
+                break
+        assert best is not None
+        return best[0]
+
+    # ---- without a compiled twin
+
+    @cached_property
+    def programs(self) -> tuple[PosePrograms, PosePrograms]:
+        """Of the pose of the second marker in the first, and of the inverse."""
+        names = tuple(f"q{k}" for k in range(self.nq))
+        (rotation, position), parts = traced(lambda *q: self.pose(np.array(q, dtype=object)), names, item=self.kind)
+        return posed(self.kind, names, position, rotation, parts)
+
+    @cached_property
+    def length(self) -> float:
+        """A length of the hinge, m: how far it moves the second marker for coordinates of the order of one."""
+        return typical_length(self.programs[0], self.starts)
+
+    @property
+    def starts(self) -> Array:
+        """Sets of coordinates (k, nq) from which those of a given pose are searched where it closes a loop."""
+        return np.array([self.zero, *(self.zero + shift for shift in shifts(self.nq))])
+
+
+def frame_with_z(axis: Axis) -> Array:
+    """Return a right-handed frame (3, 3) whose third column is the unit vector `axis`.
+
+    The first column is the coordinate axis that follows the largest component of `axis`
+    cyclically, made perpendicular; so ``"z"`` gives (x, y, z) and ``"x"`` gives (y, z, x).
+    """
+    n = np.asarray(axis, dtype=float)
+    x = np.eye(3)[(int(np.abs(n).argmax()) + 1) % 3]
+    x = x - n * (n @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(n, x), n])
+
+
+def turn_about_z(axes: Array, C: Array) -> float:
+    """Return the angle, rad, within half a turn, by which a rotation C (3, 3) turns about the third of some axes."""
+    R = axes.T @ C @ axes
+    return float(np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]))
+
+
+def columns(*pairs: tuple[Any, Any]) -> Array:
+    """Return H (6, n) from pairs of angular and linear parts (3,), None for zero."""
+    zero = np.zeros(3)
+    return np.column_stack([np.concatenate([zero if w is None else w, zero if u is None else u]) for w, u in pairs])

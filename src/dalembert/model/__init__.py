@@ -1,0 +1,28 @@
+"""The constant model: what is compiled, the conditions it is evaluated under, states, loads."""
+
+from .conditions import Conditions
+from .hosted import History
+from .loads import ConnectionLoads, SelfStress
+from .model import Factor, Model, as_model
+from .state import State
+from .threads import set_threads, threads
+from .tuples import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
+
+__all__ = [
+    "Conditions",
+    "ConnectionLoads",
+    "Derivatives",
+    "Dynamics",
+    "DynamicsDerivatives",
+    "Energy",
+    "Factor",
+    "ForceEnergy",
+    "History",
+    "Model",
+    "Pose",
+    "SelfStress",
+    "State",
+    "as_model",
+    "set_threads",
+    "threads",
+]

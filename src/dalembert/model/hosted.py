@@ -1,0 +1,148 @@
+"""What Python computes for the core at every evaluation: laws of time, outputs by name, control."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.signals import OutputInput
+from ..errors import ModelError, TopologyError, UserFunctionError
+from .interpolation import hermite, interpolate
+from .state import State
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["History", "Host", "HostedInput"]
+
+Array = NDArray[np.float64]
+
+
+class HostedInput:
+    """An input of an element that is an output of the system, now or some time ago.
+
+    Raises
+    ------
+    ModelError, TopologyError
+        If it is no number, or no function of the state.
+    """
+
+    def __init__(self, model: Model, wanted: OutputInput) -> None:
+        from ..result.outputs import Output
+
+        item, name = f"element {wanted.element!r}", wanted.name
+        output = Output.of(model, name)
+        if output.shape != ():
+            parts = [f"{name}.{label}" for label in output.labels]
+            raise ModelError(item, "input", name, f"it is no single number; name a part: {', '.join(parts)}")
+        if output.needs == "dynamics":
+            raise TopologyError(
+                f"{item}: algebraic loop: its input {name!r} depends on accelerations or reactions, and these "
+                "on the element; take a load by da.Reaction(connection, part), or a position or speed"
+            )
+        if output.history is not None:
+            raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
+        self.output, self.delay = output, wanted.delay
+
+    def value(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> float:
+        """Return the value at a state, or, with a delay, that of a run some time before."""
+        if self.delay is None:
+            return float(self.output.evaluate(model, t, q, v, x))
+        then = t - self.delay.time
+        if history is None or then < history.begin:
+            return float(self.delay.before(then)[0])
+        return float(self.output.evaluate(model, then, *history.at(then)))
+
+
+class Host:
+    """The function that the core calls for laws it cannot evaluate and for a user's control.
+
+    Parameters
+    ----------
+    model : Model
+    control : callable
+        From a `State` to hinge forces (nv,), or a dict of them by name of hinge or speed.
+    history : History
+        Of the run, for inputs with a delay.
+    """
+
+    def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
+        self.model, self.control, self.history = model, control, history
+
+    def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
+        """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
+        for k, law in enumerate(self.model.hosted):
+            if isinstance(law, HostedInput):
+                laws[k] = law.value(self.model, self.history, t, q, v, x), 0.0, 0.0
+            else:
+                laws[k] = law(t)
+        if self.control is not None:
+            tau[:] = self._controlled(State(q=q, v=v, t=t, x=x))
+
+    def _controlled(self, state: State) -> Array:
+        """Return the hinge forces (nv,) that the user's function gives."""
+        control, model = self.control, self.model
+        assert control is not None
+        title = getattr(control, "__name__", type(control).__name__)
+        try:
+            given = control(state)
+        except Exception as error:
+            raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+        tau = np.zeros(model.nv)
+        if isinstance(given, dict):
+            for name, value in given.items():
+                place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
+                tau[place] = value
+        elif given is not None:
+            try:
+                tau[:] = given
+            except (TypeError, ValueError):
+                tau[:] = np.nan
+        if not np.isfinite(tau).all():
+            raise UserFunctionError(
+                f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
+                "dict of numbers by name of hinge"
+            )
+        return tau
+
+
+class History:
+    """States of a run so far, for what depends on them after a while.
+
+    Rows are added as the run goes on; between them positions are interpolated on their manifold by quintics that have
+    speeds and accelerations of both ends, states of elements by cubics.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.t: list[float] = []
+        self.rows: list[tuple[Array, Array, Array, Array, Array]] = []  # q, v, x, a, dx
+
+    @property
+    def begin(self) -> float:
+        """Time of the first row, s."""
+        return self.t[0] if self.t else np.inf
+
+    def add(self, t: float, q: Array, v: Array, x: Array, a: Array, dx: Array) -> None:
+        """Add a row; one at the time of the last takes its place."""
+        if self.t and t <= self.t[-1]:
+            self.t.pop()
+            self.rows.pop()
+        self.t.append(t)
+        self.rows.append((q.copy(), v.copy(), x.copy(), a.copy(), dx.copy()))
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """Return q, v and x at a time within the run so far."""
+        k = bisect_right(self.t, t) - 1
+        if k >= len(self.t) - 1 or self.t[k] == t:
+            return self.rows[min(k, len(self.t) - 1)][:3]
+        times, h = np.array(self.t[k : k + 2]), self.t[k + 1] - self.t[k]
+        q, v, x, a, dx = (np.array(column) for column in zip(*self.rows[k : k + 2], strict=True))
+        names = self.model.coordinate_names, self.model.speed_names
+        places, speeds = interpolate(times, q, v, a, np.array([t]), *names)
+        part = np.array((t - self.t[k]) / h)
+        return places[0], speeds[0], hermite(part, np.array(h), (x[0], dx[0]), (x[1], dx[1]))[0]

@@ -1,0 +1,73 @@
+"""What the laws of elements take at a state, and which of them give no numbers for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.elements.element import Element
+from ..connections.elements.signals import Reaction
+
+if TYPE_CHECKING:
+    from .conditions import Conditions
+    from .model import Model
+
+__all__ = ["law_inputs", "laws_that_fail"]
+
+Array = NDArray[np.float64]
+
+_PARTS = ("measures", "rates", "taken")
+
+
+def law_inputs(
+    model: Model, name: str, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None
+) -> Array:
+    """Return what the law of an element takes at states, (n, takes), in the order of ``Element.takes``.
+
+    Parameters
+    ----------
+    model : Model
+    name : str
+        Of an element with a law of its own.
+    t : (n,) s
+    q : (n, nq) rad or m
+    v : (n, nv) rad/s or m/s
+    x : (n, nx)
+    conditions : Conditions
+    """
+    numbers = sorted(_core.report_parts.index(part) for part in _PARTS)
+    found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
+    parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
+    place, element = model.compiled.elements.places[name], model.system.forces[name].element
+    assert isinstance(element, Element)
+    states = [model.state_names.index(f"{name}.{state}") for state in element.states]
+    values = model.parameters if conditions is None else conditions.parameters
+    numbers_of = [values[model.parameter_names[f"{name}.{label}"]] for label in element.parameters]
+    columns = (t, parts["measures"][:, place.measures], parts["rates"][:, place.measures], x[:, states])
+    return np.column_stack([*columns, np.tile(numbers_of, (len(t), 1)), parts["taken"][:, place.inputs]])
+
+
+def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None) -> str:
+    """Return which element's law is not finite at one of the states, and for what; empty if none is."""
+    for name, force in model.system.forces.items():
+        element = force.element
+        if not isinstance(element, Element) or (element.program is None and not hasattr(element.force, "address")):
+            continue  # laws in Python speak for themselves
+        if any(isinstance(source, Reaction) for source in element.sources.values()):
+            continue  # what it takes is found together with what it gives
+        inputs = law_inputs(model, name, t, q, v, x, conditions)
+        bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
+        if not len(bad):
+            continue
+        numbers = ", ".join(f"{key} = {value:.6g}" for key, value in zip(element.takes, inputs[bad[0]], strict=True))
+        if element.unknowns and np.isfinite(inputs[bad[0]]).all():
+            sought = ", ".join(element.unknowns)
+            return (
+                f"element {name!r} finds no unknowns {sought}: no internal equilibrium, or residuals that do not "
+                f"vanish, from where it begins, for {numbers}"
+            )
+        return f"element {name!r} is not finite: {numbers}"
+    return ""

@@ -1,0 +1,994 @@
+"""The constant model: kernels by the names that mechanics gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _core
+from ..bodies.markers import Marker
+from ..bodies.rigid import Body
+from ..compile import Compiled, compile_system
+from ..compile.compiled import freedoms_without_inertia, random_coordinates
+from ..compile.signals import OutputInput
+from ..connections.constraints.plain import Constraint
+from ..connections.hinges import Hinge
+from ..errors import ModelError
+from ..system import System
+from . import refusals
+from .conditions import Conditions, locked_freedoms, mind_closure, parameter_place, parameter_vector
+from .hosted import History, Host, HostedInput
+from .loads import ConnectionLoads
+from .state import State
+from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
+
+__all__ = ["Factor", "Model", "as_model"]
+
+Array = NDArray[np.float64]
+
+
+class Factor:
+    """The mass matrix at one configuration in factored form, for many right-hand sides.
+
+    M = (1 + H Phi K) D (1 + H Phi K)^T (Jain and Rodriguez 1990, Lemma 6.1), never formed.
+    """
+
+    def __init__(self, model: Model, q: ArrayLike) -> None:
+        self._core = _core.Factor(model, model._coordinates("factor", q))
+        self._model = model
+
+    def solve(self, x: ArrayLike) -> Array:
+        """Return M^-1 x for x of shape (nv,), or for each row of x (k, nv)."""
+        nv = self._model.nv
+        try:
+            rows = np.ascontiguousarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            rows = np.empty(0)
+        if rows.ndim not in (1, 2) or rows.shape[-1] != nv or not np.isfinite(rows).all():
+            raise ModelError("factor.solve", "x", x, f"give finite numbers of shape ({nv},) or (k, {nv})")
+        result: Array = self._core.solve(rows)
+        return result
+
+    def pivots(self) -> Array:
+        """Return the diagonal of D after its blocks are factored too, (nv,): all positive, det M is their product."""
+        result: Array = self._core.pivots()
+        return result
+
+    def logdet(self) -> float:
+        """Return the logarithm of the determinant of M."""
+        return float(np.log(self.pivots()).sum())
+
+
+class Model(_core.Model):
+    """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
+
+    Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
+    several threads at once. Kernels speak of the system as described, with its elements, dampers, loads and drives;
+    those that have a keyword `bare` give the tree and its loops alone on request. Hinge coordinates are stacked in the
+    order of `hinge_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
+
+    Attributes
+    ----------
+    nb, nq, nv : int
+        Numbers of bodies, coordinates and speeds.
+    nx, nc : int
+        Numbers of element states and of constraint rows from closed loops.
+    body_names, hinge_names : tuple of str, (nb,)
+        In tree order.
+    coordinate_names : tuple of str, (nq,)
+    speed_names : tuple of str, (nv,)
+        Hinge by hinge; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its hinge.
+    coordinate_kinds, speed_kinds : tuple of str
+        What each is: a name that the hinge gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+    flexible_names : tuple of str
+        The flexible bodies.
+    state_names : tuple of str, (nx,)
+    input_names : tuple of str
+        Inputs of elements that laws of time give, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
+    parameter_names : dict of str to int
+        Numbers of the elements, ``"k.stiffness"``, and where each stands in `parameters`.
+    parameters : (n,)
+        As described.
+    closure_names : tuple of str
+        What closes loops: cut hinges and constraints, then couplings.
+    connection_names : tuple of str
+        Hinges of the tree, then closures: in this order loads are told.
+    constraint_names, constraint_connections : tuple of str, (nc,)
+        Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
+    holonomic : (nc,) bool
+        Which rows bind positions; the others bind velocities only.
+    independent_rows : tuple of str
+        Those of them that do not repeat others in every configuration.
+    loop_envelope : int
+        Numbers kept of the matrix that couples the independent rows; with n of them, n (n + 1) / 2 if it is full.
+    length : float, m
+        Characteristic length: how far apart the connections of a body are, on the average.
+    drives, hinge_drives : tuple of Drive
+        All drives, and those of hinge coordinates.
+    forest : Forest
+    system : System
+        A copy of the description.
+    """
+
+    def __init__(self, description: System | Compiled) -> None:
+        made = compile_system(description) if isinstance(description, System) else description
+        elements, names = made.elements, made.names
+        host = Host(self)
+        super().__init__(
+            made.tables,
+            np.array(elements.starts, dtype=float),
+            list(elements.functions),
+            list(elements.function_sizes),
+            host if made.hosted else None,
+        )
+        self.compiled, self.system, self.forest, self.frames = made, made.system, made.forest, made.frames
+        self.drives = made.drives
+        self.hinge_drives = tuple(d for d in self.drives if isinstance(d.connection.element, Hinge))
+        self.body_names, self.hinge_names = names.bodies, names.hinges
+        self.coordinate_names, self.speed_names = names.coordinates, names.speeds
+        self.coordinate_kinds, self.speed_kinds = names.coordinate_kinds, names.speed_kinds
+        self.flexible_names, self.closure_names = names.flexible, names.chords
+        self.connection_names = names.connections
+        self.constraint_names, self.constraint_connections = names.rows, names.row_connections
+        self.holonomic = names.holonomic
+        self.independent_rows = tuple(name for name, lean in zip(names.rows, made.lean, strict=True) if lean)
+        self.length = float(made.tables["length"][0])
+        self.state_names = tuple(elements.state_names)
+        self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
+        self.parameter_names = dict(elements.parameter_names)
+        self.parameters = np.array(elements.parameters, dtype=float)
+        self.parameters.flags.writeable = False
+        self._points: dict[Any, _core.Points] = {}
+        self.hosted: tuple[Any, ...] = ()
+        self.hosted = tuple(HostedInput(self, law) if isinstance(law, OutputInput) else law for law in made.hosted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.system, self.compiled.origin)
+
+    def __repr__(self) -> str:
+        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
+
+    # ---- names and states
+
+    def q_slice(self, hinge: str) -> slice:
+        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
+        return self._slice(self.compiled.names.q, hinge)
+
+    def v_slice(self, hinge: str) -> slice:
+        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
+        return self._slice(self.compiled.names.v, hinge)
+
+    def zero_configuration(self) -> Array:
+        """Return the q at which the two markers of every hinge coincide, (nq,)."""
+        q = np.zeros(self.nq)
+        for hinge in self.forest.hinges:
+            q[self.compiled.names.q[hinge.name]] = hinge.element.zero
+        return q
+
+    def initial_state(self) -> State:
+        """Return the start values that ``System.initial`` set; zero where it did not."""
+        q, v, names = self.zero_configuration(), np.zeros(self.nv), self.compiled.names
+        for name, initial in self.system.initials.items():
+            if name not in names.q:
+                continue
+            if initial.position is not None:
+                q[names.q[name]] = initial.position
+            if initial.speed is not None:
+                v[names.v[name]] = initial.speed
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.state_starts())
+
+    def state_starts(self) -> Array:
+        """Return the start values of the element states, (nx,)."""
+        return np.array(self.compiled.elements.starts, dtype=float)
+
+    def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
+        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+
+        Flexible bodies are not deformed in it, but their modes have speeds.
+
+        Parameters
+        ----------
+        rng : numpy Generator, seed or None
+        size : int
+            Number of states; None for one without a batch axis.
+        """
+        rng = np.random.default_rng(rng)
+        shape = () if size is None else (size,)
+        q = random_coordinates(self.forest, self.compiled.names, rng, shape)
+        v = rng.normal(size=(*shape, self.nv))
+        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
+
+    def conditions(
+        self,
+        parameters: Mapping[str, float] | ArrayLike | None = None,
+        *,
+        locked: str | Iterable[str] = (),
+        off: str | Iterable[str] = (),
+        control: Callable[..., Any] | None = None,
+        history: History | None = None,
+        stabilization: tuple[float, float] = (0.0, 0.0),
+    ) -> Conditions:
+        """Return conditions for the kernels: numbers of elements, hinges that are held, closures that do not hold.
+
+        Parameters
+        ----------
+        parameters : dict of str to float
+            Those that are other than described, ``{"k.stiffness": 5.0}``.
+        locked : str or names
+            Hinges of the tree that are held.
+        off : str or names
+            Closures that do not hold.
+        control : callable
+            From a `State` to hinge forces.
+        history : History
+        stabilization : (float, float)
+        """
+        item = "conditions"
+        closures = frozenset([off] if isinstance(off, str) else off)
+        for name in closures:
+            mind_closure(self, name, item)
+        return Conditions(
+            self,
+            parameter_vector(self, parameters, item),
+            locked_freedoms(self, [locked] if isinstance(locked, str) else locked, item),
+            closures,
+            control=control,
+            history=history,
+            stabilization=stabilization,
+        )
+
+    def input_values(self, given: Mapping[str, ArrayLike]) -> Array:
+        """Return the argument `inputs` of kernels: numbers, or (B,) of them, in place of the laws of inputs.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("motor", gravity=(0, 0, 0))
+        >>> _ = s.connect("axle", da.Revolute("z"), s.ground, s.body("disc", mass=1.0, inertia=(1, 1, 2)))
+        >>> _ = s.connect("motor", da.Effort(lambda t: 3 * t), "axle")
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0], inputs=model.input_values({"motor.effort": 5.0}))
+        array([2.5])
+        """
+        laws = self.compiled.elements.inputs_by_law
+        columns = {name: np.asarray(value, dtype=float) for name, value in given.items()}
+        for name, column in columns.items():
+            if name not in laws:
+                known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
+                raise ModelError("input_values", "input", name, f"known are: {known}")
+            if not np.isfinite(column).all():
+                raise ModelError("input_values", f"input {name!r}", given[name], "give finite numbers")
+        values: Array = np.full((*np.broadcast_shapes(*(c.shape for c in columns.values())), len(laws)), np.nan)
+        for k, name in enumerate(laws):
+            if name in columns:
+                values[..., k] = columns[name]
+        return values
+
+    # ---- kinematics of bodies and markers
+
+    def poses(self, q: ArrayLike) -> Pose:
+        """Return attitude (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
+        raw = self._poses(q)
+        return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
+
+    def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
+        """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
+
+        Parameters
+        ----------
+        marker : Marker, Body or str
+            ``"crank"``, ``"crank.tip"``, ``crank.at(0.1, 0, 0)``.
+        q : (nq,) or (B, nq) rad or m
+        """
+        raw = self._point_poses(self._point("pose", marker), q)
+        return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
+
+    def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
+        return self._point_velocities(self._point("velocity", marker), q, v)
+
+    def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
+        return self._point_accelerations(self._point("acceleration", marker), q, v, a)
+
+    def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
+        """Return J (..., 6, nv) with velocity = J v, world axes."""
+        return self._point_jacobians(self._point("jacobian", marker), q)
+
+    def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
+        return self.acceleration(marker, q, v, np.zeros(self.nv))
+
+    # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
+
+    def bias_forces(
+        self, q: ArrayLike, v: ArrayLike, *, loads: ArrayLike | None = None, bare: bool = False, **more: Any
+    ) -> Array:
+        """Return the hinge forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        loads : (nb, 6) or (B, nb, 6) N m and N
+        bare : bool
+            Without elements and dampers.
+        more
+            `t`, `x`, `inputs`, `conditions` and `out` as in `forward_dynamics`.
+
+        Returns
+        -------
+        b : (nv,) or (B, nv) N m or N
+            In M a + b = tau.
+        """
+        if bare or not self.compiled.elements.elements:
+            return self._bias_forces(q, v, loads=loads, **({"out": more["out"]} if "out" in more else {}))
+        return self._supplied(q, v, np.zeros(self.nv), loads=loads, **more)
+
+    def mixed_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        a: ArrayLike,
+        given: ArrayLike | str | list[str],
+        *,
+        loads: ArrayLike | None = None,
+        t: ArrayLike = 0.0,
+        x: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and all hinge forces when some of each are given; O(nb) for trees, loops obeyed.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        tau : (nv,) or (B, nv) N m or N
+            Forces of the free coordinates; entries at prescribed ones are not read.
+        a : (nv,) or (B, nv) rad/s2 or m/s2
+            Accelerations of the prescribed coordinates; others are not read. Zero locks a hinge.
+        given : (nv,) bool, or name or names of hinges or speeds
+            Which accelerations are prescribed, beside those that drives prescribe.
+        loads : (nb, 6) or (B, nb, 6) N m and N
+        t : float or (B,) s
+        x : (nx,) or (B, nx)
+
+        Returns
+        -------
+        a, tau : (nv,) or (B, nv)
+            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31). What is prescribed takes `tau`
+            there, elements included.
+        """
+        marks = self._marks(given)
+        accelerations = self._checked("mixed_dynamics", "a", a)
+        driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
+        if driven.any():
+            wanted = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            accelerations = np.where(driven, wanted if np.ndim(t) else wanted[0], accelerations)
+        conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
+        found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
+        return found.a, found.tau
+
+    def driven_dynamics(
+        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
+    ) -> tuple[Array, Array]:
+        """Return accelerations and hinge forces while the drives prescribe motions: those of `dynamics`."""
+        found = self.dynamics(t, q, v, tau=tau, **more)
+        return found.a, found.tau
+
+    def d_dynamics(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        tau: ArrayLike | None = None,
+        loads: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
+        parameters: Sequence[str] = (),
+    ) -> DynamicsDerivatives:
+        """Return the exact derivatives of `dynamics`, loops, elements and flexible bodies included.
+
+        Parameters
+        ----------
+        t, q, v, x, tau, loads, inputs, conditions
+            As in `dynamics`; one state, or a batch.
+        parameters : names
+            Numbers of the elements by which derivatives are wanted, ``("k.stiffness",)``.
+
+        Returns
+        -------
+        DynamicsDerivatives
+            ``d.a.q`` (nv, nv): accelerations by the directions of the tangent space, and so on.
+
+        What Python functions give (laws, control) is varied by differences; so is everything where transmitted loads
+        are inputs and not unique.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("spring", gravity=(0, 0, 0))
+        >>> _ = s.connect("slide", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=2.0)))
+        >>> _ = s.connect("k", da.HingeSpring(stiffness=6.0, damping=1.0), "slide")
+        >>> d = s.compile().d_dynamics(0.0, [0.1], [0.0], parameters=("k.stiffness",))
+        >>> d.a.q, d.a.v, d.a.tau, d.a.parameters
+        (array([[-3.]]), array([[-0.5]]), array([[0.5]]), array([[-0.05]]))
+        """
+        kinds = range(7 if parameters else 6)
+        parts = [3 * kind + what for kind in kinds for what in range(3)]
+        raw = self._d_dynamics(parts, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
+        columns = [parameter_place(self, name, "d_dynamics") for name in parameters]
+        return DynamicsDerivatives(*(self._gathered([*raw[what::3]], columns) for what in range(3)))
+
+    def _gathered(self, blocks: list[Array], columns: list[int]) -> Derivatives:
+        """Return derivatives of one thing, with one column for each name."""
+        places = self.compiled.elements.inputs_by_law
+        by_name = np.zeros((*blocks[4].shape[:-1], len(self.input_names)))
+        for k, name in enumerate(places):
+            by_name[..., self.input_names.index(name)] += blocks[4][..., k]
+        by_parameter = blocks[6][..., columns] if len(blocks) > 6 else np.zeros((*by_name.shape[:-1], 0))
+        q, v, x, tau, _, t = blocks[:6]
+        return Derivatives(q, v, x, tau, by_name, t, by_parameter)
+
+    def d_forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        loads: ArrayLike | None = None,
+        bare: bool = False,
+        **more: Any,
+    ) -> tuple[Array, Array, Array]:
+        """Return the exact derivatives of forward dynamics, loops and elements included.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        tau : (nv,) or (B, nv) N m or N
+            Hinge forces; zero if left out.
+        loads : (nb, 6) or (B, nb, 6) N m and N
+            Held constant in world axes.
+        bare : bool
+            Of the tree alone, for open systems.
+        more
+            `t`, `x`, `inputs` and `conditions` as in `forward_dynamics`.
+
+        Returns
+        -------
+        da_dq, da_dv, da_dtau : each (nv, nv) or (B, nv, nv)
+            Column k of da_dq is the derivative along the k-th direction of the tangent space: q moves as
+            ``integrate(q, h * e_k)`` does. The last, of open systems, is the inverse of the mass matrix.
+        """
+        if bare and self.nc:
+            refusals.refuse_loops(self, "d_forward_dynamics")
+        if bare or self._is_plain(more):
+            return self._d_forward_dynamics(q, v, tau, loads=loads)
+        by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
+        return by_q, by_v, by_tau
+
+    def d_inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        loads: ArrayLike | None = None,
+        bare: bool = False,
+        **more: Any,
+    ) -> tuple[Array, Array, Array]:
+        """Return the exact derivatives of inverse dynamics, for open systems.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        a : (nv,) or (B, nv) rad/s2 or m/s2
+        loads : (nb, 6) or (B, nb, 6) N m and N
+            Held constant in world axes.
+        bare : bool
+            Of the tree alone.
+        more
+            `t`, `x`, `inputs` and `conditions` as in `inverse_dynamics`.
+
+        Returns
+        -------
+        dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
+            Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
+            as ``integrate(q, h * e_k)`` does. The last is the mass matrix.
+        """
+        if self.nc:
+            refusals.refuse_loops(self, "d_inverse_dynamics")
+        if bare or self._is_plain(more):
+            return self._d_inverse_dynamics(q, v, a, loads=loads)
+        return self._d_supplied(q, v, a, loads=loads, **more)
+
+    def _is_plain(self, more: Mapping[str, Any]) -> bool:
+        """Return whether there is nothing but a tree of bodies."""
+        return not (self.nc or self.compiled.elements.elements or self.drives or more.get("conditions"))
+
+    # ---- loads
+
+    def report(
+        self,
+        parts: Sequence[str],
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        tau: ArrayLike | None = None,
+        loads: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
+    ) -> dict[str, Array]:
+        """Return what is known of a state, or of a batch of them, by name; only what is asked for is worked out.
+
+        Parameters
+        ----------
+        parts : sequence of str
+            ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
+            `connection_names` on their second markers, world axes, and 1 where the motion determines them.
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"residual"``,
+            ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
+            elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
+            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
+            they do to hinges and bodies.
+            ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
+            outside, W.
+        t, q, v, x, tau, loads, inputs, conditions
+            As in `dynamics`.
+        """
+        numbers = sorted(_core.report_parts.index(part) for part in parts)
+        found = self._report(numbers, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
+        for part in found:
+            if not isfinite(part.sum()):
+                refusals.refuse_result(self, "report", q)
+        return {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
+
+    def connection_loads(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        t: float = 0.0,
+        x: ArrayLike | None = None,
+        loads: ArrayLike | None = None,
+        axes: str = "world",
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
+    ) -> ConnectionLoads:
+        """Return the load of every connection on its second marker while the system moves under `tau`.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+        v : (nv,) rad/s or m/s
+        tau : (nv,) N m or N
+            Further hinge forces; zero if left out.
+        t : float, s
+        x : (nx,)
+            Element states; their start values if left out.
+        loads : (nb, 6) N m and N
+            Further loads, [moment; force] on each body, at the origin of its frame, in world axes.
+        axes : str
+            ``"world"``, or ``"marker"`` for the axes of each second marker.
+        inputs, conditions
+            As in `forward_dynamics`.
+
+        Returns
+        -------
+        ConnectionLoads
+            [moment; force] (6,) by connection name, about the origin of its second marker, N m and N; along its
+            freedoms a hinge passes its effort. Where loops repeat each other's demands loads are not unique: they are
+            marked, with the connections that share them, and those given have the least sum of moment^2 +
+            (L force)^2 over all connections, L the characteristic length of the system.
+        """
+        q = self._coordinates("connection_loads", q)
+        found = self.report(["loads"], t, q, v, x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)["loads"]
+        return ConnectionLoads(self, q, found, axes, t=float(t), conditions=conditions)
+
+    def loads_of_motion(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        lam: ArrayLike,
+        *,
+        loads: ArrayLike | None = None,
+        axes: str = "world",
+        t: float = 0.0,
+        x: ArrayLike | None = None,
+        bare: bool = False,
+    ) -> ConnectionLoads:
+        """Return the load of every connection on its second marker for a given motion and given multipliers.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+        v : (nv,) rad/s or m/s
+        a : (nv,) rad/s2 or m/s2
+        lam : (nc,) N or N m
+            Multipliers of the constraint rows.
+        loads : (nb, 6) N m and N
+        axes : str
+            ``"world"`` or ``"marker"``.
+        t : float, s
+        x : (nx,)
+        bare : bool
+            Without the loads of elements.
+
+        Returns
+        -------
+        ConnectionLoads
+            As `connection_loads`; marked are the components that other multipliers could change.
+        """
+        q = self._coordinates("connection_loads", q)  # one state at a time
+        found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
+        return ConnectionLoads(self, q, found, axes, t=t)
+
+    def reactions(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None, **more: Any
+    ) -> Array:
+        """Return the load that each hinge puts on its second marker in a given motion of an open system, world axes.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        a : (nv,) or (B, nv) rad/s2 or m/s2
+        loads : (nb, 6) or (B, nb, 6) N m and N
+        more
+            `t`, `x`, `inputs`, `conditions` and `bare` as in `inverse_dynamics`.
+
+        Returns
+        -------
+        F : (nb, 6) or (B, nb, 6) N m and N
+            [moment; force] about the second marker's origin, in the order of `hinge_names`. It includes
+            the hinge forces that drive the motion: the component along a freedom is tau.
+        """
+        if self.nc:
+            refusals.refuse_loops(self, "reactions")
+        return self._loads_of_motion(q, v, a, loads=loads, **more)
+
+    def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
+        """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
+
+        They are in M a + b = tau + P^T lam and act on the second marker of each chord. Where rows
+        repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
+        Keywords are those of `dynamics`, and `t`.
+        """
+        return self.dynamics(more.pop("t", 0.0), q, v, more.pop("x", None), tau=tau, **more).lam
+
+    def cut_motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return coordinates, speeds and accelerations of the hinges that close loops, in a given motion.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        a : (nv,) or (B, nv) rad/s2 or m/s2
+
+        Returns
+        -------
+        three arrays, (n,) or (B, n)
+            In the order of `closure_names`; where each hinge stands, `cut_slice` tells. Angles are within half a turn.
+        """
+        return self._cut_motion(q, v, a)
+
+    def cut_slice(self, hinge: str) -> slice:
+        """Return where the speeds of a hinge that closes a loop stand in what `cut_motion` gives."""
+        return self.compiled.names.cut_v[hinge]
+
+    @property
+    def second_markers(self) -> dict[str, Marker]:
+        """The second marker of every connection, by name; of a coupling, the origin of ground."""
+        hinges = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.hinges}
+        chords = {chord.name: chord.second for chord in self.forest.chords}
+        couplings = {coupling.name: self.system.ground.origin for coupling in self.forest.couplings}
+        return hinges | chords | couplings
+
+    def applied_loads(
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Return what the elements do: hinge forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        found = self.report(["applied", "body_loads"], t, q, v, x)
+        return found["applied"], found["body_loads"]
+
+    def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
+        """Return the energy that elements store, and the powers that they dissipate and bring from outside."""
+        energy = self.report(["energy"], t, q, v, x)["energy"]
+        stored, lost, brought = (energy[..., k] for k in (2, 3, 4))
+        return ForceEnergy(*(float(e) if np.ndim(q) == 1 else np.array(e) for e in (stored, lost, brought)))
+
+    # ---- drives
+
+    @property
+    def shortest_delay(self) -> float:
+        """Of all inputs that come with a delay, s; infinite without any."""
+        delays = [law.delay.time for law in self.hosted if isinstance(law, HostedInput) and law.delay is not None]
+        return min(delays, default=np.inf)
+
+    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
+        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
+        q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
+        for drive in self.hinge_drives:
+            place = drive.coordinate
+            position, speed, acceleration = drive.motion(t)
+            span_q, span_v = self.q_slice(drive.connection.name), self.v_slice(drive.connection.name)
+            q[span_q.start + place] = np.nan if position is None else position
+            v[span_v.start + place] = np.nan if speed is None else speed
+            a[span_v.start + place] = acceleration
+        return q, v, a
+
+    def row_motion(self, t: float) -> Array:
+        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
+        targets = np.zeros((3, self.nc))
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, Constraint):
+                value, rate, second = drive.law(t)
+                lower, upper = element.limits
+                if not lower < value < upper:
+                    where = f"position at t = {t:.6g} s"
+                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
+                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
+                targets[:, self.driven_row(drive)] = element.target(value, rate, second)
+        return targets
+
+    def driven_row(self, drive: Any) -> int:
+        """Return the constraint row that a drive prescribes."""
+        return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
+
+    def drive_efforts(
+        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
+    ) -> dict[str, float]:
+        """Return what each drive exerts along what it drives at t, by name, N m or N.
+
+        Times the speed of the drive it is the drive's power. For a hinge it is the hinge force beside that of elements;
+        for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
+        grows.
+
+        Parameters
+        ----------
+        t : float, s
+        q, v, tau
+            As in `dynamics`, one state.
+        more
+            `x`, `loads`, `inputs` and `conditions` as in `dynamics`.
+        """
+        found = self.report(["tau", "lam", "applied"], t, q, v, more.pop("x", None), tau=tau, **more)
+        efforts = {}
+        for drive in self.drives:
+            element = drive.connection.element
+            if isinstance(element, Constraint):
+                slope = element.target(drive.law(t)[0], 1.0, 0.0)[1]  # of the row against what is driven
+                efforts[drive.name] = float(found["lam"][self.driven_row(drive)] * slope)
+            else:
+                place = self.v_slice(drive.connection.name).start + drive.coordinate
+                efforts[drive.name] = float(found["tau"][place] - found["applied"][place])
+        return efforts
+
+    def marks(self, locked: Iterable[int] = ()) -> tuple[NDArray[np.uint8], ...]:
+        """Return which freedoms have their acceleration, their speed and their position prescribed, (nv,) each."""
+        given, paced, placed = (np.zeros(self.nv, dtype=np.uint8) for _ in range(3))
+        for drive in self.hinge_drives:
+            freedom = self.v_slice(drive.connection.name).start + drive.coordinate
+            given[freedom], paced[freedom], placed[freedom] = 1, drive.level <= 1, drive.level == 0
+        for freedom in locked:
+            given[freedom] = paced[freedom] = placed[freedom] = 1
+        return given, paced, placed
+
+    # ---- whole system
+
+    def factor(self, q: ArrayLike) -> Factor:
+        """Return the mass matrix at q in factored form, for many solves."""
+        return Factor(self, q)
+
+    def energy(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        t: ArrayLike = 0.0,
+        x: ArrayLike | None = None,
+        bare: bool = False,
+        **more: Any,
+    ) -> Energy:
+        """Return kinetic and potential energy (J) of the system as described.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        t : float or (B,) s
+        x : (nx,) or (B, nx)
+        bare : bool
+            Potential energy of weights and of flexible bodies alone.
+        more
+            `inputs` and `conditions` as in `forward_dynamics`.
+
+        Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and what elements
+        store.
+        """
+        raw = self._energy(q, v)
+        kinetic, potential = raw[..., 0], raw[..., 1]
+        if not bare and self.compiled.elements.elements:
+            potential = potential + self.report(["energies"], t, q, v, x, **more)["energies"].sum(-1)
+        if raw.ndim == 1:
+            return Energy(float(kinetic), float(potential))
+        return Energy(kinetic.copy(), np.array(potential))
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, about: ArrayLike | None = None) -> Array:
+        """Return [angular momentum; linear momentum] (..., 6) in world axes, N m s and N s.
+
+        Parameters
+        ----------
+        q : (nq,) or (B, nq) rad or m
+        v : (nv,) or (B, nv) rad/s or m/s
+        about : (3,) m
+            Fixed point for the angular part; the system's centre of mass if left out.
+        """
+        A = self.centroidal_momentum_matrix(q)
+        # checks v as any kernel does
+        q_array, v_array = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
+        self.coordinate_rates(q_array, v_array)
+        h: Array = (A @ v_array[..., None])[..., 0]
+        if about is not None:
+            arm = self.center_of_mass(q) - np.asarray(about, dtype=float)
+            h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
+        return h
+
+    def composite_inertias(self, q: ArrayLike) -> Array:
+        """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
+        return self._composite_diagonal(q)
+
+    def freedoms_without_inertia(self, q: ArrayLike) -> list[str]:
+        """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
+        where = self._coordinates("freedoms_without_inertia", q)
+        return freedoms_without_inertia(self, self.forest, self.compiled.names, where)
+
+    # ---- from names to numbers
+
+    def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
+        try:
+            return slices[hinge]
+        except (KeyError, TypeError):
+            remedy = (
+                "it was cut to close a loop"
+                if hinge in self.compiled.names.cut_v
+                else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
+            )
+            raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
+
+    def _marks(self, given: Any) -> NDArray[np.bool_]:
+        names = [given] if isinstance(given, str) else given
+        if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
+            marks = np.zeros(self.nv, dtype=bool)
+            for name in names:
+                if name in self.speed_names:
+                    marks[self.speed_names.index(name)] = True
+                else:
+                    marks[self.v_slice(name)] = True
+        else:
+            marks = np.asarray(given)
+            if marks.dtype != bool or marks.shape != (self.nv,):
+                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
+        for name in self.flexible_names:
+            if marks[self.v_slice(name)].any():
+                raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
+        return marks
+
+    def _point(self, kernel: str, marker: Marker | Body | str) -> _core.Points:
+        """Return what the core needs of a marker; remembered, since markers do not change."""
+        try:
+            return self._points[marker]
+        except (KeyError, TypeError):
+            pass
+        point = self.points([self._found(kernel, marker)], single=True)
+        if len(self._points) > 4096:  # of users who make a marker for every call
+            self._points.clear()
+        self._points[marker] = point
+        return point
+
+    def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
+        """Return what the core needs of markers on one body, for the kernels of points.
+
+        Parameters
+        ----------
+        markers : sequence of Marker
+            Of the model's own system: all on one frame of the core, or all points of one flexible body.
+        single : bool
+            Results have no axis for points.
+        loose : bool
+            The markers are points of a flexible body, whether or not the core has frames there.
+        """
+        places = self.frames.places
+        if not loose and places.follows(markers[0]):
+            found = [self.frames.place(marker) for marker in markers]
+            frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
+            return _core.Points(int(found[0][0]), frames, None, single)
+        body = int(places.frame[self.forest.number[markers[0].body.name]])
+        frames = np.array([np.concatenate([marker.rotation.ravel(), np.zeros(3)]) for marker in markers])
+        return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
+
+    def nodes(self, body: str) -> _core.Points:
+        """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
+        if ("nodes", body) not in self._points:
+            part = self.system.bodies[body]
+            flexible = part.flexible
+            assert flexible is not None
+            places = zip(flexible.nodes, flexible.shapes, strict=True)
+            markers = [Marker(part, place, np.eye(3), shape=shape) for place, shape in places]
+            self._points["nodes", body] = self.points(markers, loose=True)
+        return self._points["nodes", body]
+
+    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
+        """Return a marker of the model's own system for one that a user gives."""
+        if isinstance(marker, str) and marker not in self.system and marker in self.compiled.origin:
+            remedy = "it was made after the model was compiled: give the marker itself, or compile again"
+            raise ModelError(kernel, "marker", marker, remedy)
+        found = self.system[marker] if isinstance(marker, str) else marker
+        found = found.origin if isinstance(found, Body) else found
+        if isinstance(found, Marker) and found.body.name in self.forest.number:
+            owner = found.body.system
+            if owner is self.system:
+                return found
+            if owner is self.compiled.origin:
+                return found.on(self.system.body_called(found.body.name))
+        raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
+
+    def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
+        """Return q as a checked (nq,) array."""
+        if np.ndim(q) == 2:
+            raise ModelError(
+                kernel, "the shape of q", np.shape(q), f"give ({self.nq},): this takes one state at a time"
+            )
+        array = np.ascontiguousarray(q, dtype=np.float64) if np.ndim(q) == 1 else np.empty(0)
+        if array.shape != (self.nq,) or not np.isfinite(array).all():
+            self._refuse(kernel, "q", q)
+        return array
+
+    def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
+        """Return numbers for each speed, (nv,) or (B, nv)."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.shape[-1:] != (self.nv,) or not np.isfinite(array).all():
+            self._refuse(kernel, argument, value)
+        return array
+
+    # ---- called by the core when it cannot go on
+
+    def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_argument(self, kernel.lstrip("_"), argument, value)
+
+    def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_loops(self, kernel.lstrip("_"))
+
+    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
+        refusals.refuse_result(self, kernel.lstrip("_"), value)
+
+
+def _restored(description: System, origin: System) -> Model:
+    """Return a model once more, from its own copy of the description."""
+    return Model(replace(compile_system(description), origin=origin))
+
+
+def as_model(system_or_model: System | Model) -> Model:
+    """Return the model of a system; a model as it is."""
+    if isinstance(system_or_model, Model):
+        return system_or_model
+    if isinstance(system_or_model, System):
+        return Model(system_or_model)
+    raise ModelError("analysis", "system", system_or_model, "give a System or a compiled Model")

@@ -1,0 +1,90 @@
+"""Why a kernel cannot be evaluated, in the user's names: slow paths that the core takes only to raise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..errors import ModelError, SingularityError, TopologyError
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["refuse_argument", "refuse_loops", "refuse_result"]
+
+
+def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:
+    """Say what is wrong with an argument: type, shape, a number that is not finite, or the size of its batch."""
+    if argument in ("marker", "given"):
+        raise ModelError(kernel, argument, value, "it does not belong to this model")
+    if argument == "out":
+        remedy = "give a writable float64 array in C order, of the shape of the result, that is none of the inputs"
+        raise ModelError(kernel, "out", value, remedy)
+    shapes = {"loads": (model.nb, 6), "lam": (model.nc,), "rows": (model.nc,)}
+    shapes |= dict.fromkeys(("q", "q0", "q1"), (model.nq,))
+    shape = shapes.get(argument, (model.nv,))
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iuf":
+        raise ModelError(kernel, argument, value, "give an array of real numbers")
+    if array.shape != shape and array.shape[1:] != shape:
+        batch = "(B, " + ", ".join(map(str, shape)) + ")"
+        raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {shape}, or {batch} for a batch")
+    if not np.isfinite(array).all():
+        place = np.argwhere(~np.isfinite(array))[0]
+        name = _entry_name(model, argument, int(place[array.ndim - len(shape)]))
+        entry = f"{argument}[{', '.join(map(str, place))}]{name}"
+        raise ModelError(kernel, entry, float(array[tuple(place)]), "it must be finite")
+    remedy = "all batched arrays need the same number of states"
+    raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], remedy)
+
+
+def refuse_loops(model: Model, kernel: str) -> NoReturn:
+    """Say that a kernel holds for open systems only."""
+    owners = list(dict.fromkeys(model.constraint_connections))
+    names = ", ".join(map(repr, owners[:6])) + (f" and {len(owners) - 6} more" if len(owners) > 6 else "")
+    instead = {
+        "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
+        "reactions": "Use connection_loads(q, v, tau)",
+    }.get(kernel, "Use forward_dynamics, mixed_dynamics, connection_loads or da.inverse_dynamics, which know loops")
+    follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
+    mimics = " (mimic joints: clear system.mimics)" if follows else ""
+    raise TopologyError(
+        f"{kernel}: this is for open systems, and the system has closed loops or constraints: {names}. {instead}, "
+        f"or remove these connections{mimics} to get it for the open system."
+    )
+
+
+def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
+    """Say why a result is not finite: an attitude that is none, a freedom without inertia, or sheer size."""
+    rows = np.atleast_2d(np.asarray(q, dtype=float))
+    for hinge in model.forest.hinges:
+        start = model.q_slice(hinge.name).start
+        if hinge.element.nq > hinge.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
+            raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
+    for row in rows:
+        weak = model.freedoms_without_inertia(row)
+        if weak:
+            names = ", ".join(map(repr, weak[:6]))
+            raise SingularityError(
+                f"{kernel}: the mass matrix is singular at this configuration, nothing resists along {names}; "
+                "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
+            )
+    remedy = "the inputs are too large for double precision"
+    if kernel in ("dynamics", "d_dynamics"):
+        remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
+    raise ModelError(kernel, "result", "not finite", remedy)
+
+
+def _entry_name(model: Model, argument: str, index: int) -> str:
+    names: tuple[str, ...] = model.speed_names
+    if argument.startswith("q"):
+        names = model.coordinate_names
+    elif argument == "loads":
+        names = model.body_names
+    elif argument in ("lam", "rows"):
+        names = model.constraint_names
+    return f" ({names[index]})" if index < len(names) else ""

@@ -1,0 +1,92 @@
+"""What kernels give, with names."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+__all__ = ["Derivatives", "Dynamics", "DynamicsDerivatives", "Energy", "ForceEnergy", "Pose"]
+
+Array = NDArray[np.float64]
+
+
+class Pose(NamedTuple):
+    """Attitude and position of a frame M in the world.
+
+    rotation : (..., 3, 3), R_WM, the frame's axes as columns
+    position : (..., 3) m, p_WM
+    """
+
+    rotation: Array
+    position: Array
+
+
+class Dynamics(NamedTuple):
+    """Everything that the equations of motion give at a state, or at a row of states.
+
+    a : (..., nv) rad/s2 or m/s2
+    tau : (..., nv) N m or N, all hinge forces; at driven and locked coordinates what holds them, elements included
+    lam : (..., nc) multipliers of the constraint rows, N or N m, those of the loads of least norm
+    dx : (..., nx) rates of element states
+    """
+
+    a: Array
+    tau: Array
+    lam: Array
+    dx: Array
+
+
+_core._name_dynamics(Dynamics)
+
+
+class Derivatives(NamedTuple):
+    """Derivatives of one thing, (..., size of it, number of directions) each, by
+
+    q : directions of the tangent space, as in `Model.integrate`, (nv)
+    v : speeds (nv)
+    x : element states (nx)
+    tau : hinge forces (nv)
+    inputs : inputs of elements that laws of time give, in the order of `Model.input_names`
+    t : time; (..., size of it)
+    parameters : numbers of the elements that were asked for
+    """
+
+    q: Array
+    v: Array
+    x: Array
+    tau: Array
+    inputs: Array
+    t: Array
+    parameters: Array
+
+
+class DynamicsDerivatives(NamedTuple):
+    """Derivatives of accelerations a, rates of element states dx and multipliers lam."""
+
+    a: Derivatives
+    dx: Derivatives
+    lam: Derivatives
+
+
+class ForceEnergy(NamedTuple):
+    """What the elements store, J, dissipate, W, and bring from outside, W; scalars or (n,)."""
+
+    stored: Any
+    dissipated: Any
+    brought: Any
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy, J; scalars or (B,)."""
+
+    kinetic: Any
+    potential: Any
+
+    @property
+    def total(self) -> Any:
+        """Sum of both, J."""
+        return self.kinetic + self.potential

@@ -1,0 +1,18 @@
+"""What a simulation returns: states over time, and everything that follows from them by name."""
+
+from .outputs import ByTime, Motion, Output, always, nodal_displacements, nodal_velocities
+from .records import EventRecord, Labels, Stats
+from .result import Result
+
+__all__ = [
+    "ByTime",
+    "EventRecord",
+    "Labels",
+    "Motion",
+    "Output",
+    "Result",
+    "Stats",
+    "always",
+    "nodal_displacements",
+    "nodal_velocities",
+]

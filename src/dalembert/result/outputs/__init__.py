@@ -1,0 +1,25 @@
+"""Quantities of a system by name: ``"crank.tip.velocity"``, ``"A.position"``, ``"D.force"``, ``"energy.total"``.
+
+A name is what it belongs to, a dot, and a quantity; vectors of three take a component more, ``.x``, ``.y``, ``.z`` or
+``.norm``:
+
+    hinges           position, speed, acceleration; or a coordinate (slide, angle, qw, wx, ...) with one of these three;
+                     effort, force, moment; whether or not a loop was cut there
+    constraints      force, moment; rows, for their multipliers; effort if driven
+    couplings        effort
+    force elements   force, moment; effort if they act on a coordinate
+    bodies, markers, points (``"crank.at(0.2, 0, 0)"``)
+                     position, rotation, quaternion, angle, velocity, angular_velocity, acceleration,
+                     angular_acceleration
+    the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
+                     center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
+
+An `Output` knows its unit and shape and evaluates itself on a batch of states; only what it needs is computed.
+"""
+
+from .find import describe, names
+from .motion import ByTime, Motion, always
+from .nodes import nodal_displacements, nodal_velocities
+from .output import Output
+
+__all__ = ["ByTime", "Motion", "Output", "always", "describe", "names", "nodal_displacements", "nodal_velocities"]

@@ -1,0 +1,119 @@
+"""From a name to an output, and the list of all names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from ...connections.constraints.plain import Constraint
+from ...connections.hinges import Hinge
+from ...errors import ModelError
+from ...model import Model
+from .frames import FRAME, frame_of, turning_axis
+from .hinges import hinge_of, hinge_output, hinge_quantities
+from .loads import constraint_output, coupling_output, force_element_output, force_element_quantities
+from .modes import MODES, modal_output
+from .output import Output
+from .whole import SYSTEM
+
+__all__ = ["describe", "find", "names"]
+
+
+def find(model: Model, name: str) -> Output:
+    """Return the output of that name, or raise a `ModelError` that says which names are near."""
+    found = _find(model, name)
+    if found is not None:
+        return found
+    base, _, ending = name.rpartition(".")
+    vector = _find(model, base)
+    if vector is not None and ending == "norm" and vector.shape == (3,):
+        return vector.norm(name)
+    if vector is not None and ending in vector.labels:
+        return vector.component(vector.labels.index(ending), name)
+    raise ModelError("output", "name", name, _suggest(model, name))
+
+
+def describe(model: Model, name: str) -> str:
+    """Return unit, shape and meaning of an output on one line.
+
+    Examples
+    --------
+    >>> from dalembert.library.mechanisms import slider_crank
+    >>> print(describe(slider_crank().compile(), "D.speed"))
+    D.speed [m/s]: speed of hinge 'D' (slide)
+    """
+    return find(model, name).describe()
+
+
+def names(model: Model) -> list[str]:
+    """Return the names of all outputs of a model, without components and points."""
+    return [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in _owners(model) for quantity in quantities)]
+
+
+def _find(model: Model, name: str) -> Output | None:
+    if name in SYSTEM:
+        return SYSTEM[name](model, name)
+    # names may hold dots themselves: the longest owner first
+    for cut in (len(name), *(dot.start() for dot in reversed(list(re.finditer(r"\.", name))))):
+        found = _of_owner(model, name[:cut], name[cut + 1 :], name)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    hinge = hinge_of(model, owner)
+    if hinge is not None:
+        return hinge_output(model, hinge, quantity, name)
+    for chord in model.forest.chords:
+        if chord.name == owner:
+            return constraint_output(model, chord, quantity, name)
+    for coupling in model.forest.couplings:
+        if coupling.name == owner:
+            return coupling_output(model, coupling, quantity, name)
+    if owner in model.system.forces:
+        return force_element_output(model, owner, quantity, name)
+    if owner in model.flexible_names:
+        modal = modal_output(model, owner, quantity, name)
+        if modal is not None:
+            return modal
+    marker = frame_of(model, owner) if quantity in FRAME else None
+    return None if marker is None else FRAME[quantity](model, marker, name)
+
+
+def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
+    """Give everything that has outputs, and their endings."""
+    forest = model.forest
+    for hinge in forest.hinges:
+        yield hinge.name, hinge_quantities(hinge.element, cut=False)
+    driven = {drive.connection.name for drive in model.drives}
+    for chord in forest.chords:
+        if isinstance(chord.element, Hinge):
+            yield chord.name, hinge_quantities(chord.element, cut=True)
+        elif isinstance(chord.element, Constraint):
+            effort = ["effort"] if chord.name in driven else []
+            yield chord.name, [*effort, "force", "moment", *chord.element.rows]
+    for coupling in forest.couplings:
+        yield coupling.name, ["effort"]
+    for force in model.system.forces.values():
+        yield force.name, force_element_quantities(force)
+    for name in model.flexible_names:
+        yield name, [*MODES]
+    for body in model.system.bodies.values():
+        for marker in (body.origin, *body.markers.values()):
+            planar = turning_axis(model, marker) is not None
+            yield marker.name, [quantity for quantity in FRAME if quantity != "angle" or planar]
+
+
+def _suggest(model: Model, name: str) -> str:
+    owners: dict[str, list[str]] = {}
+    for owner_name, endings in _owners(model):
+        owners[owner_name] = [*endings, *owners.get(owner_name, [])]
+    known = [*SYSTEM, *(f"{owner}.{quantity}" for owner, quantities in owners.items() for quantity in quantities)]
+    near = difflib.get_close_matches(name, known, n=3)
+    guess = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    owner = max((o for o in owners if name == o or name.startswith(f"{o}.")), key=len, default=None)
+    if owner is not None:
+        return f"{owner!r} has {', '.join(owners[owner])}" + (f"; {guess}" if guess else "")
+    return guess or f"there are outputs such as {', '.join(map(repr, [*known[:2], *known[len(SYSTEM) :][:3]]))}"

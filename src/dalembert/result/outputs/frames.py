@@ -1,0 +1,174 @@
+"""Outputs of frames: bodies, markers and points of bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.flexible import carried
+from ...bodies.markers import Marker
+from ...bodies.rigid import Body
+from ...checks import finite_array
+from ...connections.hinges.hinge import frame_with_z
+from ...errors import ModelError
+from ...model import Model
+from ...rotation import quaternions
+from .motion import Motion
+from .output import Output, vector
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["FRAME", "frame_of", "planar_angle", "turning_axis"]
+
+Array = NDArray[np.float64]
+Maker = Callable[[Model, Marker, str], Output]
+
+_POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
+
+
+def frame_of(model: Model, owner: str) -> Marker | None:
+    """Return the frame of ``"body"``, ``"body.label"`` or either with ``".at(x, y, z)"``; None if there is none."""
+    point = _POINT.match(owner)
+    if point is not None:
+        base = frame_of(model, point["base"])
+        return None if base is None else _point(base, point["numbers"], owner)
+    if owner not in model.system:
+        return None
+    found = model.system[owner]
+    if isinstance(found, Body):
+        found = found.origin
+    return found if isinstance(found, Marker) and found.body.name in model.forest.number else None
+
+
+def _point(base: Marker, numbers: str, owner: str) -> Marker:
+    try:
+        x, y, z = (float(number) for number in numbers.split(","))
+    except ValueError:
+        raise ModelError("output", "point", owner, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
+    if base.label is None:
+        return base.body.at(x, y, z)
+    arm = base.rotation @ finite_array((x, y, z), (3,), item=f"output {owner!r}", field="point")
+    shape = None if base.shape is None else carried(base.shape, arm)
+    return Marker(base.body, base.position + arm, base.rotation, shape=shape)
+
+
+def turning_axis(model: Model, marker: Marker) -> Array | None:
+    """Return the unit vector (3,) that every angular velocity of a frame is along, or None if there is none.
+
+    The tree decides: its Jacobian at a few random configurations.
+    """
+    q = model.random_state(3, size=3).q
+    J = model.jacobian(marker, q)[:, :3]
+    return common_axis(J.transpose(0, 2, 1).reshape(-1, 3), 1e-12)
+
+
+def common_axis(vectors: Array, tolerance: float) -> Array | None:
+    """Return the unit vector that all vectors (k, 3) are along, largest component positive; None if there is none."""
+    if not vectors.any():
+        return None
+    s, axes = np.linalg.svd(vectors, full_matrices=False)[1:]
+    if s[1:].max(initial=0.0) > tolerance * s[0]:
+        return None
+    axis: Array = axes[0] * np.sign(axes[0][np.abs(axes[0]).argmax()])
+    axis[np.abs(axis) < 1e-14] = 0.0
+    return axis
+
+
+def planar_angle(marker: Marker, name: str, axis: Array) -> Output:
+    """Return the angle of a frame about an axis (3,) that it turns about, as an output."""
+    direction = ", ".join(f"{c:.6g}" for c in axis)
+    return Output(
+        name,
+        "rad",
+        (),
+        f"angle of {marker.name!r} from the world's axes, about ({direction})",
+        lambda m: _angles(_rotations(m, marker), axis),
+        branch=("turn",),
+        rate=lambda m: (m.velocity(marker)[0] @ axis)[:, None],
+        start=np.zeros(1),
+    )
+
+
+def _angles(R: Array, axis: Array) -> Array:
+    """Return the angles (n,) of rotations (n, 3, 3) that turn about `axis`: of a frame's x axis from the world's.
+
+    Where x is near to `axis`, in the world or in the frame, it is y or z.
+    """
+    plane = frame_with_z(axis)[:, :2]
+    k = next(k for k in range(3) if abs(axis[k]) < 0.95 and abs(axis @ R[0, :, k]) < 0.95)
+    at, start = R[:, :, k] @ plane, plane[k]
+    angle: Array = np.arctan2(start[0] * at[:, 1] - start[1] * at[:, 0], at @ start)
+    return angle
+
+
+def _rotations(m: Motion, marker: Marker) -> Array:
+    R: Array = m.model.pose(marker, m.q).rotation
+    return R
+
+
+def _vector(quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array]) -> Maker:
+    return lambda model, marker, name: vector(
+        name, unit, f"{quantity} of {marker.name!r}", lambda m: value(m, marker).copy(), needs
+    )
+
+
+def _rotation(model: Model, marker: Marker, name: str) -> Output:
+    labels = tuple(row + column for row in "xyz" for column in "xyz")
+    meaning = f"axes of {marker.name!r} as columns, world axes"
+    return Output(name, "1", (3, 3), meaning, lambda m: _rotations(m, marker), labels=labels)
+
+
+def _quaternion(model: Model, marker: Marker, name: str) -> Output:
+    return Output(
+        name,
+        "1",
+        (4,),
+        f"attitude of {marker.name!r} in the world, scalar first",
+        lambda m: quaternions(_rotations(m, marker)),
+        labels=("w", "x", "y", "z"),
+        branch=("sign",) * 4,
+        start=np.array([1.0, 0.0, 0.0, 0.0]),
+    )
+
+
+def _angle(model: Model, marker: Marker, name: str) -> Output:
+    axis = turning_axis(model, marker)
+    if axis is not None:
+        return planar_angle(marker, name, axis)
+
+    def refuse(m: Motion) -> Array:
+        raise _no_axis(name)
+
+    def history(result: Result) -> Array:
+        found = common_axis(result._motion.velocity(marker)[0], 1e-6)
+        if found is None:
+            raise _no_axis(name)
+        return result.output(planar_angle(marker, name, found))
+
+    meaning = f"angle of {marker.name!r} about the one axis that it turns about in this motion"
+    return Output(name, "rad", (), meaning, refuse, needs="history", history=history)
+
+
+def _no_axis(name: str) -> ModelError:
+    remedy = "it does not turn about one fixed axis: use 'rotation', 'quaternion' or the position of a hinge"
+    return ModelError("output", "name", name, remedy)
+
+
+FRAME: dict[str, Maker] = {
+    "position": _vector("position", "m", "position", lambda m, marker: m.model.pose(marker, m.q).position),
+    "rotation": _rotation,
+    "quaternion": _quaternion,
+    "angle": _angle,
+    "velocity": _vector("velocity", "m/s", "speed", lambda m, marker: m.velocity(marker)[1]),
+    "angular_velocity": _vector("angular velocity", "rad/s", "speed", lambda m, marker: m.velocity(marker)[0]),
+    "acceleration": _vector("acceleration", "m/s2", "dynamics", lambda m, marker: m.acceleration(marker)[1]),
+    "angular_acceleration": _vector(
+        "angular acceleration", "rad/s2", "dynamics", lambda m, marker: m.acceleration(marker)[0]
+    ),
+}
+"""What a frame has, by ending."""

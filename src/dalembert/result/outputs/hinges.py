@@ -1,0 +1,171 @@
+"""Outputs of hinges: position, speed, acceleration, effort, of all coordinates or of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.connection import Connection
+from ...connections.hinges import Hinge
+from ...model import Model
+from ...topology import TreeHinge
+from .loads import connection_load, multiplier
+from .motion import Motion
+from .output import Output, Value
+from .units import coordinate_unit, effort_unit, joined, speed_unit
+
+__all__ = ["Hinged", "hinge_of", "hinge_output", "hinge_quantities"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hinged:
+    """A hinge, in the tree or cut, and where its motion (n, nq or nv) and what is applied at it (n, nv) come from."""
+
+    name: str
+    element: Hinge
+    cut: bool
+    position: Value
+    speed: Value
+    acceleration: Value
+    applied: Value
+
+    @classmethod
+    def of_tree(cls, model: Model, hinge: TreeHinge) -> Hinged:
+        """Take the motion out of q, v and a."""
+        q, v = model.q_slice(hinge.name), model.v_slice(hinge.name)
+        return cls(
+            hinge.name,
+            hinge.element,
+            False,
+            lambda m: m.q[:, q].copy(),
+            lambda m: m.v[:, v].copy(),
+            lambda m: m.part("a")[:, v].copy(),
+            lambda m: m.part("tau" if m.controlled else "applied")[:, v].copy(),
+        )
+
+    @classmethod
+    def of_chord(cls, model: Model, chord: Connection) -> Hinged:
+        """Take the motion of a hinge at which a loop was cut."""
+        assert isinstance(chord.element, Hinge)
+        names = model.compiled.names
+        q, v = names.cut_q[chord.name], names.cut_v[chord.name]
+        return cls(
+            chord.name,
+            chord.element,
+            True,
+            lambda m: m.part("cut_q")[:, q].copy(),
+            lambda m: m.part("cut_v")[:, v].copy(),
+            lambda m: m.part("cut_a")[:, v].copy(),
+            lambda m: m.part("cut_effort")[:, v].copy(),
+        )
+
+
+def hinge_of(model: Model, name: str) -> Hinged | None:
+    """Return the hinge of that name, None if there is none."""
+    for hinge in model.forest.hinges:
+        if hinge.name == name:
+            return Hinged.of_tree(model, hinge)
+    for chord in model.forest.chords:
+        if chord.name == name and isinstance(chord.element, Hinge):
+            return Hinged.of_chord(model, chord)
+    return None
+
+
+def hinge_quantities(element: Hinge, cut: bool) -> list[str]:
+    """Return the endings that a hinge's outputs have."""
+    motion = ["position", "speed", "acceleration"] if element.nv else []
+    effort = ["effort"] if element.nv else []
+    parts = dict.fromkeys((*element.coordinates, *element.speeds))
+    return [*motion, *parts, *effort, "force", "moment", *(element.rows if cut else ())]
+
+
+def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Output | None:
+    """Return an output of a hinge; an empty quantity is its one coordinate."""
+    element = hinge.element
+    if quantity in ("force", "moment"):
+        return connection_load(model, hinge.name, quantity, name)
+    if hinge.cut and quantity in element.rows:
+        return multiplier(model, f"{hinge.name}.{quantity}", name)
+    part, _, level = quantity.partition(".")
+    if part in (*element.coordinates, *element.speeds):
+        level = level or ("position" if part in element.coordinates else "speed")
+    else:
+        part, level = "", quantity or "position"
+    labels = element.coordinates if level == "position" else element.speeds
+    if level not in _LEVELS or not labels or (part and part not in labels):
+        return None
+    if not quantity and len(labels) > 1:
+        return None
+    make, unit = _LEVELS[level]
+    whole = make(model, hinge, name, joined(map(unit, labels)))
+    if not part and len(labels) > 1:
+        return whole
+    index = labels.index(part) if part else 0
+    return whole.component(index, name, unit=unit(labels[index]))
+
+
+def _position(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
+    element = hinge.element
+    branch = [_branch(element, coordinate) if hinge.cut else "" for coordinate in element.coordinates]
+    initial = model.system.initials.get(hinge.name)
+    start = element.zero if initial is None or initial.position is None else initial.position
+    return Output(
+        name,
+        unit,
+        (element.nq,),
+        f"position of hinge {hinge.name!r}",
+        hinge.position,
+        labels=element.coordinates,
+        branch=tuple(branch) if any(branch) else (),
+        rate=hinge.speed,
+        start=start,
+    )
+
+
+def _branch(element: Hinge, coordinate: str) -> str:
+    if coordinate in ("qw", "qx", "qy", "qz"):
+        return "sign"
+    counts_turns = element.kind == "Screw" and bool(getattr(element, "pitch", 0.0))
+    if not element.kernel:  # whole turns need not lead to the same pose
+        return ""
+    return "turn" if coordinate.startswith("angle") and not counts_turns else ""
+
+
+def _speed(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
+    meaning = f"speed of hinge {hinge.name!r}"
+    labels = hinge.element.speeds
+    return Output(name, unit, (len(labels),), meaning, hinge.speed, labels=labels, needs="speed")
+
+
+def _acceleration(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
+    meaning = f"acceleration of hinge {hinge.name!r}"
+    labels = hinge.element.speeds
+    return Output(name, unit, (len(labels),), meaning, hinge.acceleration, labels=labels, needs="dynamics")
+
+
+def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
+    labels = hinge.element.speeds
+    drives = [drive for drive in model.hinge_drives if drive.connection.name == hinge.name]
+
+    def value(m: Motion) -> Array:
+        effort = hinge.applied(m)
+        for drive in drives:
+            effort[:, drive.coordinate] = m.effort(drive)
+        return effort
+
+    meaning = f"effort at hinge {hinge.name!r}: of its drive, or of elements and control where it is not driven"
+    needs = "dynamics" if drives else "speed"
+    return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
+
+
+_LEVELS: dict[str, tuple[Callable[[Model, Hinged, str, str], Output], Callable[[str], str]]] = {
+    "position": (_position, coordinate_unit),
+    "speed": (_speed, speed_unit),
+    "acceleration": (_acceleration, lambda speed: speed_unit(speed, "s2")),
+    "effort": (_effort, effort_unit),
+}

@@ -1,0 +1,106 @@
+"""Outputs of what connections transmit: loads on their second markers, multipliers, efforts of drives and couplings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...connections.connection import Connection
+from ...connections.constraints.couplings import CoordinateConnection
+from ...connections.elements.element import Element
+from ...connections.elements.plain import ForceConnection
+from ...connections.hinges import Hinge
+from ...model import Model
+from .output import Output, number, vector
+from .units import effort_unit, row_units
+
+__all__ = [
+    "connection_load",
+    "constraint_output",
+    "coupling_output",
+    "force_element_output",
+    "force_element_quantities",
+    "multiplier",
+]
+
+_PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
+
+
+def connection_load(model: Model, owner: str, quantity: str, name: str) -> Output:
+    """Return force or moment of a connection as an output."""
+    part, unit, about = _PARTS[quantity]
+    place = model.connection_names.index(owner)
+    meaning = f"{quantity} of connection {owner!r} on its second marker{about}"
+    output = vector(name, unit, meaning, lambda m: m.part("loads")[:, place, part].copy(), "dynamics")
+    return replace(output, unique=lambda m: m.part("unique")[:, place, part] > 0)
+
+
+def multiplier(model: Model, row: str, name: str) -> Output:
+    """Return the multiplier of a constraint row as an output."""
+    index = model.constraint_names.index(row)
+    meaning = f"multiplier of constraint row {row!r}, acting on the second marker"
+    return number(name, row_units(model)[index], meaning, lambda m: m.part("lam")[:, index].copy(), "dynamics")
+
+
+def constraint_output(model: Model, chord: Connection, quantity: str, name: str) -> Output | None:
+    """Return an output of a constraint: force, moment, a row, or the effort of a drive."""
+    rows = chord.element.rows
+    if quantity in _PARTS:
+        return connection_load(model, chord.name, quantity, name)
+    if quantity in rows:
+        return multiplier(model, f"{chord.name}.{quantity}", name)
+    row, _, ending = quantity.rpartition(".")
+    drives = [d for d in model.drives if d.connection.name == chord.name]
+    if row:
+        drives = [d for d in drives if rows[d.coordinate] == row]
+    if ending != "effort" or len(drives) != 1:
+        return None
+    drive = drives[0]
+    unit = "N m" if rows[drive.coordinate] == "angle" else "N"
+    meaning = f"effort of the drive of constraint {drive.name!r}, along what it drives"
+    return number(name, unit, meaning, lambda m: m.effort(drive), "dynamics")
+
+
+def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:
+    """Return the effort of a coupling, which is its multiplier."""
+    if quantity not in ("effort", *coupling.element.rows):
+        return None
+    meaning = f"effort that coupling {coupling.name!r} passes to its second coordinate"
+    return replace(multiplier(model, f"{coupling.name}.{coupling.element.rows[0]}", name), meaning=meaning)
+
+
+def force_element_output(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    """Return an output of a force element: loads on its markers, efforts at its coordinates, states and signals."""
+    force = model.system.forces[owner]
+    if quantity not in force_element_quantities(force):
+        return None
+    element = force.element
+    if isinstance(element, Element) and quantity in element.states:
+        row = model.state_names.index(f"{owner}.{quantity}")
+        return number(name, "", f"state {quantity!r} of element {owner!r}", lambda m: m.x[:, row].copy(), "speed")
+    if isinstance(element, Element) and quantity in element.signals:
+        column = model.compiled.elements.signals[f"{owner}.{quantity}"]
+        meaning = f"signal {quantity!r} of element {owner!r}"
+        return number(name, "", meaning, lambda m: m.part("signals")[:, column].copy(), "speed")
+    plain = quantity.rstrip("0123456789")
+    port = int(quantity[len(plain) :] or 1) - 1
+    place = model.compiled.elements.places[owner]
+    if plain == "effort":
+        hinge, coordinate = force.places[port]
+        assert isinstance(hinge.element, Hinge)
+        unit = effort_unit(hinge.element.speeds[coordinate])
+        measure = place.measures.start + port  # one for each coordinate
+        meaning = f"effort of element {owner!r} at its coordinate"
+        return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed")
+    part, unit, about = _PARTS[plain]
+    end = place.ports[port]
+    meaning = f"{plain} of element {owner!r} on its second marker{about}"
+    return vector(name, unit, meaning, lambda m: m.part("ends")[:, end, part].copy(), "speed")
+
+
+def force_element_quantities(force: ForceConnection) -> list[str]:
+    """Return the endings that the outputs of a force element have: it acts on markers, or at coordinates."""
+    element = force.element
+    kinds = ["effort"] if force.places else ["force", "moment"]
+    ports = len(force.places) or len(force.ends) - 1
+    loads = kinds if ports <= 1 else [f"{kind}{k + 1}" for k in range(ports) for kind in kinds]
+    return [*loads, *element.states, *element.signals] if isinstance(element, Element) else loads

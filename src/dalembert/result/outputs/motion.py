@@ -1,0 +1,172 @@
+"""States of a model at many times, and columns of what the core reports of them, each asked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...bodies.markers import Marker
+from ...connections.constraints.plain import AxisAngle
+from ...connections.drives import Drive
+from ...connections.hinges import Hinge
+from ...model import Conditions, Dynamics, Energy, Model
+
+__all__ = ["ByTime", "Motion", "always"]
+
+Array = NDArray[np.float64]
+ByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
+"""From times (n,) to rows and the conditions that hold there."""
+
+
+class always:
+    """The same conditions at all times, as a `ByTime` that can be pickled."""
+
+    def __init__(self, conditions: Conditions) -> None:
+        self.conditions = conditions
+
+    def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        return [(np.arange(len(t)), self.conditions)]
+
+
+# Parts of a report that are worked out together: what costs nothing more once the first of them is known.
+_GROUPS = (
+    ("cut_q", "cut_v"),
+    ("residual", "rate"),
+    ("a", "dx"),
+    ("tau", "lam", "loads", "cut_a"),
+    ("unique",),
+    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort"),
+    ("body_loads",),
+    ("energies", "losses", "gains"),
+    ("energy",),
+)
+
+
+class Motion:
+    """A batch of states in the order of time.
+
+    Parameters
+    ----------
+    model : Model
+    t : (n,) s
+    q : (n, nq) rad or m
+    v : (n, nv) rad/s or m/s
+    x : (n, nx)
+        Element states; their start values if left out.
+    known : dict of str to array
+        Parts that are known already: ``"a"``, ``"tau"``, ``"lam"``.
+    conditions : function of times
+        Which conditions hold at which rows; those described if left out.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        t: ArrayLike,
+        q: Array,
+        v: Array,
+        x: Array | None = None,
+        known: dict[str, Array] | None = None,
+        conditions: ByTime | None = None,
+    ) -> None:
+        self.model, self.q, self.v = model, q, v
+        self.t: Array = np.ascontiguousarray(np.broadcast_to(np.asarray(t, dtype=float), (len(q),)))
+        self.x: Array = np.tile(model.state_starts(), (len(q), 1)) if x is None else x
+        self.conditions = conditions
+        self._parts: dict[str, Array] = dict(known or {})
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def part(self, name: str) -> Array:
+        """Return one part of the core's report, (n, ...); see `Model.report`."""
+        if name not in self._parts:
+            group = next(group for group in _GROUPS if name in group)
+            found = self._reported([part for part in group if part not in self._parts])
+            self._parts = {**self._parts, **found}
+        return self._parts[name]
+
+    def _reported(self, parts: list[str]) -> dict[str, Array]:
+        if self.conditions is None or not len(self):
+            return self.model.report(parts, self.t, self.q, self.v, self.x)
+        joined: dict[str, Array] = {}
+        for rows, conditions in self.conditions(self.t):
+            states = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
+            for name, values in self.model.report(parts, *states, conditions=conditions).items():
+                joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[rows] = values
+        return joined
+
+    # ---- dynamics and what elements do
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Accelerations a (n, nv), hinge forces tau (n, nv), multipliers lam (n, nc), rates dx (n, nx)."""
+        return Dynamics(self.part("a"), self.part("tau"), self.part("lam"), self.part("dx"))
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic energy, and potential energy of weights and of flexible bodies, (n,) J."""
+        return self.model.energy(self.q, self.v, bare=True)
+
+    @property
+    def stored(self) -> Array:
+        """Energy stored in elements, (n,) J."""
+        stored: Array = self.part("energies").sum(axis=1)
+        return stored
+
+    @property
+    def power(self) -> Array:
+        """Power that drives, control, active elements and outside loads put in, (n,) W."""
+        energy = self.part("energy")
+        power: Array = energy[:, 4] + energy[:, 5]
+        return power
+
+    @property
+    def loss(self) -> Array:
+        """Power that elements and flexible bodies dissipate, (n,) W."""
+        return self.part("energy")[:, 3]
+
+    @property
+    def controlled(self) -> bool:
+        """Whether hinge forces come from outside."""
+        if self.conditions is None:
+            return False
+        return any(conditions.control is not None for _, conditions in self.conditions(self.t))
+
+    # ---- drives
+
+    def effort(self, drive: Drive) -> Array:
+        """Return the effort of a drive, (n,) N m or N: what times the driven rate is its power."""
+        element, model = drive.connection.element, self.model
+        if isinstance(element, Hinge):
+            place = model.v_slice(drive.connection.name).start + drive.coordinate
+            effort: Array = self.part("tau")[:, place] - self.part("applied")[:, place]
+            return effort
+        effort = self.part("lam")[:, model.driven_row(drive)].copy()
+        if isinstance(element, AxisAngle):  # the multiplier goes with the residual, which is a cosine
+            effort *= [element.target(drive.law(t)[0], 1.0, 0.0)[1] for t in self.t.tolist()]
+        return effort
+
+    # ---- closed loops
+
+    def worst(self, part: str) -> Array:
+        """Return the largest of all rows of a part, ``"residual"`` or ``"rate"``, in size, (n,)."""
+        if not self.model.nc:
+            return np.zeros(len(self))
+        worst: Array = np.abs(self.part(part)).max(axis=1)
+        return worst
+
+    # ---- frames
+
+    def velocity(self, marker: Marker) -> tuple[Array, Array]:
+        """Return angular velocity and velocity of a marker, (n, 3) each, world axes."""
+        V = self.model.velocity(marker, self.q, self.v)
+        return V[:, :3], V[:, 3:]
+
+    def acceleration(self, marker: Marker) -> tuple[Array, Array]:
+        """Return angular acceleration and acceleration of a marker, (n, 3) each, world axes."""
+        A = self.model.acceleration(marker, self.q, self.v, self.part("a"))
+        return A[:, :3], A[:, 3:]

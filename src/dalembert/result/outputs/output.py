@@ -1,0 +1,188 @@
+"""An output: one quantity as a function of time and state, with its name, unit and shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import DalembertError, ModelError, UserFunctionError
+from ...model import Model, State
+from .motion import Motion
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["Output", "number", "of_function", "vector"]
+
+Array = NDArray[np.float64]
+Value = Callable[[Motion], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """One quantity as a function of time and state.
+
+    Attributes
+    ----------
+    name : str
+    unit : str
+        ``"rad, m"`` if the components differ.
+    shape : tuple of int, or None
+        At one time; () for a number, None if only the user's function knows.
+    meaning : str
+    value : callable
+        From a `Motion` to (n, *shape).
+    labels : tuple of str
+        Names of the components, in order; empty for a number.
+    needs : str
+        ``"position"``, ``"speed"``, ``"dynamics"``, or ``"history"`` if it is not a function of one state.
+    branch : tuple of str
+        For each component ``"turn"`` if it is an angle known up to whole turns, ``"sign"`` if it belongs to a
+        quaternion known up to its sign, else ``""``; empty if there is nothing of the kind. A `Result` makes such
+        components continuous in time, starting from those nearest to `start`, with the help of `rate`.
+    whole, index : Output and int
+        What it is a component of.
+    history : callable
+        From a `Result` to (n, *shape), if it needs more than one state.
+    unique : callable
+        From a `Motion` to (n, *shape) truth values: where the motion determines it; None if it always does.
+    """
+
+    name: str
+    unit: str
+    shape: tuple[int, ...] | None
+    meaning: str
+    value: Value
+    labels: tuple[str, ...] = ()
+    needs: str = "position"
+    branch: tuple[str, ...] = ()
+    rate: Value | None = None
+    start: Array | None = None
+    whole: Output | None = None
+    index: int = 0
+    history: Callable[[Result], Array] | None = None
+    unique: Callable[[Motion], NDArray[np.bool_]] | None = None
+
+    @classmethod
+    def of(cls, model: Model, what: str | Callable[[State], ArrayLike] | Output) -> Output:
+        """Return the output of a name, or of a function of one `State`.
+
+        Raises
+        ------
+        ModelError
+            If the model has no output of that name; says which names are near.
+        """
+        from .find import find
+
+        if isinstance(what, Output):
+            return what
+        if callable(what):
+            return of_function(what)
+        if not isinstance(what, str):
+            raise ModelError("output", "name", what, "give a name such as 'A.position', or a function of a state")
+        return find(model, what)
+
+    def evaluate(
+        self,
+        model: Model,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+    ) -> Array:
+        """Return the values at a batch of states, (n, *shape), or at one state, (*shape).
+
+        Parameters
+        ----------
+        model : Model
+        t : float or (n,) s
+        q : (nq,) or (n, nq) rad or m
+        v : (nv,) or (n, nv) rad/s or m/s
+        x : (nx,) or (n, nx)
+
+        Angles of bodies and of cut hinges are within +-pi here.
+
+        Raises
+        ------
+        ModelError
+            If it needs the history of a motion: work, for instance, belongs to a `Result`.
+        """
+        if self.history is not None:
+            raise ModelError(
+                "output", "name", self.name, "it depends on what happened before: ask a Result for it, not a state"
+            )
+        single = np.ndim(q) == 1
+        q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
+        x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)
+        values = self.value(Motion(model, t, q, v, x))
+        result: Array = values[0] if single else values
+        return result
+
+    def describe(self) -> str:
+        """Return name, unit, shape and meaning on one line."""
+        shape = f", {self.shape}" if self.shape else ""
+        return f"{self.name} [{self.unit}{shape}]: {self.meaning}"
+
+    def component(self, index: int, name: str, *, unit: str | None = None) -> Output:
+        """Return one component of a vector as an output of its own."""
+        value, unique = self.value, self.unique
+        return Output(
+            name,
+            self.unit if unit is None else unit,
+            (),
+            f"{self.meaning} ({self.labels[index]})",
+            lambda m: value(m).reshape(len(m), -1)[:, index].copy(),
+            needs=self.needs,
+            whole=self,
+            index=index,
+            unique=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
+        )
+
+    def norm(self, name: str) -> Output:
+        """Return the length of a vector as an output of its own."""
+        value, unique = self.value, self.unique
+        return replace(
+            self,
+            name=name,
+            shape=(),
+            meaning=f"{self.meaning} (length)",
+            value=lambda m: np.linalg.norm(value(m), axis=1),
+            labels=(),
+            unique=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
+        )
+
+
+def number(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
+    """Return an output that is one number."""
+    return Output(name, unit, (), meaning, value, needs=needs)
+
+
+def vector(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
+    """Return an output that is a vector of three, in world axes."""
+    return Output(name, unit, (3,), f"{meaning}, world axes", value, labels=("x", "y", "z"), needs=needs)
+
+
+def of_function(function: Callable[[State], ArrayLike]) -> Output:
+    """Return the output that a function of one state gives."""
+    title = getattr(function, "__name__", type(function).__name__)
+
+    def row(t: float, q: Array, v: Array, x: Array) -> Array:
+        try:
+            return np.asarray(function(State(q.copy(), v.copy(), t, x.copy())), dtype=float)
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise UserFunctionError(f"the output {title!r} failed at t = {t:.6g} s: {error!r}") from error
+
+    def value(m: Motion) -> Array:
+        rows = [row(*state) for state in zip(m.t.tolist(), m.q, m.v, m.x, strict=True)]
+        shapes = {r.shape for r in rows}
+        if len(shapes) > 1:
+            raise UserFunctionError(f"the output {title!r} returned arrays of different shapes: {sorted(shapes)}")
+        return np.array(rows)
+
+    return Output(title, "", None, "a function of the user", value, needs="speed")

@@ -1,0 +1,137 @@
+"""Outputs of the system as a whole: energies, momentum, residuals, all coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...model import Model
+from .motion import Motion
+from .output import Output, Value, number, vector
+from .units import coordinate_unit, effort_unit, joined, row_units, speed_unit
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["SYSTEM"]
+
+Array = NDArray[np.float64]
+Maker = Callable[[Model, str], Output]
+
+
+def _number(unit: str, meaning: str, value: Value, needs: str = "position") -> Maker:
+    return lambda model, name: number(name, unit, meaning, value, needs)
+
+
+def _vector(unit: str, meaning: str, value: Value, needs: str = "position") -> Maker:
+    return lambda model, name: vector(name, unit, meaning, value, needs)
+
+
+def _over_time(meaning: str, history: Callable[[Result], Array]) -> Maker:
+    def refuse(motion: Motion) -> Array:
+        raise ModelError("output", "name", meaning, "it depends on what happened before: ask a Result for it")
+
+    return lambda model, name: Output(name, "J", (), meaning, refuse, needs="history", history=history)
+
+
+def _columns(
+    labels: Callable[[Model], tuple[str, ...]],
+    units: Callable[[Model], list[str]],
+    meaning: str,
+    value: Value,
+    needs: str,
+) -> Maker:
+    def make(model: Model, name: str) -> Output:
+        names = labels(model)
+        unit = joined(units(model)) if names else "1"
+        return Output(name, unit, (len(names),), meaning, value, labels=names, needs=needs)
+
+    return make
+
+
+def _balance(result: Result) -> Array:
+    total, (work, dissipated) = result["energy.total"], result._works
+    balance: Array = total - total[0] - work + dissipated
+    return balance
+
+
+def _momentum(m: Motion) -> Array:
+    h: Array = m.model.momentum(m.q, m.v)
+    return h
+
+
+SYSTEM: dict[str, Maker] = {
+    "energy.kinetic": _number("J", "kinetic energy", lambda m: m.energy.kinetic.copy(), "speed"),
+    "energy.potential": _number(
+        "J",
+        "potential energy of gravity (zero at the world's origin), of springs and of deformation",
+        lambda m: m.energy.potential + m.stored,
+        "speed",
+    ),
+    "energy.total": _number("J", "kinetic and potential energy", lambda m: m.energy.total + m.stored, "speed"),
+    "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._works[0].copy()),
+    "energy.dissipated": _over_time("energy that dampers took since the start", lambda r: r._works[1].copy()),
+    "energy.balance": _over_time("change of total energy - work + dissipated: zero if all is right", _balance),
+    "power": _number("W", "power that drives and outside loads put in", lambda m: m.power.copy(), "dynamics"),
+    "momentum.linear": _vector("N s", "linear momentum of all bodies", lambda m: _momentum(m)[:, 3:], "speed"),
+    "momentum.angular": _vector(
+        "N m s",
+        "angular momentum of all bodies about their centre of mass",
+        lambda m: _momentum(m)[:, :3],
+        "speed",
+    ),
+    "center_of_mass": _vector("m", "centre of mass of all bodies", lambda m: m.model.center_of_mass(m.q)),
+    "constraints.residual": _number(
+        "m or rad", "largest violation of a constraint in position", lambda m: m.worst("residual")
+    ),
+    "constraints.velocity_residual": _number(
+        "m/s or rad/s", "largest violation of a constraint in velocity", lambda m: m.worst("rate"), "speed"
+    ),
+    "q": _columns(
+        lambda model: model.coordinate_names,
+        lambda model: [coordinate_unit(c) for c in model.coordinate_kinds],
+        "coordinates",
+        lambda m: m.q.copy(),
+        "position",
+    ),
+    "v": _columns(
+        lambda model: model.speed_names,
+        lambda model: [speed_unit(s) for s in model.speed_kinds],
+        "speeds",
+        lambda m: m.v.copy(),
+        "speed",
+    ),
+    "a": _columns(
+        lambda model: model.speed_names,
+        lambda model: [speed_unit(s, "s2") for s in model.speed_kinds],
+        "accelerations, the rates of v",
+        lambda m: m.part("a").copy(),
+        "dynamics",
+    ),
+    "tau": _columns(
+        lambda model: model.speed_names,
+        lambda model: [effort_unit(s) for s in model.speed_kinds],
+        "hinge forces: of elements and control, and of drives at driven coordinates",
+        lambda m: m.part("tau").copy(),
+        "dynamics",
+    ),
+    "lam": _columns(
+        lambda model: model.constraint_names,
+        row_units,
+        "multipliers of the constraint rows, acting on second markers",
+        lambda m: m.part("lam").copy(),
+        "dynamics",
+    ),
+    "x": _columns(
+        lambda model: tuple(f"x{k}" for k in range(model.nx)),
+        lambda model: ["1"] * model.nx,
+        "states of elements",
+        lambda m: m.x.copy(),
+        "position",
+    ),
+}
+"""What belongs to no part of the system, by name."""

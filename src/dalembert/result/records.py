@@ -1,0 +1,116 @@
+"""What goes with the states of a result: statistics, events, names and units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Model
+from ..model.once import once_per_model
+from .outputs.units import coordinate_unit, row_units, speed_unit
+
+__all__ = ["EventRecord", "Labels", "Stats"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(repr=False)
+class Stats:
+    """How a simulation went.
+
+    Attributes
+    ----------
+    method : str
+    steps, rejected : int
+        Steps taken, and steps tried in vain.
+    evaluations, jacobians, factorizations : int
+        Of the equations of motion, of their derivatives, of matrices.
+    wall_time : float, s
+    rtol, atol : float
+    notes : list of str
+        What was chosen or done automatically.
+    """
+
+    method: str = ""
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    jacobians: int = 0
+    factorizations: int = 0
+    wall_time: float = 0.0
+    rtol: float = 0.0
+    atol: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        rows = [
+            ("method", self.method or "-"),
+            ("steps", f"{self.steps} ({self.rejected} rejected)"),
+            ("evaluations", f"{self.evaluations}"),
+            ("jacobians", f"{self.jacobians}"),
+            ("factorizations", f"{self.factorizations}"),
+            ("wall time", f"{self.wall_time:.3g} s"),
+            ("tolerances", f"rtol {self.rtol:.3g}, atol {self.atol:.3g}"),
+            *(("note", note) for note in self.notes),
+        ]
+        return "\n".join(f"{name:<15} {text}" for name, text in rows)
+
+
+@dataclass(frozen=True, eq=False)
+class EventRecord:
+    """An event that happened during a simulation.
+
+    Attributes
+    ----------
+    name : str
+    t : float, s
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+        Before what the event did.
+    x : (nx,)
+    energy : float, J
+        By what the event did, if anything, changed the total energy; counted as work.
+    message : str
+        What it did.
+    """
+
+    name: str
+    t: float
+    q: Array = field(repr=False)
+    v: Array = field(repr=False)
+    x: Array = field(repr=False, default_factory=lambda: np.zeros(0))
+    energy: float = 0.0
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names and units of what a result's columns hold; a result read from a file has them without a model."""
+
+    system: str
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    rows: tuple[str, ...]
+    coordinate_units: tuple[str, ...]
+    speed_units: tuple[str, ...]
+    row_units: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: Model) -> Labels:
+        """Read the labels off a model."""
+        return _labels(model)
+
+
+@once_per_model
+def _labels(model: Model) -> Labels:
+    return Labels(
+        model.system.name,
+        model.coordinate_names,
+        model.speed_names,
+        model.constraint_names,
+        tuple(coordinate_unit(c) for c in model.coordinate_kinds),
+        tuple(speed_unit(s) for s in model.speed_kinds),
+        tuple(row_units(model)) if model.nc else (),
+    )

@@ -1,0 +1,465 @@
+"""What a simulation returns: states over time, outputs by name, statistics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_number
+from ..errors import DalembertError, ModelError
+from ..model import Model, State
+from ..model.interpolation import interpolate
+from .outputs import ByTime, Motion, Output, names
+from .outputs.history import continuous, work_and_loss
+from .records import EventRecord, Labels, Stats
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from ..system import System
+
+__all__ = ["EventRecord", "Labels", "Result", "Stats"]
+
+Array = NDArray[np.float64]
+Dense = Callable[[Array], tuple[Array, Array, Array]]
+
+_STATUS = ("finished", "event", "interrupted", "failed")
+
+
+class Result:
+    """States over time, and whatever follows from them by name.
+
+    Parameters
+    ----------
+    model : Model or None
+        None for a result read from a file without one: it then has its stored columns only.
+    t : (n,) s
+        In order; where the state jumps, a time occurs twice.
+    q : (n, nq) rad or m
+    v : (n, nv) rad/s or m/s
+    x : (n, nx)
+        States of elements; none if left out.
+    stats : Stats
+    status : str
+        ``"finished"``, ``"event"``, ``"interrupted"`` or ``"failed"``.
+    message : str
+        Why it ended, if not as planned.
+    events : sequence of EventRecord
+    dense : callable
+        From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
+        interpolated with polynomials through positions, speeds and accelerations.
+    conditions : function of times
+        Rows of times (n,) and the conditions that hold at them; those described if left out.
+    labels, stored : Labels, dict of str to array
+        Names, and columns by name, of a result read from a file.
+
+    Attributes
+    ----------
+    resume_point : dict or None
+        Of an interrupted run: what `simulate` needs to go on.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("spinning", gravity=(0, 0, 0))
+    >>> rod = s.body("rod", da.rod(length=2.0, mass=3.0))
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, rod)
+    >>> t = np.linspace(0.0, 1.0, 5)
+    >>> result = Result(s.compile(), t, 2.0 * t[:, None], np.full((5, 1), 2.0))
+    >>> result["A.position"]
+    array([0. , 0.5, 1. , 1.5, 2. ])
+    >>> result["rod.at(2, 0, 0).velocity.norm"]
+    array([4., 4., 4., 4., 4.])
+    >>> result
+    <Result 'spinning': 5 times, 0 to 1 s, finished>
+    """
+
+    def __init__(
+        self,
+        model: Model | None,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        x: ArrayLike | None = None,
+        *,
+        stats: Stats | None = None,
+        status: str = "finished",
+        message: str = "",
+        events: Iterable[EventRecord] = (),
+        dense: Dense | None = None,
+        conditions: ByTime | None = None,
+        labels: Labels | None = None,
+        stored: dict[str, Array] | None = None,
+    ) -> None:
+        if model is None and labels is None:
+            raise ModelError("result", "model", None, "give the model that the states belong to")
+        self.model = model
+        self._labels = labels
+        self.t = _frozen("t", t, ())
+        n = len(self.t)
+        if n == 0 or not np.isfinite(self.t).all() or (np.diff(self.t) < 0).any():
+            raise ModelError("result", "t", t, "give at least one time, in order")
+        self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
+        self.v = _frozen("v", v, (n, len(self.labels.speeds)))
+        states = np.zeros((n, 0 if model is None else model.nx)) if x is None else np.asarray(x)
+        self.x = _frozen("x", states, (n, states.shape[-1] if model is None else model.nx))
+        if status not in _STATUS:
+            raise ModelError("result", "status", status, f"use one of {', '.join(map(repr, _STATUS))}")
+        self.stats = Stats() if stats is None else stats
+        self.status, self.message = status, message
+        self.events = list(events)
+        self.dense = dense
+        self.conditions = conditions
+        self._stored = dict(stored or {})
+        self._origin: Result | None = None
+        self.resume_point: dict[str, Any] | None = None
+
+    # ---- states
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self) > 1 else f"{self.t[0]:.6g} s"
+        count = f"{len(self)} time{'s' if len(self) > 1 else ''}"
+        reason = f" ({self.message})" if self.message else ""
+        method = f"; {self.stats.method}, {self.stats.steps} steps" if self.stats.method else ""
+        return f"<Result {self.labels.system!r}: {count}, {span}, {self.status}{reason}{method}>"
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Names and units of coordinates, speeds and constraint rows."""
+        if self._labels is not None:
+            return self._labels
+        return Labels.of(self._model())
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return State(self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1]), self.x[-1].copy())
+
+    def at(self, t: ArrayLike) -> Any:
+        """Return the state at a time, as a `State`; or at many times in order, as a `Result` at these.
+
+        Parameters
+        ----------
+        t : float or (k,) s
+            From the first to the last time of the result. Where the state jumps, the one after the jump is given.
+        """
+        if np.ndim(t) == 0:
+            time = finite_number(t, item="result.at", field="t")
+            q, v, x = self._states(self._within(np.array([time])))
+            return State(q[0], v[0], time, x[0])
+        times = self._within(np.array(t, dtype=float))
+        other = Result(
+            self.model,
+            times,
+            *self._states(times),
+            stats=self.stats,
+            status=self.status,
+            message=self.message,
+            events=self.events,
+            dense=self.dense or self._states,
+            conditions=self.conditions,
+            labels=self._labels,
+        )
+        other._origin = self
+        return other
+
+    def _within(self, times: Array) -> Array:
+        first, last = self.t[0], self.t[-1]
+        slack = 1e-12 * (last - first)
+        if times.ndim != 1 or not ((times >= first - slack) & (times <= last + slack)).all():
+            raise ModelError("result.at", "t", times, f"give times from {first:.6g} s to {last:.6g} s")
+        clipped: Array = np.clip(times, first, last)
+        return clipped
+
+    def _states(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x at times within the result; the stored ones where they are known."""
+        if not len(times):
+            return self.q[:0].copy(), self.v[:0].copy(), self.x[:0].copy()
+        if self.dense is not None:
+            q, v, x = (np.array(part, dtype=float) for part in self.dense(times))
+        else:
+            a = self._columns_or_none("a")
+            q, v = interpolate(self.t, self.q, self.v, a, times, self.labels.coordinates, self.labels.speeds)
+            x = np.array([np.interp(times, self.t, column) for column in self.x.T]).reshape(-1, len(times)).T.copy()
+        stored = np.searchsorted(self.t, times, side="right") - 1
+        known = self.t[stored] == times
+        q[known], v[known], x[known] = self.q[stored[known]], self.v[stored[known]], self.x[stored[known]]
+        return q, v, x
+
+    # ---- outputs
+
+    @property
+    def a(self) -> Array:
+        """Accelerations, (n, nv) rad/s2 or m/s2."""
+        return self["a"]
+
+    @property
+    def lam(self) -> Array:
+        """Multipliers of the constraint rows, (n, nc) N or N m."""
+        return self["lam"]
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the output of that name at all times, (n, ...); see `dalembert.outputs` for the names."""
+        if not isinstance(name, str):
+            raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
+        return self.output(name)
+
+    def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
+        """Return an output at all times, or at given ones, (n, ...).
+
+        Parameters
+        ----------
+        what : str, function or Output
+            A name, or a function from one `State` to a number or an array.
+        times : (k,) s
+            In order; those of the result if left out.
+
+        Raises
+        ------
+        ModelError
+            If there is no such output; says which names are near.
+        """
+        if self.model is None:
+            return self._stored_output(what, times)
+        output = Output.of(self.model, what)
+        needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
+        if times is not None:
+            wanted = self._within(np.array(times, dtype=float))
+            if not needs_all:
+                return self._values(output, self._motion_at(wanted))
+            merged = self.refined(wanted)
+            values: Array = merged.output(output)[np.searchsorted(merged.t, wanted, side="right") - 1]
+            return values
+        if needs_all and self._origin is not None:
+            return self._origin.output(output, self.t)
+        return self._values(output, self._motion)
+
+    def outputs(self, *names: str) -> dict[str, Array]:
+        """Return several outputs by name."""
+        return {name: self[name] for name in names}
+
+    def names(self) -> list[str]:
+        """Return the names of all outputs, without components and points."""
+        if self.model is None:
+            return list(self._stored_columns())
+        return names(self.model)
+
+    def describe(self, name: str) -> str:
+        """Return unit, shape and meaning of an output on one line, and where the motion does not determine it."""
+        text = Output.of(self._model(), name).describe()
+        determined = self.unique(name)
+        if determined.all():
+            return text
+        part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
+        return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
+
+    def unique(self, name: str) -> NDArray[np.bool_]:
+        """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> from dalembert.library.mechanisms import door
+        >>> result = da.simulate(door(), 0.1, times=[0.0, 0.1])
+        >>> result.unique("low.force")
+        array([[False, False, False],
+               [False, False, False]])
+        """
+        output = Output.of(self._model(), name)
+        if output.unique is None:
+            return np.ones((len(self), *(output.shape or ())), dtype=bool)
+        return output.unique(self._motion)
+
+    @cached_property
+    def _motion(self) -> Motion:
+        known = {name: self._stored[name] for name in self._stored.keys() & {"a", "tau", "lam"}}
+        return Motion(self._model(), self.t, self.q, self.v, self.x, known, self.conditions)
+
+    def _motion_at(self, times: Array) -> Motion:
+        return Motion(self._model(), times, *self._states(times), conditions=self.conditions)
+
+    def _model(self) -> Model:
+        if self.model is None:
+            raise ModelError(
+                "result", "model", None, "it was read from a file without a model: use Result.load(path, model=...)"
+            )
+        return self.model
+
+    def _values(self, output: Output, motion: Motion) -> Array:
+        if output.history is not None:
+            return output.history(self)
+        if output.whole is not None and output.whole.branch:
+            part: Array = self._values(output.whole, motion)[:, output.index]
+            return part
+        values = output.value(motion)
+        return continuous(self, output, values) if output.branch else values
+
+    @cached_property
+    def _works(self) -> tuple[Array, Array]:
+        return work_and_loss(self)
+
+    def refined(self, times: ArrayLike) -> Result:
+        """Return the result with the states at more times (k,) s, in order, among its own."""
+        wanted = self._within(np.array(times, dtype=float))
+        fresh = wanted[~np.isin(wanted, self.t)]
+        order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
+        own = (self.t, self.q, self.v, self.x)
+        columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
+        dense = self.dense or self._states
+        other = Result(
+            self.model, *columns, events=self.events, dense=dense, conditions=self.conditions, labels=self._labels
+        )
+        other._origin = self._origin
+        return other
+
+    # ---- results without a model
+
+    def _columns_or_none(self, name: str) -> Array | None:
+        """Return accelerations, hinge forces or multipliers; None if they are not known, as after a run that failed."""
+        if self.model is None:
+            return self._stored.get(name)
+        try:
+            return self[name]
+        except DalembertError:
+            return None
+
+    def _stored_output(self, what: Any, times: ArrayLike | None) -> Array:
+        if times is not None or not isinstance(what, str):
+            self._model()
+        columns = self._stored_columns()
+        if what not in columns:
+            remedy = f"the file holds {', '.join(map(repr, list(columns)[:8]))}; for others load it with model=..."
+            raise ModelError("result", "output", what, remedy)
+        return columns[what].copy()
+
+    def _stored_columns(self) -> dict[str, Array]:
+        from ..io.columns import flat_columns
+
+        whole = {"q": self.q, "v": self.v, "x": self.x}
+        return whole | self._stored | flat_columns(self)
+
+    # ---- pictures
+
+    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
+        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
+
+        Parameters
+        ----------
+        names : str or function of a State
+            All coordinates if left out.
+        ax : matplotlib axes
+            Where to draw; a new figure if left out.
+        path : str or path
+            File to write: .png, .pdf, .svg, ...
+        """
+        from ..view.plots import plot
+
+        return plot(self, *names, ax=ax, path=path)
+
+    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
+        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
+        from ..view.plots import plot_energy
+
+        return plot_energy(self, ax=ax, path=path)
+
+    def animate(self, path: Any = None, **options: Any) -> Any:
+        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
+
+        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
+        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
+        """
+        from ..view.animate import animate
+
+        self._model()
+        return animate(self, path, **options)
+
+    # ---- tables and files
+
+    def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
+        """Return an xarray Dataset: q, v, x, a, tau, lam by their names over time; and outputs.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
+        """
+        from ..io.datasets import to_dataset
+
+        return to_dataset(self, names)
+
+    def to_pandas(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
+        """Return a pandas DataFrame over t with a column for each number.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Outputs; vectors give a column for each component, ``"crank.velocity.x"``. Positions and speeds of all
+            coordinates if left out.
+        """
+        import pandas
+
+        from ..io.columns import flat_columns
+
+        return pandas.DataFrame(flat_columns(self, names), index=pandas.Index(self.t, name="t"))
+
+    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`."""
+        from ..io.columns import flat_columns, write_csv
+
+        write_csv(path, {"t": self.t} | flat_columns(self, names))
+
+    def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
+        """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
+
+        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics and events. The file
+        is replaced only when the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+        names : sequence of str
+            Outputs to store besides.
+        """
+        from ..io.results import save_result
+
+        save_result(self, path, names)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Model | System | None = None) -> Result:
+        """Read a result that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Model or System
+            That the result is of: gives all outputs again. Without it there are the stored columns.
+
+        Raises
+        ------
+        ModelError
+            If the file is not a result, or the model's coordinates are others.
+        """
+        from ..io.results import load_result
+
+        return load_result(path, model)
+
+
+def _frozen(field: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a copy that nobody can change by accident, of the given shape or, for (), of one dimension."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError("result", field, value, "give an array of real numbers") from None
+    if (shape and array.shape != shape) or (not shape and array.ndim != 1):
+        raise ModelError("result", f"the shape of {field}", array.shape, f"give {shape or '(n,)'}")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,50 @@
+"""Speeds that jump: impulses, and constraints, locks and drives that begin to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.jumps import Jumps
+from ..errors import AssemblyError, SingularityError
+from ..model import Conditions
+
+__all__ = ["FAR", "mind_open", "speeds_after_jump"]
+
+Array = NDArray[np.float64]
+
+FAR = 1e-2  # rad or m: loops that are open by more are not closed by moving the state a little
+
+
+def mind_open(conditions: Conditions, connection: str, q: Array, t: float) -> None:
+    """Refuse to let a constraint hold where it is open by more than a little."""
+    model = conditions.model
+    mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
+    wide = np.abs(model.constraint_residual(q, t=t) - model.row_motion(t)[0])[mine].max(initial=0.0)
+    if wide > FAR:
+        raise AssemblyError(
+            f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
+            "on at an event at which it closes"
+        )
+
+
+def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
+    """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
+    model = conditions.model
+    held = model.marks(conditions.locked)[1].astype(bool)
+    prescribed = model.drive_motion(t)[1]
+    jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
+    applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
+    on = conditions.holds()
+    P = model.constraint_jacobian(q, t=t) * on[:, None]
+    rates = (model.row_motion(t)[1] - model.constraint_drift(q, t=t)) * on if model.nc else np.zeros(0)
+    jumps = Jumps(model, q, held, P)
+    v_new: Array = v + jumps.respond(applied[None], jump[None], (rates - P @ v)[None])[0]
+    v_new[held] = (v + jump)[held]
+    terms = np.abs(P) @ (np.abs(v) + np.abs(v_new)) + np.abs(rates)
+    missed = np.abs(P @ v_new - rates)
+    if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():
+        raise SingularityError(
+            f"at t = {t:.6g} s no speeds obey all locks, drives and constraints: they contradict each other"
+        )
+    return v_new

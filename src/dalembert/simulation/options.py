@@ -1,0 +1,120 @@
+"""How to integrate: method, tolerances, steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..checks import finite_array, finite_number
+from ..errors import ModelError
+from ..model import Conditions, Model
+
+__all__ = ["Options", "baumgarte_gains", "make_options"]
+
+FIXED = ("rk4", "euler", "alpha")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to integrate: what `simulate` was asked for."""
+
+    method: str
+    rtol: float
+    atol: float
+    max_step: float
+    step: float
+    spectral_radius: float
+    project: bool
+    watch: bool
+
+    def integrator(self, conditions: Conditions) -> _core.Integrator:
+        """Return a stepper of the model under conditions."""
+        return _core.Integrator(
+            conditions.model,
+            conditions,
+            _core.methods.index(self.method),
+            rtol=self.rtol,
+            atol=self.atol,
+            max_step=self.max_step,
+            fixed_step=self.step,
+            spectral_radius=self.spectral_radius,
+            project=self.project,
+            watch=self.watch,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return them by name."""
+        numbers = {name: float(getattr(self, name)) for name in ("rtol", "atol", "max_step", "step", "spectral_radius")}
+        return {"method": "auto" if self.watch else self.method, **numbers}
+
+
+def make_options(
+    model: Model,
+    *,
+    method: str,
+    rtol: float,
+    atol: float,
+    max_step: float | None,
+    step: float | None,
+    spectral_radius: float = 0.8,
+    project: bool = True,
+    span: float = np.inf,
+) -> Options:
+    """Return how to integrate, from what `simulate` takes; `span`: length of the run, s."""
+    if method != "auto" and method not in _core.methods:
+        known = ", ".join(map(repr, _core.methods))
+        raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
+            raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
+    longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
+    if longest <= 0:
+        raise ModelError("simulate", "max_step", max_step, "it must be positive")
+    if not 0 <= finite_number(spectral_radius, item="simulate", field="spectral_radius") <= 1:
+        raise ModelError("simulate", "spectral_radius", spectral_radius, "use a number from 0 to 1")
+    if method == "alpha" and model.feedback_count:
+        remedy = "elements that depend on reactions need another method: 'auto', 'radau', ..."
+        raise ModelError("simulate", "method", method, remedy)
+    length, delay = _fixed_step(method, step, span), model.shortest_delay
+    if length > delay:
+        raise ModelError("simulate", "step", step, f"a delay asks for steps of at most {delay:.6g} s")
+    return Options(
+        method="dop853" if method == "auto" else method,
+        rtol=float(rtol),
+        atol=float(atol),
+        max_step=min(longest, delay),
+        step=length,
+        spectral_radius=float(spectral_radius),
+        project=project,
+        watch=method == "auto",
+    )
+
+
+def _fixed_step(method: str, step: float | None, span: float) -> float:
+    """Return the length of steps, s; 0 for methods that choose it."""
+    if method not in FIXED:
+        if step is not None:
+            remedy = f"method {method!r} chooses its steps: use rtol, atol and max_step"
+            raise ModelError("simulate", "step", step, remedy)
+        return 0.0
+    if step is None:
+        raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")
+    length = finite_number(step, item="simulate", field="step")
+    if not 0 < length <= span:
+        raise ModelError("simulate", "step", step, f"it must be positive and at most {span:.6g} s")
+    return length
+
+
+def baumgarte_gains(stabilization: str | tuple[float, float]) -> tuple[float, float]:
+    """Return 2 alpha and beta^2 of Baumgarte's stabilisation; zero for projection."""
+    if isinstance(stabilization, tuple):
+        pair = finite_array(stabilization, (2,), item="simulate", field="stabilization")
+        if (pair < 0).any():
+            raise ModelError("simulate", "stabilization", stabilization, "gains must not be negative")
+        return 2 * float(pair[0]), float(pair[1]) ** 2
+    if stabilization != "projection":
+        raise ModelError("simulate", "stabilization", stabilization, "use 'projection' or Baumgarte's (alpha, beta)")
+    return 0.0, 0.0
