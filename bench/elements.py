@@ -10,6 +10,7 @@ from time import process_time_ns
 from typing import Any
 
 import numpy as np
+from stepper import make_stepper
 from timing import race
 
 import dalembert as da
@@ -75,7 +76,7 @@ def evaluation(model: da.Model, steps: int = 400) -> Any:
     q, v, x = rng.normal(size=model.nq), rng.normal(size=model.nv), np.zeros(model.nx)
 
     def run() -> float:
-        stepper = model.integrator("euler", step=1e-9, project=False)
+        stepper = make_stepper(model, "euler", step=1e-9, project=False)
         stepper.start(0.0, q, v, x)
         begin = process_time_ns()
         stepper.advance(steps * 1e-9, steps, None)

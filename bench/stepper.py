@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import process_time_ns
+from typing import Any
 
 import numpy as np
 from timing import race
@@ -10,8 +11,18 @@ from timing import race
 import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import andrews, bricard, four_bar
+from dalembert.simulation.options import Options
 
-__all__ = ["print_stepper"]
+__all__ = ["make_stepper", "print_stepper"]
+
+
+def make_stepper(
+    model: da.Model, method: str, *, rtol: float = 1e-8, atol: float = 1e-10, step: float = 0.0, **how: bool
+) -> Any:
+    """Return a stepper of the core for a model as described."""
+    flags = {"project": True, "watch": False} | how
+    numbers = {"max_step": np.inf, "step": step, "spectral_radius": 0.8}
+    return Options(method=method, rtol=rtol, atol=atol, **numbers, **flags).integrator(model.conditions())
 
 
 def print_stepper(rounds: int = 40) -> list[dict[str, float | str]]:
@@ -56,13 +67,13 @@ def _measured(name: str, model: da.Model, t_end: float, rounds: int) -> dict[str
     end = steps * 1e-9
 
     def run() -> int:
-        stepper = model.integrator("dop853")
+        stepper = make_stepper(model, "dop853")
         stepper.start(0.0, q, v, x)
         stepper.advance(t_end, 1 << 60, None)
         return int(stepper.counts[2])
 
     def evaluations() -> int:
-        stepper = model.integrator("euler", step=1e-9, project=False)
+        stepper = make_stepper(model, "euler", step=1e-9, project=False)
         stepper.start(0.0, q, v, x)
         stepper.advance(end, 1 << 60, np.array([end]))
         return int(stepper.counts[2])

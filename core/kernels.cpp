@@ -204,9 +204,23 @@ template <class T> StateOf<T> state_of(const Arrays<T> &at) {
           at[Take::a]};
 }
 
-// nothing but a tree: no elements, drives or locks
+// nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 bool is_plain(const ModelData &m, const Call &call) {
-  return call.kernel == Kernel::motion && !m.nc && !m.element_count && !call.conditions->given && !call.conditions->host;
+  if (m.nc || m.element_count || call.conditions->host)
+    return false;
+  return call.kernel == Kernel::supplied || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->given);
+}
+
+template <class T> void evaluate_plain(const ModelData &m, Workspace<T> &ws, const Call &call, const Arrays<T> &at) {
+  const T *q = at[Take::q], *v = at[Take::v], *tau = at[Take::tau], *loads = at[Take::loads];
+  if (call.kernel == Kernel::supplied)
+    return inverse_dynamics<T>(m, ws, q, v, at[Take::a], loads, at.out[0]);
+  if (call.kernel == Kernel::dynamics) {
+    for (int f = 0; f < m.nv; ++f)
+      at.out[1][f] = tau ? tau[f] : T(0.0);
+    tau = at.out[1];
+  }
+  forward_dynamics<T>(m, ws, q, v, tau, loads, nullptr, at.out[0], nullptr);
 }
 
 bool needs_loads(const ModelData &m, const Call &call) { return m.nc && call.kernel == Kernel::dynamics; }
@@ -387,8 +401,8 @@ unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdi
   }
   Workspace<double> ws;
   DALEMBERT_ISA::lay_out(m, memory, ws);
-  if (call.kernel == Kernel::motion)
-    forward_dynamics<double>(m, ws, at[Take::q], at[Take::v], at[Take::tau], at[Take::loads], nullptr, at.out[0], nullptr);
+  if (family_of(call.kernel) == Family::system)
+    evaluate_plain<double>(m, ws, call, at);
   else
     evaluate<double>(m, ws, call, at);
   return 0;
@@ -420,7 +434,7 @@ bool has_lanes(const ModelData &m, const Call &call) {
     return family == Family::tree;
   if (m.feedback_count || call.conditions->host)
     return false;
-  return call.kernel == Kernel::motion || (call.kernel == Kernel::dynamics && !m.spare_rows);
+  return call.kernel == Kernel::motion || call.kernel == Kernel::supplied || (call.kernel == Kernel::dynamics && !m.spare_rows);
 }
 
 struct LaneMemory {
@@ -457,6 +471,14 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
   const Conditions c = conditions_of(call, state);
   const StateOf<Pack> s = state_of(at);
   SystemRoom<Pack> &system = l.system;
+  if (call.kernel == Kernel::supplied) {
+    for (int i = 0; i < m.nc; ++i)
+      system.lambda[i] = at[Take::lambda] ? at[Take::lambda][i] : Pack(0.0);
+    balance(m, c, system, surroundings(c, system, s, system.unused), s, at[Take::a], system.lambda, static_cast<Pack *>(nullptr));
+    for (int f = 0; f < m.nv; ++f)
+      at.out[0][f] = system.passed[f] - system.tau[f];
+    return 0;
+  }
   const unsigned alone = solve_motion(m, c, system, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused);
   if (call.kernel == Kernel::motion)
     return alone;
@@ -466,14 +488,14 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
     at.out[1][f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
   for (int i = 0; i < m.nc; ++i)
     at.out[2][i] = system.lambda[i];
-  return alone;
+  return m.nc ? alone | system.loops.last->orthogonal : alone; // dependent rows have multipliers to share
 }
 
 unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
   if (family_of(call.kernel) != Family::tree && !is_plain(m, call))
     return system_of_lanes(m, l, call, at, state);
-  if (call.kernel == Kernel::motion)
-    forward_dynamics<Pack>(m, l.ws, at[Take::q], at[Take::v], at[Take::tau], at[Take::loads], nullptr, at.out[0], nullptr);
+  if (family_of(call.kernel) == Family::system)
+    evaluate_plain<Pack>(m, l.ws, call, at);
   else
     evaluate<Pack>(m, l.ws, call, at);
   return 0;

@@ -70,22 +70,26 @@ constexpr int max_outputs = 24;
 
 // `size` numbers per state; states are `stride` numbers apart (0: the same for all)
 struct Input {
-  const double *data = nullptr;
-  std::ptrdiff_t stride = 0, size = 0;
+  const double *data;
+  std::ptrdiff_t stride, size;
 };
 struct Output {
-  double *data = nullptr;
-  std::ptrdiff_t stride = 0, size = 0;
+  double *data;
+  std::ptrdiff_t stride, size;
 };
 
 struct Call {
   Kernel kernel;
   Input in[take_count]; // those that are not given have data = nullptr
   int outputs = 0;
-  Output out[max_outputs];
+  Output out[max_outputs]; // the first `outputs`; those that are not wanted have data = nullptr
   PointsData points{};
   const Conditions *conditions = nullptr; // of the system as described
   std::ptrdiff_t parameters_apart = 0;    // numbers between the parameters of one state and the next
+  Call() {
+    for (Input &input : in)
+      input.data = nullptr;
+  }
   const Input &take(Take which) const { return in[int(which)]; }
   Input &take(Take which) { return in[int(which)]; }
 };

@@ -63,6 +63,14 @@ void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &
   }
 }
 
+void BoundConditions::settle() {
+  const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
+  plain.parameters = parameters.data();
+  plain.given = pointer(given), plain.paced = pointer(paced), plain.placed = pointer(placed);
+  plain.active = pointer(active);
+  plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
+}
+
 // ---- one call
 
 static nb::object zeros(npy_intp rows, npy_intp columns) {
@@ -73,12 +81,8 @@ static nb::object zeros(npy_intp rows, npy_intp columns) {
   return nb::steal(array);
 }
 
-Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent) : model(m), code(bound.code), persistent(persistent) {
-  const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
-  conditions.parameters = bound.parameters.data();
-  conditions.given = pointer(bound.given), conditions.paced = pointer(bound.paced), conditions.placed = pointer(bound.placed);
-  conditions.active = pointer(bound.active);
-  conditions.stabilization[0] = bound.stabilization[0], conditions.stabilization[1] = bound.stabilization[1];
+Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
+    : conditions(bound.plain), model(m), code(bound.code), persistent(persistent) {
   if (!code.functions.empty()) {
     hosted.reserve(code.functions.size());
     for (const PythonCode::Function &function : code.functions) {
@@ -225,7 +229,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   if (!PyObject_TypeCheck(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
-  new (self) BoundConditions(*m.described);
+  new (self) BoundConditions(*m.described); // with its owner
   if (parameters) {
     if (parameters->size() != m.tables.parameters.size())
       throw nb::value_error("the parameters do not fit the model");
@@ -242,6 +246,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.pushes = pushes;
   }
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
+  self->settle();
 }
 
 } // namespace

@@ -11,6 +11,8 @@ namespace dalembert::bind {
 
 namespace nb = nanobind;
 
+struct BoundModel;
+
 // Functions that laws are, and the host: constant, shared by all calls.
 struct PythonCode {
   struct Function {
@@ -39,9 +41,15 @@ struct BoundConditions {
   std::vector<unsigned char> given, paced, placed, active; // empty: none, or all
   PythonCode code;
   double stabilization[2] = {0.0, 0.0};
+  const BoundModel *owner = nullptr; // the model that they belong to
+  Conditions plain;                  // what kernels take, without any code in Python
 
   // marks of drives, and of freedoms that are locked besides
   void mark(const ModelData &m, const std::vector<std::int32_t> &locked);
+  // fills `plain`; after the last change
+  void settle();
+  // whether anything is evaluated outside the core, compiled elsewhere or in Python
+  bool calls_out() const { return !code.functions.empty() || code.host.is_valid(); }
 };
 
 // Conditions for one call, or one simulation: functions and host with a place for the first error that Python raises.

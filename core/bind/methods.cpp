@@ -2,8 +2,8 @@
 #include "bind/docs.hpp"
 #include "bind/specs.hpp"
 #include <cstring>
-#include <optional>
 #include <thread>
+#include <utility>
 
 namespace dalembert::bind {
 
@@ -121,64 +121,65 @@ struct Given {
   PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr;
 };
 
-// sorts positional and keyword arguments; false with TypeError set
-bool sort_arguments(const Spec &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
+// arguments given by keyword, those that positions could have given among them; false with TypeError set
+bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Given &given) {
   PyObject **places[max_arguments + 5];
   const char *titles[max_arguments + 5];
   int count = 0;
   const auto add = [&](PyObject *&place, const char *title) { places[count] = &place, titles[count++] = title; };
-  if (spec.points)
-    add(given.points, "points");
-  if (spec.chosen)
-    add(given.chosen, "parts");
+  if (spec.points || spec.chosen)
+    add(spec.points ? given.points : given.chosen, spec.points ? "points" : "parts");
   for (int k = 0; k < spec.inputs; ++k)
-    if (!spec.arguments[std::size_t(k)].keyword)
-      add(given.inputs[k], spec.arguments[std::size_t(k)].name);
-  const int most = count;
-  if (positional > most) {
-    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, most, positional);
-    return false;
-  }
-  for (Py_ssize_t k = 0; k < positional; ++k)
-    *places[k] = args[k];
-  if (const Py_ssize_t keywords = names ? PyTuple_GET_SIZE(names) : 0) {
-    for (int k = 0; k < spec.inputs; ++k)
-      if (spec.arguments[std::size_t(k)].keyword)
-        add(given.inputs[k], spec.arguments[std::size_t(k)].name);
-    if (spec.outputs == 1)
-      add(given.out, "out");
-    if (spec.described) {
-      add(given.conditions, "conditions");
-      if (spec.bare != Kernel::report)
-        add(given.bare, "bare");
-    }
-    for (Py_ssize_t k = 0; k < keywords; ++k) {
-      PyObject *name = PyTuple_GET_ITEM(names, k), **place = nullptr;
-      for (int j = 0; !place && j < count; ++j)
-        if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
-          place = places[j];
-      if (!place || *place) {
-        PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
-        return false;
-      }
-      *place = args[positional + k];
-    }
-  }
-  for (int k = 0; k < spec.inputs; ++k) {
-    const Argument &argument = spec.arguments[std::size_t(k)];
-    if (given.inputs[k] == Py_None && argument.omitted != O::error)
-      given.inputs[k] = nullptr;
-    if (!given.inputs[k] && argument.omitted == O::error) {
-      PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, argument.name);
+    add(given.inputs[k], spec.arguments[std::size_t(k)].name);
+  if (spec.outputs == 1)
+    add(given.out, "out");
+  if (spec.described)
+    add(given.conditions, "conditions");
+  if (spec.described && spec.bare != Kernel::report)
+    add(given.bare, "bare");
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
+    PyObject *name = PyTuple_GET_ITEM(names, k), **place = nullptr;
+    for (int j = 0; !place && j < count; ++j)
+      if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
+        place = places[j];
+    if (!place || *place) {
+      PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name, name);
       return false;
     }
+    *place = args[k];
   }
   for (PyObject **each : {&given.out, &given.conditions, &given.bare})
     if (*each == Py_None)
       *each = nullptr;
-  if ((spec.points && !given.points) || (spec.chosen && !given.chosen)) {
+  return true;
+}
+
+// sorts positional and keyword arguments; false with TypeError set
+bool sort_arguments(const Spec &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names, Given &given) {
+  const int first = spec.points || spec.chosen; // points, or the parts that are wanted, come before arrays
+  const int most = first + spec.positional();
+  if (positional > most) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, most, positional);
+    return false;
+  }
+  if (first && positional)
+    (spec.points ? given.points : given.chosen) = args[0];
+  for (Py_ssize_t k = first; k < positional; ++k)
+    given.inputs[k - first] = args[k];
+  if (names && !sort_keywords(spec, args + positional, names, given))
+    return false;
+  if (first && !given.points && !given.chosen) {
     PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, spec.points ? "points" : "parts");
     return false;
+  }
+  for (int k = 0; k < spec.inputs; ++k) {
+    const Argument &argument = spec.arguments[std::size_t(k)];
+    if (argument.omitted != O::error && given.inputs[k] == Py_None)
+      given.inputs[k] = nullptr;
+    if (argument.omitted == O::error && !given.inputs[k]) {
+      PyErr_Format(PyExc_TypeError, "%s() misses its argument '%s'", spec.name, argument.name);
+      return false;
+    }
   }
   return true;
 }
@@ -203,13 +204,24 @@ struct Work {
   Given given;
   Call call;
   npy_intp count = -1;   // states; -1: one, without an axis of its own
-  Reference holders[max_arguments], zeros, results[max_outputs];
+  Reference holders[max_arguments], zeros;
+  PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
 
   Work(const Spec &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
     call.kernel = spec.kernel;
     call.outputs = spec.outputs;
+    for (int k = 0; k < spec.outputs; ++k) {
+      call.out[k] = {nullptr, 0, 0};
+      results[k] = nullptr;
+    }
   }
+  ~Work() {
+    for (int k = 0; k < spec.outputs; ++k)
+      Py_XDECREF(results[k]);
+  }
+  Work(const Work &) = delete;
+  Work &operator=(const Work &) = delete;
 
   // the reason why an argument does not do
   PyObject *refuse(const char *argument, PyObject *value) { return raise_through(self, "_refuse", spec.name, argument, value); }
@@ -226,7 +238,7 @@ struct Work {
           return refuse("conditions", given.conditions) != nullptr;
       }
     }
-    if (given.conditions && !PyObject_TypeCheck(given.conditions, conditions_type()))
+    if (given.conditions && (!PyObject_TypeCheck(given.conditions, conditions_type()) || conditions().owner != &model))
       return refuse("conditions", given.conditions) != nullptr;
     return true;
   }
@@ -238,13 +250,14 @@ struct Work {
   bool read_inputs() {
     for (int k = 0; k < spec.inputs; ++k) {
       const Argument &argument = spec.arguments[std::size_t(k)];
+      if (!given.inputs[k] && argument.omitted == O::nothing)
+        continue;
       const Shape shape = shape_of(argument.extent, model.data);
       Input &input = call.take(argument.take);
       input = {nullptr, 0, shape.size()};
       if (!given.inputs[k]) {
-        if (argument.omitted == O::starts)
-          input.data = model.starts.data();
-        if (argument.omitted == O::zeros && !(input.data = zero_numbers(shape.size())))
+        input.data = argument.omitted == O::starts ? model.starts.data() : zero_numbers(shape.size());
+        if (!input.data && shape.size())
           return false;
         continue;
       }
@@ -308,42 +321,49 @@ struct Work {
           std::memcmp(PyArray_DIMS(array), dims, std::size_t(n) * sizeof *dims))
         return refuse("out", given.out) != nullptr;
       Py_INCREF(given.out);
-      results[k].reset(given.out);
+      results[k] = given.out;
     } else {
-      results[k].reset(PyArray_SimpleNew(n, dims, NPY_DOUBLE));
-      if (!results[k].object)
+      results[k] = PyArray_SimpleNew(n, dims, NPY_DOUBLE);
+      if (!results[k])
         return false;
-      array = reinterpret_cast<PyArrayObject *>(results[k].object);
+      array = reinterpret_cast<PyArrayObject *>(results[k]);
     }
     call.out[k] = {static_cast<double *>(PyArray_DATA(array)), shape.size(), shape.size()};
-    for (const Input &input : call.in) // couplings read q while residuals are written
-      if (given.out && (overlaps(array, call.out[k], input, count) ||
-                        (spec.kernel == Kernel::constraint_residual && overlaps(array, {}, input, count < 0 ? 0 : count))))
-        return refuse("out", given.out) != nullptr;
+    if (given.out)
+      for (const Input &input : call.in) // couplings read q while residuals are written
+        if (overlaps(array, call.out[k], input, count) ||
+            (spec.kernel == Kernel::constraint_residual && overlaps(array, {}, input, count < 0 ? 0 : count)))
+          return refuse("out", given.out) != nullptr;
     return true;
+  }
+
+  unsigned run_states(bool on_threads) {
+    if (count < 0 && model.data.nb < worth_releasing)
+      return model.run_one(*data, call);
+    if (count == 0)
+      return 0;
+    GilRelease released;
+    return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1);
+  }
+
+  // with code outside the core; what Python evaluates has one thread
+  bool run_scoped(const BoundConditions &chosen, unsigned &found) {
+    Scope scope(*data, chosen);
+    call.conditions = &scope.conditions;
+    found = run_states(!chosen.code.any());
+    return !scope.raise();
   }
 
   // runs the kernel; false with an exception set
   bool run(unsigned &found) {
+    static const Conditions none;
     try {
-      std::optional<Scope> scope;
-      static const Conditions none;
-      int most = thread_count();
-      call.conditions = &none;
-      if (spec.described && data == &model.data) {
-        const BoundConditions &chosen = conditions();
-        scope.emplace(*data, chosen);
-        call.conditions = &scope->conditions;
-        if (chosen.code.host.is_valid())
-          most = 1;
-      }
-      if (count < 0 && model.data.nb < worth_releasing) {
-        found = model.run_one(*data, call);
-      } else if (count != 0) {
-        GilRelease released;
-        found = count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, most);
-      }
-      return !(scope && scope->raise());
+      const bool described = spec.described && data == &model.data;
+      if (described && conditions().calls_out())
+        return run_scoped(conditions(), found);
+      call.conditions = described ? &conditions().plain : &none;
+      found = run_states(true);
+      return true;
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
     } catch (nanobind::python_error &error) {
@@ -359,7 +379,7 @@ struct Work {
     if (found & bad_input)
       for (int k = 0; k < spec.inputs; ++k) {
         const Input &input = call.take(spec.arguments[std::size_t(k)].take);
-        if (input.stride && !all_finite(input.data, count * input.size))
+        if (input.data && input.stride && !all_finite(input.data, count * input.size))
           return refuse(spec.arguments[std::size_t(k)].name, given.inputs[k]) != nullptr;
       }
     if (!spec.judged)
@@ -375,14 +395,14 @@ struct Work {
 
   PyObject *take_results() {
     if (spec.outputs == 1)
-      return results[0].release();
+      return std::exchange(results[0], nullptr);
     int size = 0;
     for (int k = 0; k < spec.outputs; ++k)
-      size += results[k].object != nullptr;
+      size += results[k] != nullptr;
     PyObject *tuple = spec.named && named_type ? named_type->tp_alloc(named_type, size) : PyTuple_New(size);
     for (int k = 0, place = 0; tuple && k < spec.outputs; ++k)
-      if (results[k].object)
-        PyTuple_SET_ITEM(tuple, place++, results[k].release());
+      if (results[k])
+        PyTuple_SET_ITEM(tuple, place++, std::exchange(results[k], nullptr));
     return tuple;
   }
 };

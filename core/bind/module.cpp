@@ -36,7 +36,9 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
     self->described->code.take_functions(functions, sizes);
     if (!host.is_none())
       self->described->code.host = host;
+    self->described->owner = self;
     self->described->mark(self->data, {});
+    self->described->settle();
   } catch (const std::invalid_argument &error) {
     self->~BoundModel();
     throw nb::value_error(error.what());

@@ -120,6 +120,14 @@ struct Spec {
   bool judged = true;     // results that are not finite are refused here
   Kernel bare = Kernel::report; // of described ones: the kernel of the bare tree; report: there is none
   const char *doc = nullptr;
+
+  // arrays that can be given by position; those given by keyword alone come after them
+  constexpr int positional() const {
+    int count = 0;
+    while (count < inputs && !arguments[std::size_t(count)].keyword)
+      ++count;
+    return count;
+  }
 };
 
 } // namespace dalembert::bind

@@ -23,6 +23,33 @@ template <class T> DALEMBERT_INLINE T independence(const T &opening) {
   return select(less(tolerance, low), low, select(less(high, tolerance), high, tolerance));
 }
 
+// rows of packs up to which lanes are orthogonalised together
+constexpr int most_in_lanes = 64;
+
+// Rows on their way to being orthogonal, in the order in which they are taken (loop_orthogonal.hpp).
+template <class T> struct OrthogonalRoom {
+  T *Q, *R; // nc x nv: rows of P L^-T d^-1/2, then unit rows; nc x nc: their parts along those that were taken
+  T *place; // nc: number of each row
+  T *size;  // nc: reciprocal of what its lever arms could make of it; zero if it demands nothing
+  T *left;  // nc: what is left of it
+  T *taken; // nc: 1 where a row was taken, 0 where there was none
+  T *z;     // nc
+};
+
+// which rows stand in an envelope
+enum class Envelope : std::int32_t { none, lean, all };
+
+// how the rows were taken, in lanes: in an envelope, or by (2)
+struct Factored {
+  Envelope envelope;
+  std::int32_t rank;        // of those taken by (2)
+  std::uint32_t orthogonal; // lanes in which rows were taken by (2)
+  std::uint32_t alone;      // lanes in which neither did
+};
+inline const RowOrder &order_of(const ModelData &m, const Factored &factored) {
+  return factored.envelope == Envelope::all ? m.all_rows : m.lean_rows;
+}
+
 template <class T> struct LoopRoom {
   Workspace<T> ws;
   Side<Pack> side;
@@ -36,8 +63,9 @@ template <class T> struct LoopRoom {
   T *D;             // the envelope, then L
   T *d;             // nc: reciprocal pivots
   T *y;             // nc
-  double *Q, *R;    // nc x nv and nc x nc, for orthogonalisation
-  std::int32_t *chosen; // nc: rows in the order in which it took them
+  OrthogonalRoom<T> orthogonal;
+  T *kept;          // nv + nc: of packs, what lanes in an envelope have got
+  Factored *last;   // how rows were taken last
   T opening;
   T slack;          // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches
 };

@@ -1,6 +1,7 @@
 #include "closures/loops.hpp"
 #include "closures/loop_envelope.hpp"
 #include "closures/loop_orthogonal.hpp"
+#include <algorithm>
 #include <initializer_list>
 #include <type_traits>
 
@@ -19,24 +20,17 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   for (T **each : {&room.gamma, &room.leverage, &room.drift, &room.rhs, &room.d, &room.y})
     *each = arena.take<T>(nc);
   room.D = arena.take<T>(m.nc ? std::size_t(m.all_rows.start[m.nc]) : 0);
-  const bool orthogonal = std::is_same_v<T, double> && m.nc <= most_orthogonal;
-  room.Q = arena.take<double>(orthogonal ? nc * nv : 0);
-  room.R = arena.take<double>(orthogonal ? nc * nc : 0);
-  room.chosen = arena.take<std::int32_t>(nc + 2); // and how the rows were taken last
+  const bool orthogonal = m.nc <= (std::is_same_v<T, double> ? most_orthogonal : most_in_lanes);
+  OrthogonalRoom<T> &o = room.orthogonal;
+  o.Q = arena.take<T>(orthogonal ? nc * nv : 0);
+  o.R = arena.take<T>(orthogonal ? nc * nc : 0);
+  for (T **each : {&o.place, &o.size, &o.left, &o.taken, &o.z})
+    *each = arena.take<T>(orthogonal ? nc : 0);
+  room.kept = arena.take<T>(std::is_same_v<T, Pack> ? nv + nc : 0);
+  room.last = arena.take<Factored>(1);
   room.opening = T(0.0);
   room.slack = T(1.0);
   return arena.used;
-}
-
-// all rows, where the lean ones do not do
-static Factored factor_all(const ModelData &m, LoopRoom<double> &room, const unsigned char *given) {
-  if (m.nc <= most_orthogonal)
-    return {nullptr, orthogonalize(m, room, given)};
-  for (int k = 0; k < m.chord_count; ++k)
-    respond(m, room, m.chords[k], given, false);
-  couple(m, room, m.all_rows);
-  factor_envelope(room, m.all_rows);
-  return {&m.all_rows, m.nc};
 }
 
 // lean rows; returns the lanes in which they do not do
@@ -47,40 +41,65 @@ template <class T> static unsigned factor_lean(const ModelData &m, LoopRoom<T> &
   return factor_envelope(room, m.lean_rows);
 }
 
-Factored factor_rows(const ModelData &m, LoopRoom<double> &room, const unsigned char *marks) {
-  if (!factor_lean(m, room, marks))
-    return {&m.lean_rows, m.lean_rows.count};
-  return factor_all(m, room, marks);
+// all rows, where the lean ones do not do
+static Factored factor_all(const ModelData &m, LoopRoom<double> &room, const unsigned char *given) {
+  if (m.nc <= most_orthogonal)
+    return {Envelope::none, orthogonalize(m, room, given), 1, 0};
+  for (int k = 0; k < m.chord_count; ++k)
+    respond(m, room, m.chords[k], given, false);
+  couple(m, room, m.all_rows);
+  factor_envelope(room, m.all_rows);
+  return {Envelope::all, 0, 0, 0};
+}
+static Factored factor_all(const ModelData &m, LoopRoom<Pack> &room, const unsigned char *given, unsigned lanes) {
+  if (m.nc > most_in_lanes)
+    return {Envelope::lean, 0, 0, lanes};
+  return {lanes == every_lane ? Envelope::none : Envelope::lean, orthogonalize(m, room, given), lanes, 0};
 }
 
-Factored factor_loops(const ModelData &m, LoopRoom<double> &room, const double *q, const unsigned char *marks) {
-  factorize<double>(m, room.ws, q, marks);
+template <class T> Factored factor_rows(const ModelData &m, LoopRoom<T> &room, const unsigned char *marks) {
+  const unsigned doubts = factor_lean(m, room, marks);
+  if (!doubts)
+    return {Envelope::lean, 0, 0, 0};
+  if constexpr (std::is_same_v<T, double>)
+    return factor_all(m, room, marks);
+  else
+    return factor_all(m, room, marks, doubts);
+}
+
+template <class T> Factored factor_loops(const ModelData &m, LoopRoom<T> &room, const T *q, const unsigned char *marks) {
+  factorize<T>(m, room.ws, q, marks);
   return factor_rows(m, room, marks);
 }
 
-void correct_by(const ModelData &m, LoopRoom<double> &room, const Factored &factored, double *a, double *lambda) {
-  if (factored.order)
-    correct(m, room, *factored.order, a, lambda);
+template <> void correct_by(const ModelData &m, LoopRoom<double> &room, const Factored &factored, double *a, double *lambda) {
+  if (factored.envelope != Envelope::none)
+    correct(m, room, order_of(m, factored), a, lambda);
   else
     correct_orthogonally(m, room, factored.rank, a, lambda);
 }
 
-unsigned factor_loops(const ModelData &m, LoopRoom<Pack> &room, const Pack *q, const unsigned char *marks) {
-  factorize<Pack>(m, room.ws, q, marks);
-  return factor_lean(m, room, marks);
+template <> void correct_by(const ModelData &m, LoopRoom<Pack> &room, const Factored &factored, Pack *a, Pack *lambda) {
+  if (!factored.orthogonal)
+    return correct(m, room, order_of(m, factored), a, lambda);
+  if (factored.envelope == Envelope::none)
+    return correct_orthogonally(m, room, factored.rank, a, lambda);
+  Pack *kept_a = room.kept, *kept_lambda = kept_a + m.nv;
+  std::copy_n(a, m.nv, kept_a);
+  std::copy_n(lambda, m.nc, kept_lambda);
+  correct(m, room, order_of(m, factored), kept_a, kept_lambda);
+  correct_orthogonally(m, room, factored.rank, a, lambda);
+  Pack mine;
+  for (int lane = 0; lane < W; ++lane)
+    mine.set(lane, factored.orthogonal >> lane & 1u ? 1.0 : 0.0);
+  const auto orthogonal = less(Pack(0.5), mine);
+  for (int f = 0; f < m.nv; ++f)
+    a[f] = select(orthogonal, a[f], kept_a[f]);
+  for (int i = 0; i < m.nc; ++i)
+    lambda[i] = select(orthogonal, lambda[i], kept_lambda[i]);
 }
 
-void correct_by(const ModelData &m, LoopRoom<Pack> &room, Pack *a, Pack *lambda) { correct(m, room, m.lean_rows, a, lambda); }
-
-static void remember(const ModelData &m, LoopRoom<double> &room, const Factored &factored) {
-  room.chosen[m.nc] = !factored.order ? 0 : factored.order == &m.lean_rows ? 1 : 2;
-  room.chosen[m.nc + 1] = factored.rank;
-}
-
-Factored factored_last(const ModelData &m, const LoopRoom<double> &room) {
-  const int how = room.chosen[m.nc];
-  return {how == 0 ? nullptr : how == 1 ? &m.lean_rows : &m.all_rows, room.chosen[m.nc + 1]};
-}
+Factored factored_last(const LoopRoom<double> &room) { return *room.last; }
 
 template <> unsigned close_loops(const ModelData &m, LoopRoom<double> &room, const unsigned char *given, double *a, double *lambda) {
   Factored factored = factor_rows(m, room, given);
@@ -88,26 +107,27 @@ template <> unsigned close_loops(const ModelData &m, LoopRoom<double> &room, con
     lambda[i] = 0.0;
   double largest = 0.0;
   for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
-    if (residual_rates(m, room, a, largest) && pass == 1 && factored.order == &m.lean_rows) {
+    if (residual_rates(m, room, a, largest) && pass == 1 && factored.envelope == Envelope::lean) {
       factored = factor_all(m, room, given); // a row that was left out or dropped is needed here
       ++last;
     }
     correct_by(m, room, factored, a, lambda);
   }
-  remember(m, room, factored);
+  *room.last = factored;
   return 0;
 }
 
 template <> unsigned close_loops(const ModelData &m, LoopRoom<Pack> &room, const unsigned char *given, Pack *a, Pack *lambda) {
-  unsigned alone = factor_lean(m, room, given);
+  const Factored factored = factor_rows(m, room, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = Pack(0.0);
   Pack largest(0.0);
   residual_rates(m, room, a, largest);
-  correct(m, room, m.lean_rows, a, lambda);
-  alone |= residual_rates(m, room, a, largest);
-  correct(m, room, m.lean_rows, a, lambda);
-  return alone;
+  correct_by(m, room, factored, a, lambda);
+  const unsigned missed = residual_rates(m, room, a, largest) & ~factored.orthogonal;
+  correct_by(m, room, factored, a, lambda);
+  *room.last = factored;
+  return factored.alone | missed;
 }
 
 void row_pivots(const ModelData &m, LoopRoom<double> &room, const double *q, double *pivots) {
@@ -144,6 +164,9 @@ void row_pivots(const ModelData &m, LoopRoom<double> &room, const double *q, dou
   }
 }
 
+template Factored factor_rows(const ModelData &, LoopRoom<double> &, const unsigned char *);
+template Factored factor_loops(const ModelData &, LoopRoom<double> &, const double *, const unsigned char *);
+template Factored factor_loops(const ModelData &, LoopRoom<Pack> &, const Pack *, const unsigned char *);
 template std::size_t lay_out(const ModelData &, std::byte *, LoopRoom<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, LoopRoom<Pack> &);
 template std::size_t lay_out(const ModelData &, std::byte *, LoopRoom<Dual> &);

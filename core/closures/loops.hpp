@@ -22,32 +22,23 @@
 //
 // One step of iterative refinement, P a + gamma evaluated anew, takes out what a poor choice of rows has cost.
 //
-// Packs take (1) only: lanes in which rows come near to depending on each other are named, and done one by one.
+// In packs each lane takes (1) or (2) as it needs. Those in which a row that was left out is needed after all, and those
+// with too many rows for (2), are named, and done one by one.
 #pragma once
 
 #include "closures/loop_room.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
-// how the rows were taken: in the envelope of an order, or by (2)
-struct Factored {
-  const RowOrder *order; // null: orthogonalised
-  int rank;
-};
-
 // Rows with their factors, after evaluate_chords (values, leverage, opening) and the factors of the trees, in which marked
 // freedoms stand still; for the right-hand sides of `correct_by`.
-Factored factor_rows(const ModelData &m, LoopRoom<double> &room, const unsigned char *marks);
+template <class T> Factored factor_rows(const ModelData &m, LoopRoom<T> &room, const unsigned char *marks);
 
 // The same with the factors of the trees at q.
-Factored factor_loops(const ModelData &m, LoopRoom<double> &room, const double *q, const unsigned char *marks);
+template <class T> Factored factor_loops(const ModelData &m, LoopRoom<T> &room, const T *q, const unsigned char *marks);
 
-// a and lambda from rhs = -(P a + gamma), by (1) or (2); both are added to
-void correct_by(const ModelData &m, LoopRoom<double> &room, const Factored &factored, double *a, double *lambda);
-
-// The same for packs, with lean rows alone: returns the lanes in which they do not do.
-unsigned factor_loops(const ModelData &m, LoopRoom<Pack> &room, const Pack *q, const unsigned char *marks);
-void correct_by(const ModelData &m, LoopRoom<Pack> &room, Pack *a, Pack *lambda);
+// a and lambda from rhs = -(P a + gamma), by (1) or (2), each lane by its own; both are added to
+template <class T> void correct_by(const ModelData &m, LoopRoom<T> &room, const Factored &factored, T *a, T *lambda);
 
 // Accelerations a of the open system, after finish_forward, become those of the closed one; per row, lambda. Before it,
 // evaluate_chords has left values, leverage and opening, and P' v and what laws demand stand in room.gamma. given: marks of
@@ -56,7 +47,7 @@ void correct_by(const ModelData &m, LoopRoom<Pack> &room, Pack *a, Pack *lambda)
 template <class T> unsigned close_loops(const ModelData &m, LoopRoom<T> &room, const unsigned char *given, T *a, T *lambda);
 
 // The factors that close_loops has used last, for more right-hand sides at the same state.
-Factored factored_last(const ModelData &m, const LoopRoom<double> &room);
+Factored factored_last(const LoopRoom<double> &room);
 
 // Each row's pivot as a part of its diagonal, every chord taken by itself; zero for rows that repeat other rows of their
 // chord or what the trees demand anyway. Chords are not taken together: far from where they close, long rows of loops

@@ -383,7 +383,7 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, De
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
     return false;
   hold_state(m, c, motion, room, s, a, motion.system.lambda);
-  const Factored factored = m.nc ? factored_last(m, motion.system.loops) : Factored{nullptr, 0};
+  const Factored factored = m.nc ? factored_last(motion.system.loops) : Factored{Envelope::none, 0, 0, 0};
   bool exact = true;
   if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
     exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, room, s, factored);

@@ -77,7 +77,6 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
   LoopRoom<Pack> &loops = room.loops;
   constexpr int most_rounds = 8;
   constexpr double settled = 1e-9;
-  const unsigned all = (1u << W) - 1u;
   unsigned done = 0, alone = 0;
   for (int round = 0; round < most_rounds; ++round) {
     evaluate_chords<Pack>(m, loops.ws, q, nullptr,
@@ -89,12 +88,13 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
       open = larger(open, absolute(loops.rhs[i]));
     }
     done |= bits(less(open, Pack(1e-15)));
-    if ((done | alone) == all)
+    if ((done | alone) == every_lane)
       return alone;
-    alone |= factor_loops(m, loops, q, c.placed) & ~done;
+    const Factored factored = factor_loops(m, loops, q, c.placed);
+    alone |= factored.alone & ~done;
     for (int f = 0; f < m.nv; ++f)
       change[f] = Pack(0.0);
-    correct_by(m, loops, change, room.lambda);
+    correct_by(m, loops, factored, change, room.lambda);
     Pack size(0.0);
     for (int f = 0; f < m.nv; ++f) {
       for (int lane = 0; lane < W; ++lane)
@@ -105,10 +105,10 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
     alone |= bits(opposite(less(size, Pack(1e3)))) & ~done;
     integrate<Pack>(m, q, change, q);
     done |= bits(less(size, Pack(settled)));
-    if ((done | alone) == all)
+    if ((done | alone) == every_lane)
       return alone;
   }
-  return all & ~done;
+  return every_lane & ~done;
 }
 
 unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack> &room, Pack *q, Pack *v, Pack *change) {
@@ -117,7 +117,8 @@ unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack>
   evaluate_chords<Pack>(
       m, loops.ws, q, nullptr,
       {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active});
-  alone |= factor_loops(m, loops, q, c.paced);
+  const Factored factored = factor_loops(m, loops, q, c.paced);
+  alone |= factored.alone;
   for (int round = 0; round < 2; ++round) {
     for (int k = 0; k < m.chord_count; ++k) {
       const ChordData &chord = m.chords[k];
@@ -130,7 +131,7 @@ unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack>
     }
     for (int f = 0; f < m.nv; ++f)
       change[f] = Pack(0.0);
-    correct_by(m, loops, change, room.lambda);
+    correct_by(m, loops, factored, change, room.lambda);
     for (int f = 0; f < m.nv; ++f)
       v[f] = v[f] + change[f];
   }

@@ -307,7 +307,7 @@ int find_states(const ModelData &m, const Conditions &c, SystemRoom<double> &sys
   room.states = 0;
   if (!m.nc)
     return 0;
-  if (factored_last(m, system.loops).order == &m.lean_rows || !room.J)
+  if (factored_last(system.loops).envelope == Envelope::lean || !room.J)
     find_repeats(m, c, system, room);
   else
     find_dependences(m, c, system, room, still);
