@@ -58,14 +58,14 @@ def every_hinge() -> Motion:
 def planar_loop() -> Motion:
     """Return a four-bar of spatial revolutes, turning: three of its rows repeat others."""
     s = four_bar(angle=0.7)
-    s.initial("A", speed=3.0)
+    s.initial("A", speed=8.0)
     return Motion(s.compile(), None, 0.8, 0.05)
 
 
 def bennetts_loop() -> Motion:
     """Return Bennett's linkage, which counting calls immobile, turning."""
     s = bennett()
-    s.initial("A", speed=2.0)
+    s.initial("A", speed=1.875)
     return Motion(s.compile(), None, 0.8, 0.05)
 
 

@@ -38,10 +38,19 @@ GROUND = "ground"
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """Start values of one connection: position (nq,) and speed (nv,), None where not given."""
+    """Start values of one connection: position (nq,) and speed (nv,), None where not given.
+
+    guess: the position is no more than where to begin looking.
+    """
 
     position: NDArray[np.float64] | None = None
     speed: NDArray[np.float64] | None = None
+    guess: bool = False
+
+    @property
+    def meant(self) -> NDArray[np.float64] | None:
+        """The position, if it is more than a guess."""
+        return None if self.guess else self.position
 
 
 class System:
@@ -170,14 +179,20 @@ class System:
             self.drives[clock.name] = clock
         return connection
 
-    def initial(self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None) -> None:
+    def initial(
+        self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None, guess: bool = False
+    ) -> None:
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
         Of a flexible body: its modal coordinates and their speeds, (nm,) each.
+
+        Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
+        cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
+        position is only where closing the loops begins, and may change without a word.
         """
         body = self.bodies.get(connection) if isinstance(connection, str) else connection
         if isinstance(body, Body) and self.bodies.get(body.name) is body:
-            self._initial_modes(body, position, speed)
+            self._initial_modes(body, position, speed, bool(guess))
             return
         if isinstance(connection, Body):
             raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
@@ -206,9 +221,10 @@ class System:
         self.initials[found.name] = Initial(
             old.position if new_position is None else new_position,
             old.speed if new_speed is None else new_speed,
+            old.guess if new_position is None else bool(guess),
         )
 
-    def _initial_modes(self, body: Body, position: Any, speed: Any) -> None:
+    def _initial_modes(self, body: Body, position: Any, speed: Any, guess: bool) -> None:
         item = f"initial {body.name!r}"
         if body.flexible is None:
             raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")
@@ -218,7 +234,7 @@ class System:
             before if value is None else finite_array(value, (nm,), item=item, field=field)
             for value, before, field in ((position, old.position, "position"), (speed, old.speed, "speed"))
         ]
-        self.initials[body.name] = Initial(*values)
+        self.initials[body.name] = Initial(values[0], values[1], old.guess if position is None else guess)
 
     def drive(
         self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None

@@ -144,6 +144,13 @@ class Forest:
                     f"drive {drive.name!r}: every hinge of its loop is driven or coupled, so that one has to be cut; "
                     "a loop needs at least one hinge that is free to follow"
                 )
+        for chord in chords:
+            if isinstance(chord.element, Hinge) and _has_armature(chord.element):
+                raise TopologyError(
+                    f"hinge {chord.name!r}: every hinge of its loop is driven, coupled, acted upon or has an armature, "
+                    "so that this one has to be cut, where an armature cannot act; give its inertia to a body that "
+                    "turns with the drive train, or leave one hinge of the loop without"
+                )
         adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
         for c in branches:
             a, b = c.first.body.name, c.second.body.name
@@ -263,9 +270,9 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled, driven or acted upon come first, because a cut hinge has no coordinates; then
-    hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom hinges, whose
-    rows cost a search.
+    Hinges whose coordinates are coupled, driven, acted upon or carry an armature come first, because a cut hinge has no
+    coordinates; then hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom
+    hinges, whose rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
@@ -273,6 +280,7 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     wanted |= {drive.connection.name for drive in system.drives.values()}
     wanted |= {hinge.name for force in system.forces.values() for hinge, _ in force.places}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
+    wanted |= {c.name for c in hinges if isinstance(c.element, Hinge) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
     def rank(c: Connection) -> tuple[bool, bool, bool, int]:
@@ -284,6 +292,10 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
             kept.add(c.name)
     everyone = system.connections.values()
     return [c for c in everyone if c.name in kept], tuple(c for c in everyone if c.name not in kept)
+
+
+def _has_armature(hinge: Hinge) -> bool:
+    return hinge.armature is not None and bool(np.any(hinge.armature))
 
 
 def _mimics(system: System) -> list[CoordinateConnection]:

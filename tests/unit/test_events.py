@@ -225,7 +225,7 @@ def test_angles_of_bodies_are_passed_once_in_a_turn() -> None:
 def test_angles_of_cut_hinges_are_passed_once_in_a_turn() -> None:
     s = parallelogram(angle=0.3)
     s.gravity = np.zeros(3)
-    s.initial("A", speed=5.0)
+    s.initial("A", speed=10.0)
     cut = s.compile().forest.chords[0].name
     result = da.simulate(s, 3.0, events=da.Event("mark", f"{cut}.position", 0.8), **TIGHT)
     place = result.at(times(result))[f"{cut}.position"]

@@ -17,7 +17,7 @@ from ..checks import finite_array
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
 from ..system import System
-from .closure import Closure, Outcome
+from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
 from .held import HeldChord, hold_chord
@@ -28,6 +28,7 @@ __all__ = ["Assembly", "assemble"]
 Array = NDArray[np.float64]
 
 _BRANCH_STARTS = 100
+_WISH_STARTS = 8  # starting points from which wishes may be met, unless there are more of them than freedoms
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ def assemble(
         keeps its start value, to the tolerance.
     prefer : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
-        as little as possible otherwise. Default, if `q` is left out: those with start values.
+        as little as possible otherwise. Default, if `q` is left out: those with start values that are no guesses.
     weights : dict of name to float
         Weights of the coordinates in the length of a step: the larger, the less they move. Default 1 for an angle,
         and for a displacement measured in the characteristic length of the system.
@@ -144,7 +145,7 @@ def assemble(
     held, closure.extra = _hold(model, dict.fromkeys(names_of(fixed)))
     if prefer is None:
         # start values that were given are meant; those that were not may move
-        prefer = [name for name, value in model.system.initials.items() if value.position is not None and q is None]
+        prefer = [name for name, value in model.system.initials.items() if value.meant is not None and q is None]
         prefer += [name for name in model.flexible_names if name not in prefer]  # as little deformed as can be
     wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(names_of(prefer))
     preferred, wanted = _hold(model, wishes)
@@ -153,14 +154,10 @@ def assemble(
     if not isinstance(starts, (int, np.integer)) or starts < 1:
         raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
 
-    outcome = None
-    if preferred.any() or wanted:
-        bound, closure.extra = closure.extra, closure.extra + wanted
-        outcome = closure.close(guess, held | preferred, random, starts=1)
-        closure.extra = bound
+    hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
+    outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
     if outcome is None or not outcome.closed:
-        start = outcome.q if outcome is not None and wanted else guess
-        outcome = closure.close(start, held, random, starts=starts, stay=preferred)
+        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes)
     found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)
@@ -168,6 +165,20 @@ def assemble(
         outcome = closure.iterate(found[0], ~held)
     residual = float(np.abs(closure.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
+
+
+def _granted(
+    closure: Closure, guess: Array, held: NDArray[np.bool_], hopes: Wishes, random: np.random.Generator, starts: int
+) -> Outcome | None:
+    """Close the loops with every wish met exactly, if that can be."""
+    all_held = held | hopes.columns
+    bound, closure.extra = closure.extra, closure.extra + hopes.chords
+    try:
+        rows = len(closure.scales.rows) + sum(len(chord.turns) for chord in closure.extra)
+        tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
+        return closure.close(guess, all_held, random, starts=tries)
+    finally:
+        closure.extra = bound
 
 
 # ---- from names to numbers

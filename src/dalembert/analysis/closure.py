@@ -28,7 +28,7 @@ from .freedoms import freedoms_of
 from .held import HeldChord
 from .scales import Scales
 
-__all__ = ["Closure", "Outcome", "rank_of"]
+__all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -36,6 +36,7 @@ Marks = NDArray[np.bool_]
 _FLIPPABLE = frozenset({"Revolute", "Screw", "Cylindrical", "Planar"})
 _RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 _DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
+_RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
 _RETRIES = 12  # fresh starts after a closure with opposed axes
 
 
@@ -50,6 +51,41 @@ class Outcome:
     closed: bool
     stationary: bool = False
     flipped: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Wishes:
+    """Positions that are wished for, not demanded.
+
+    Attributes
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        With the wished values of coordinates of the tree.
+    columns : (nv,)
+        Which of its speeds are meant.
+    chords : list of HeldChord
+        Wished values at hinges where loops are cut.
+    scales : Scales
+    """
+
+    model: Model
+    q: Array
+    columns: Marks
+    chords: list[HeldChord]
+    scales: Scales
+
+    def residual(self, q: Array) -> Array:
+        """Return how far each is missed, scaled, (k,)."""
+        away = (self.model.difference(self.q, q) / self.scales.columns)[self.columns]
+        length = self.scales.length
+        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.chords)])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return its derivatives by the speeds, (k, nv); of attitudes, near the wished ones."""
+        rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
+        length = self.scales.length
+        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.chords)])
 
 
 class Closure:
@@ -110,19 +146,13 @@ class Closure:
     # -- solving
 
     def close(
-        self,
-        guess: Array,
-        held: Marks,
-        random: np.random.Generator,
-        *,
-        starts: int,
-        stay: Marks | None = None,
+        self, guess: Array, held: Marks, random: np.random.Generator, *, starts: int, wishes: Wishes | None = None
     ) -> Outcome:
-        """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts."""
-        metric = self.metric
-        if stay is not None and stay.any():
-            self.metric = np.where(stay, 1e-3 * metric, metric)
-        best = self.escape(self.iterate(guess, ~held), held, random)
+        """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
+
+        Wishes are met as nearly as the loops allow.
+        """
+        best = self._first(guess, held, random, wishes)
         attempt, limit = 1, starts
         while not best.closed and attempt < limit + (_RETRIES if best.flipped else 0):
             attempt += 1
@@ -130,12 +160,20 @@ class Closure:
             trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
-        if best.closed and stay is not None and stay.any():
-            best = self.pull_back(guess, best, ~held)
-        self.metric = metric
         if best.closed and attempt > 1:
             best.q = self.unwound(best.q, guess, held)
+        if best.closed and wishes is not None:
+            best = self.settle(best, wishes, ~held)
         return best
+
+    def _first(self, guess: Array, held: Marks, random: np.random.Generator, wishes: Wishes | None) -> Outcome:
+        """Go from the guess: what is wished for moves less than the rest, unless that keeps the loops open."""
+        if wishes is None or not wishes.columns.any():
+            return self.escape(self.iterate(guess, ~held), held, random)
+        metric, self.metric = self.metric, np.where(wishes.columns, _RELUCTANT * self.metric, self.metric)
+        best = self.iterate(guess, ~held)
+        self.metric = metric
+        return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
 
     def kicked(self, q: Array, held: Marks, size: float, random: np.random.Generator) -> Array:
         """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""
@@ -206,27 +244,31 @@ class Closure:
         closed = history[-1] <= self.tolerance and not flipped
         return Outcome(q, history[-1], count, history, closed, stationary, flipped)
 
-    def pull_back(self, guess: Array, found: Outcome, free: Marks) -> Outcome:
-        """Slide along the closed configurations towards the one nearest to the guess in the weighted metric."""
-        model, scales = self.model, self.scales
-        columns = (scales.columns * self.metric)[free]
+    def settle(self, found: Outcome, wishes: Wishes, free: Marks) -> Outcome:
+        """Slide along the closed configurations to where wishes are missed least, by steps of Gauss and Newton."""
+        model, columns = self.model, (self.scales.columns * self.metric)[free]
+        missed = wishes.residual(found.q)
         for _ in range(30):
-            away = model.difference(guess, found.q)[free] / columns
             _, s, Vt = np.linalg.svd(self.jacobian(found.q, free))
-            null = Vt[rank_of(s) :]
-            back = -null.T @ (null @ away)
-            length = float(np.linalg.norm(back))
-            if length < 1e-9 * (1.0 + float(np.linalg.norm(away))):
+            null = Vt[rank_of(s) :].T
+            G = wishes.jacobian(found.q)[:, free] * columns @ null
+            way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
+            size = float(np.abs(way).max(initial=0.0))
+            if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13:
                 break
-            step = np.zeros(model.nv)
-            step[free] = columns * back
-            step *= min(1.0, 0.3 / max(float(np.abs(step / scales.columns).max()), 1e-300))
-            trial = self.iterate(model.integrate(found.q, step), free)
-            moved = model.difference(guess, trial.q)[free] / columns
-            if not trial.closed or np.linalg.norm(moved) >= np.linalg.norm(away):
+            part = min(1.0, 0.3 / size)
+            while part * size > 1e-12:
+                step = np.zeros(model.nv)
+                step[free] = part * columns * way
+                trial = self.iterate(model.integrate(found.q, step), free)
+                still = wishes.residual(trial.q) if trial.closed else missed
+                if np.linalg.norm(still) < np.linalg.norm(missed):
+                    break
+                part *= 0.25
+            else:
                 break
             trial.iterations += found.iterations
-            found = trial
+            found, missed = trial, still
         return found
 
     def unwound(self, q: Array, guess: Array, held: Marks) -> Array:

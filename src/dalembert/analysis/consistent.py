@@ -17,7 +17,7 @@ from .freedoms import Freedoms, freedoms_of, names_of
 from .scales import Scales, closure_rank, singular_values
 from .singular import why_speeds_clash
 
-__all__ = ["consistent_accelerations", "consistent_speeds", "shortest"]
+__all__ = ["consistent_accelerations", "consistent_speeds", "shortest", "wished_speeds"]
 
 Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
@@ -83,6 +83,45 @@ def consistent_speeds(
     result: Array = x * scales.columns
     result[~free] = v[~free]
     return result
+
+
+def wished_speeds(
+    model: Model, q: Array, fixed: Mapping[str, ArrayLike], wishes: Mapping[str, ArrayLike], *, t: float = 0.0
+) -> Array:
+    """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
+
+    What neither `fixed` nor `wishes` names has the least kinetic energy.
+
+    Parameters
+    ----------
+    model : Model
+    q : (nq,) rad or m
+        A closed configuration.
+    fixed, wishes : dict of name to value
+        Connections or speeds, also of hinges at which loops were cut; those in `fixed` are met or refused. No speed is
+        in both.
+    t : float, s
+    """
+    rest = np.zeros(model.nv)
+    try:
+        return consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
+    except AssemblyError:
+        if not wishes:
+            raise
+    base = consistent_speeds(model, q, rest, fixed=fixed, t=t)
+    scales = Scales.of(model, t=t)
+    held, wished = (freedoms_of(model, names, item="start speeds") for names in (fixed, wishes))
+    rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
+    _, s, Vt = np.linalg.svd(np.vstack(rows))
+    allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
+    v = rest.copy()
+    cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
+    sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales])
+    G = wished.rows(q)
+    gap = np.concatenate([v[wished.columns], cut]) - G @ base
+    met = G @ (base + allowed @ np.linalg.lstsq(sizes[:, None] * (G @ allowed), sizes * gap, rcond=RANK)[0])
+    nearest = dict(zip(wished.names, met, strict=True))
+    return consistent_speeds(model, q, rest, fixed={**fixed, **nearest}, t=t)
 
 
 def consistent_accelerations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,9 @@ from ..model import Model, as_model
 from ..system import System
 from .assemble import assemble
 from .consistent import consistent_accelerations, consistent_speeds
+from .starts import asked_positions
 
-__all__ = ["DrivenMotion", "driven_motion"]
+__all__ = ["DrivenMotion", "driven_motion", "motion_with"]
 
 Array = NDArray[np.float64]
 
@@ -54,7 +56,8 @@ def driven_motion(
     system : System or Model
     t : float, s
     q : (nq,) rad or m
-        Guess, for instance the configuration a moment earlier; the start values if left out.
+        Guess, for instance the configuration a moment earlier; if left out, the start values, those that
+        `System.initial` gave being kept if loops and drives permit.
     v : (nv,) rad/s or m/s
         Guess of the speeds; zero if left out.
 
@@ -78,39 +81,51 @@ def driven_motion(
     """
     model = as_model(system)
     t = finite_number(t, item="driven_motion", field="t")
-    q_given, v_given, a_given = model.drive_motion(t)
-    guess = model.initial_state().q if q is None else np.array(q, dtype=float)
-    if guess.shape != (model.nq,):
+    guess = None if q is None else np.array(q, dtype=float)
+    if guess is not None and guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
-    at = np.where(np.isnan(q_given), guess, q_given)
-    held = [drive.name for drive in model.hinge_drives if drive.level == 0]
+    speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
+    return motion_with(model, t, guess, lambda at, paced: _nearest_speeds(model, at, speeds, paced, t))
+
+
+def motion_with(
+    model: Model, t: float, guess: Array | None, speeds_at: Callable[[Array, dict[str, float]], Array]
+) -> DrivenMotion:
+    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or the given start values.
+
+    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
+    """
+    q_given, _, a_given = model.drive_motion(t)
+    wishes = asked_positions(model, t) if guess is None else None
+    start = model.initial_state().q if guess is None else guess
+    at = np.where(np.isnan(q_given), start, q_given)
     if model.nc:
+        held = [drive.name for drive in model.hinge_drives if drive.level == 0]
         try:
-            at = assemble(model, q=at, fixed=held, t=t).q
+            at = assemble(model, q=at, fixed=held, prefer=wishes, t=t).q
         except AssemblyError as error:
             failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
             failure.q, failure.residuals = error.q, error.residuals
             raise failure from None
-    speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
-    speeds = np.where(np.isnan(v_given), speeds, v_given)
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    if model.nc:
-        paced = [drive.name for drive in model.hinge_drives if drive.level <= 1]
-        try:
-            speeds = _speeds(model, at, speeds, paced, t)
+    paced = {d.name: float(d.motion(t)[1]) for d in model.hinge_drives if d.level <= 1}  # type: ignore[arg-type]
+    try:
+        speeds = speeds_at(at, paced)
+        if model.nc:
             everything = [drive.name for drive in model.hinge_drives]
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
-        except (AssemblyError, SingularityError) as error:
-            order = 1 if isinstance(error, AssemblyError) else 2
-            raise type(error)(f"{_driven(model, t, order)}: {error}") from None
+    except (AssemblyError, SingularityError) as error:
+        order = 1 if isinstance(error, AssemblyError) else 2
+        raise type(error)(f"{_driven(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
 
 
-def _speeds(model: Model, q: Array, v: Array, paced: list[str], t: float) -> Array:
+def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:
     """Return speeds that obey loops and drives, with modes at theirs if hinges alone can follow."""
-    if model.flexible_names:
+    if model.flexible_names and model.nc:
+        still = {name: v[model.v_slice(name)] for name in model.flexible_names}
         try:
-            return consistent_speeds(model, q, v, fixed=[*paced, *model.flexible_names], t=t)
+            return consistent_speeds(model, q, v, fixed={**paced, **still}, t=t)
         except AssemblyError:
             pass
     return consistent_speeds(model, q, v, fixed=paced, t=t)

@@ -82,9 +82,9 @@ def four_bar(
     side, along = -1.0 if crossed else 1.0, math.atan2(diagonal[1], diagonal[0])
     absolute = (angle, along + side * at_B, along + math.pi - side * at_D)
     system.initial("A", position=angle)
-    system.initial("B", position=_turn(absolute[1] - angle))
-    system.initial("C", position=_turn(absolute[2] - absolute[1]))
-    system.initial("D", position=_turn(absolute[2]))
+    system.initial("B", position=_turn(absolute[1] - angle), guess=True)
+    system.initial("C", position=_turn(absolute[2] - absolute[1]), guess=True)
+    system.initial("D", position=_turn(absolute[2]), guess=True)
     return system
 
 
@@ -97,9 +97,9 @@ def parallelogram(crank: float = 1.0, base: float = 2.0, *, angle: float = 1.0) 
     angle : float, rad
     """
     system = four_bar(crank, base, crank, base, angle=angle, name="parallelogram")
-    system.initial("B", position=-angle)
-    system.initial("C", position=angle)
-    system.initial("D", position=angle)
+    system.initial("B", position=-angle, guess=True)
+    system.initial("C", position=angle, guess=True)
+    system.initial("D", position=angle, guess=True)
     return system
 
 
@@ -127,9 +127,9 @@ def slider_crank(
     system.connect("D", Prismatic("x"), system.ground, slider)
     tilt = -math.asin(_clip(crank * math.sin(angle) / connecting_rod))
     system.initial("A", position=angle)
-    system.initial("B", position=_turn(tilt - angle))
-    system.initial("C", position=-tilt)
-    system.initial("D", position=crank * math.cos(angle) + connecting_rod * math.cos(tilt))
+    system.initial("B", position=_turn(tilt - angle), guess=True)
+    system.initial("C", position=-tilt, guess=True)
+    system.initial("D", position=crank * math.cos(angle) + connecting_rod * math.cos(tilt), guess=True)
     return system
 
 
@@ -183,8 +183,8 @@ def spherical_four_bar(
     second = _turn_to(to_B.T @ c)
     to_C = to_B @ axis_angle("z", second) @ axis_angle("x", arcs[1])
     system.initial("A", position=angle)
-    system.initial("B", position=second)
-    system.initial("C", position=_turn_to(to_C.T @ d))
+    system.initial("B", position=second, guess=True)
+    system.initial("C", position=_turn_to(to_C.T @ d), guess=True)
     return system
 
 

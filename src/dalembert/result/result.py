@@ -279,6 +279,12 @@ class Result:
             return np.ones((len(self), *(output.shape or ())), dtype=bool)
         return output.unique(self._motion)
 
+    @property
+    def cut_hinges(self) -> tuple[str, ...]:
+        """Hinges at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
+        slices = self._model().compiled.names.cut_v
+        return tuple(name for name, span in slices.items() if span.stop > span.start)
+
     @cached_property
     def _motion(self) -> Motion:
         known = {name: self._stored[name] for name in self._stored.keys() & {"a", "tau", "lam"}}

@@ -29,6 +29,7 @@ from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
 from ..result import Result, Stats, always
 from .interrupt import Interrupt
+from .motion_notes import motion_notes
 from .options import Options
 from .progress import Progress
 
@@ -354,6 +355,7 @@ class _ForeignRun:
             wanted = times[times <= t[-1]]
             if len(wanted):
                 t, states = wanted, dense(wanted)
+        stats.notes.extend(motion_notes(self.equations.conditions, states[0], states[1]))
         return Result(
             self.model,
             t,

@@ -14,6 +14,7 @@ from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
 from ..model.conditions import checked_parameter, parameter_place
 from ..result import Motion, Output, Result, Stats, always
+from .motion_notes import motion_notes
 from .options import Options
 from .start import rows_of, start_states
 
@@ -163,6 +164,7 @@ def simulate_many(
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     notes = [f"stability held explicit steps of {implicit} runs back; they went on with radau"] if implicit else []
+    notes += motion_notes(conditions, states[0], states[1])
     stats = Stats(
         method=options.method,
         steps=int(total[0]),

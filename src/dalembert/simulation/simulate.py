@@ -19,10 +19,10 @@ from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
+from .motion_notes import motion_notes
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
-from .spin import spin_notes
 from .start import check_tables, start_state
 from .stream import Stream
 
@@ -268,7 +268,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
-    run.notes += spin_notes(run.model, q, v)
+    run.notes += motion_notes(run.conditions, q, v)
     result = Result(
         run.model,
         t,

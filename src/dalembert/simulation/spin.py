@@ -37,5 +37,5 @@ def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> 
                 f"{name!r} spins at up to {spin:.3g} rad/s, its lowest frequency is {flexible.frequencies[0]:.3g} "
                 "rad/s: without geometric stiffening its bending comes out too soft; give it stiffening=True"
             )
-            warnings.warn(notes[-1], StiffeningWarning, stacklevel=5)
+            warnings.warn(notes[-1], StiffeningWarning, stacklevel=6)
     return notes

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.driven import driven_motion
+from ..analysis.consistent import consistent_speeds, wished_speeds
+from ..analysis.driven import driven_motion, motion_with
+from ..analysis.starts import asked_speeds, missed_starts
 from ..checks import finite_array
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Spline
@@ -56,11 +58,27 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
             )
         if worst > 1e-9:
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
-    motion = driven_motion(model, t_start, q=q, v=v)
-    moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
-    if state is not None and moved > 1e-9:
-        notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    if state is None:
+        motion = motion_with(model, t_start, None, lambda at, paced: _wished_speeds(model, at, paced, t_start))
+        notes += missed_starts(model, motion.q, motion.v)
+    else:
+        motion = driven_motion(model, t_start, q=q, v=v)
+        moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
+        if moved > 1e-9:
+            notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
     return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
+
+
+def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) -> Array:
+    """Return the start speeds that are given, as far as loops and drives permit; modes at rest if hinges can follow."""
+    wishes = asked_speeds(model)
+    still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
+    if set(still) - set(wishes):
+        try:
+            return consistent_speeds(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
+        except AssemblyError:
+            pass
+    return wished_speeds(model, q, paced, wishes, t=t)
 
 
 def start_states(model: Model, state: State | None, t_start: float, count: int) -> tuple[Array, Array, Array]:

@@ -163,9 +163,13 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
     units, labels = _described(result, what, count)
     labels = labels or _components(array)
     quantity = name.rpartition(".")[2] if "." in name else ""
+    shared = [""] * count
+    if result.model is not None and not callable(what):
+        unique = np.broadcast_to(result.unique(what), array.shape).reshape(n, -1)
+        shared = ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
     if array.ndim == 1:
-        return [_Curve(name, units[0], quantity, columns[:, 0])]
-    return [_Curve(f"{name}.{labels[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
+        return [_Curve(name + shared[0], units[0], quantity, columns[:, 0])]
+    return [_Curve(f"{name}.{labels[k]}{shared[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
 
 
 def _components(array: Array) -> list[str]:
@@ -190,7 +194,12 @@ def _coordinates(result: Result) -> list[_Curve]:
     quantities = {"rad": "angle", "m": "displacement", "1": "quaternion"}
     labels = result.labels
     columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
-    return [_Curve(name, unit, quantities[unit], column) for name, unit, column in columns]
+    curves = [_Curve(name, unit, quantities[unit], column) for name, unit, column in columns]
+    for name in result.cut_hinges if result.model is not None else ():
+        for curve in _curves(result, f"{name}.position"):
+            curve.label, curve.quantity = curve.label.replace(".position", ""), quantities[curve.unit]
+            curves.append(curve)
+    return curves
 
 
 def _refined(result: Result) -> Result:

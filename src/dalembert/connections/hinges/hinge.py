@@ -57,17 +57,19 @@ class Hinge:
     Parameters
     ----------
     lower, upper : float or (nv,) rad or m
-        Limits of the coordinates.
+        Limits of the coordinates. They do not act by themselves (connect `Limits`); passing them is noted.
     max_speed : float or (nv,) rad/s or m/s
+        Passing it is noted.
     max_effort : float or (nv,) N m or N
+        It does not act; that is noted where something pushes.
     damping : float or (nv,) N m s/rad or N s/m
-        Viscous coefficient.
+        Viscous coefficient. It acts.
     friction : float or (nv,) N m or N
-        Dry friction.
+        Dry friction. It does not act by itself (connect `CoulombFriction`); that is noted.
     armature : float or (nv,) kg m2 or kg
-        Inertia of a drive train, seen at the coordinate.
+        Inertia of a drive train, seen at the coordinate. It acts, and is part of the mass matrix.
 
-    These values are stored with the system; the equations of motion do not use them yet.
+    Notes are in ``result.stats.notes``.
     """
 
     lower: Any = None

@@ -1,0 +1,106 @@
+"""Start values as `System.initial` gives them: what they ask for beside the drives, and how far a start meets them.
+
+A value may be given for any hinge, also for one at which a loop was cut. What is not given is free to follow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.names import full_names
+from ..connections.hinges import Hinge
+from ..model import Model
+
+__all__ = ["asked_positions", "asked_speeds", "missed_starts"]
+
+Array = NDArray[np.float64]
+Values = dict[str, Array]
+
+NEAR = 1e-9  # differences below this, of the size of a value or 1, are rounding
+
+
+def asked_positions(model: Model, t: float) -> Values:
+    """Return the start positions that are given and that no drive prescribes, by name of a connection or coordinate.
+
+    Flexible bodies are among them, undeformed unless given: as little deformed as can be.
+    """
+    asked = {name: np.zeros(_width(model, name)) for name in model.flexible_names}
+    driven = {(d.connection.name, d.coordinate) for d in model.hinge_drives if d.level == 0}
+    for name, initial in model.system.initials.items():
+        if initial.meant is not None:
+            asked |= _undriven(model, name, initial.meant, driven, "coordinates")
+    return asked
+
+
+def asked_speeds(model: Model) -> Values:
+    """Return the start speeds that are given and that no drive prescribes, by name of a connection or speed."""
+    asked: Values = {}
+    driven = {(d.connection.name, d.coordinate) for d in model.hinge_drives if d.level <= 1}
+    for name, initial in model.system.initials.items():
+        if initial.speed is not None:
+            asked |= _undriven(model, name, initial.speed, driven, "speeds")
+    return asked
+
+
+def missed_starts(model: Model, q: Array, v: Array) -> list[str]:
+    """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
+    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv)) if model.nc else (q[:0], v[:0], v[:0])
+    missed = []
+    for name, initial in model.system.initials.items():
+        hinge = _hinge(model, name)
+        if name in (*model.hinge_names, *model.flexible_names):
+            position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
+        elif name in model.compiled.names.cut_v:
+            position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
+        else:
+            continue
+        for asked, used, per in ((initial.meant, position, ""), (initial.speed, speed, "/s")):
+            if asked is None:
+                continue
+            names = (
+                (hinge.speeds if per else hinge.coordinates) if hinge else tuple(f"mode {k}" for k in range(len(used)))
+            )
+            units = hinge.speed_units if hinge else ("",) * len(used)
+            off = _off(hinge, asked, used, names, bool(per))
+            for k in np.flatnonzero(off > NEAR * (1.0 + np.abs(asked))):
+                full = full_names(name, names)[k] if hinge else f"{name!r}, {names[k]}"
+                unit = units[k] if len(units) == len(names) else ""
+                missed.append(
+                    f"{full} was to start at {asked[k]:.6g} {unit}{per} and starts at {used[k]:.6g} {unit}{per}: "
+                    "loops and drives permit no more"
+                )
+    return missed
+
+
+def _hinge(model: Model, name: str) -> Hinge | None:
+    connection = model.system.connections.get(name)
+    element = connection.element if connection is not None else None
+    return element if isinstance(element, Hinge) else None
+
+
+def _width(model: Model, name: str) -> int:
+    span = model.q_slice(name)
+    return int(span.stop - span.start)
+
+
+def _undriven(model: Model, name: str, values: Array, driven: set[tuple[str, int]], kind: str) -> Values:
+    """Return values of one connection: whole, or one by one where some of its coordinates are driven."""
+    free = [k for k in range(len(values)) if (name, k) not in driven]
+    if len(free) == len(values):
+        return {name: values}
+    hinge = _hinge(model, name)
+    names = full_names(name, getattr(hinge, kind)) if hinge else ()
+    return {names[k]: values[k : k + 1] for k in free}
+
+
+def _off(hinge: Hinge | None, asked: Array, used: Array, names: tuple[str, ...], rate: bool) -> Array:
+    """Return by how much values differ: angles up to full turns, quaternions up to their sign."""
+    off = np.abs(used - asked)
+    if rate or hinge is None:
+        return off
+    if "qw" in names:
+        unit = asked[:4] / np.linalg.norm(asked[:4])
+        off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
+    turns = np.array([name.startswith("angle") for name in names]) & (hinge.kind != "Screw")
+    return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)
