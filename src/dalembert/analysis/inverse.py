@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array
+from ..checks import finite_array, finite_number
 from ..errors import ModelError, SingularityError
 from ..model import ConnectionLoads, Model, as_model
 from ..system import System
@@ -142,7 +142,8 @@ def inverse_dynamics(
     a = finite_array(a, (model.nv,), item=item, field="a")
     everything = [*model.hinge_names, *model.flexible_names]
     acting = freedoms_of(model, everything if actuators is None else actuators, item=item)
-    how = {"t": float(t), "x": x, "bare": bare}
+    t = finite_number(t, item="inverse_dynamics", field="t")
+    how = {"t": t, "x": x, "bare": bare}
     force = model._supplied(q, v, a, loads=loads, **how)
     scales = Scales.of(model, t=t)
     N = np.diag(scales.columns)
@@ -169,7 +170,7 @@ def inverse_dynamics(
     cut = _by_cut_hinge(acting, efforts[len(acting.columns) :])
     kept = None if loads is None else np.array(loads, dtype=float)
     found = Efforts(model, q, v, a, tau, lam, bool(rank == len(acting)), cut, kept, how)
-    return replace(found, multipliers=model._share(float(t), q, None, found.loads_of_connections(), lam)[1])
+    return replace(found, multipliers=model._share(t, q, None, found.loads_of_connections(), lam)[1])
 
 
 def _by_cut_hinge(acting: Freedoms, efforts: Array) -> dict[str, Array]:

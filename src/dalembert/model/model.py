@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
+from ..checks import finite_number
 from ..compile import Compiled, compile_system
 from ..compile.compiled import freedoms_without_inertia, random_coordinates
 from ..compile.signals import OutputInput
@@ -547,6 +548,9 @@ class Model(_core.Model):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
+        for name in parts:
+            if name not in _core.report_parts:
+                raise ModelError("report", "part", name, f"there are {', '.join(map(repr, _core.report_parts))}")
         numbers = sorted(_core.report_parts.index(part) for part in parts)
         found = self._report(numbers, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
         for part in found:
@@ -594,8 +598,9 @@ class Model(_core.Model):
             (L force)^2 over all connections, L the characteristic length of the system.
         """
         q = self._coordinates("connection_loads", q)
+        t = finite_number(t, item="connection_loads", field="t")
         found = self.report(["loads"], t, q, v, x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)["loads"]
-        return ConnectionLoads(self, q, found, axes, t=float(t), conditions=conditions)
+        return ConnectionLoads(self, q, found, axes, t=t, conditions=conditions)
 
     def loads_of_motion(
         self,

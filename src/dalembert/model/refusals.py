@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -20,26 +21,56 @@ def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoR
         raise ModelError(kernel, argument, value, "it does not belong to this model")
     if argument == "out":
         remedy = "give a writable float64 array in C order, of the shape of the result, that is none of the inputs"
-        raise ModelError(kernel, "out", value, remedy)
-    shapes = {"loads": (model.nb, 6), "lam": (model.nc,), "rows": (model.nc,)}
-    shapes |= dict.fromkeys(("q", "q0", "q1"), (model.nq,))
-    shape = shapes.get(argument, (model.nv,))
+        given = f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else value
+        raise ModelError(kernel, "out", given, remedy)
+    if argument == "conditions":
+        raise ModelError(kernel, "conditions", value, _why_not(model, value))
+    if argument == "points":
+        raise ModelError(kernel, "points", value, "give those of this model: model.points(...) or model.nodes(...)")
+    shape = _shape_of(model, argument)
     try:
         array = np.asarray(value)
     except ValueError:
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in "iuf":
         raise ModelError(kernel, argument, value, "give an array of real numbers")
-    if array.shape != shape and array.shape[1:] != shape:
-        batch = "(B, " + ", ".join(map(str, shape)) + ")"
-        raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {shape}, or {batch} for a batch")
+    if array.shape != shape and (array.ndim != len(shape) + 1 or array.shape[1:] != shape):
+        one = str(shape) if shape else "a number"
+        batch = "(" + ", ".join(map(str, ("B", *shape))) + ("," * (not shape)) + ")"
+        raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {one}, or {batch} for a batch")
     if not np.isfinite(array).all():
         place = np.argwhere(~np.isfinite(array))[0]
-        name = _entry_name(model, argument, int(place[array.ndim - len(shape)]))
-        entry = f"{argument}[{', '.join(map(str, place))}]{name}"
+        name = _entry_name(model, argument, int(place[array.ndim - len(shape)])) if shape else ""
+        entry = f"{argument}[{', '.join(map(str, place))}]{name}" if len(place) else argument
         raise ModelError(kernel, entry, float(array[tuple(place)]), "it must be finite")
     remedy = "all batched arrays need the same number of states"
     raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], remedy)
+
+
+def _shape_of(model: Model, argument: str) -> tuple[int, ...]:
+    """Return the shape that one state's share of an argument has."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "t": (),
+        "q": (model.nq,),
+        "q0": (model.nq,),
+        "q1": (model.nq,),
+        "x": (model.nx,),
+        "loads": (model.nb, 6),
+        "lam": (model.nc,),
+        "rows": (model.nc,),
+        "inputs": (len(model.compiled.elements.inputs_by_law),),
+    }
+    return shapes.get(argument, (model.nv,))
+
+
+def _why_not(model: Model, conditions: Any) -> str:
+    """Say what is wrong with conditions."""
+    owner = getattr(conditions, "model", None)
+    if owner is None:
+        return "make them with model.conditions(...)"
+    if owner is model:
+        return "a bare tree has none: leave out bare=True, or them"
+    return f"they belong to another model, of system {owner.system.name!r}: make them with this model's conditions(...)"
 
 
 def refuse_loops(model: Model, kernel: str) -> NoReturn:
@@ -80,11 +111,13 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
 
 
 def _entry_name(model: Model, argument: str, index: int) -> str:
-    names: tuple[str, ...] = model.speed_names
+    names: Sequence[str] = model.speed_names
     if argument.startswith("q"):
         names = model.coordinate_names
     elif argument == "loads":
         names = model.body_names
     elif argument in ("lam", "rows"):
         names = model.constraint_names
+    elif argument == "x":
+        names = model.state_names
     return f" ({names[index]})" if index < len(names) else ""
