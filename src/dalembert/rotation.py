@@ -69,6 +69,11 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     return unit
 
 
+def _is_formula(number: Any) -> bool:
+    """Whether a number is not known yet, but stands for one while a formula is read off a function."""
+    return hasattr(number, "arctan2")
+
+
 def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     """Return the (3, 3) matrix of a turn by `angle` (rad) about `axis`.
 
@@ -78,9 +83,13 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     array([0., 1., 0.])
     """
     n = unit_vector(axis, item="axis_angle")
-    angle = finite_number(angle, item="axis_angle", field="angle")
     cross = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
-    R: Matrix = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
+    if _is_formula(angle):
+        sine, cosine = np.sin(angle), np.cos(angle)
+    else:
+        angle = finite_number(angle, item="axis_angle", field="angle")
+        sine, cosine = math.sin(angle), math.cos(angle)
+    R: Matrix = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
     return R
 
 
@@ -89,11 +98,16 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
 
     The four numbers are normalised; q and -q are the same attitude.
     """
-    q = finite_array((w, x, y, z), (4,), item="quaternion", field="components")
-    norm = math.hypot(*q)
-    if norm < 1e-12 or math.isinf(norm):
-        raise ModelError("quaternion", "components", (w, x, y, z), "a quaternion needs a finite length other than zero")
-    w, x, y, z = (float(c) for c in q / norm)
+    if any(map(_is_formula, (w, x, y, z))):
+        norm = np.sqrt(w * w + x * x + y * y + z * z)
+        w, x, y, z = w / norm, x / norm, y / norm, z / norm
+    else:
+        q = finite_array((w, x, y, z), (4,), item="quaternion", field="components")
+        norm = math.hypot(*q)
+        if norm < 1e-12 or math.isinf(norm):
+            remedy = "a quaternion needs a finite length other than zero"
+            raise ModelError("quaternion", "components", (w, x, y, z), remedy)
+        w, x, y, z = (float(c) for c in q / norm)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

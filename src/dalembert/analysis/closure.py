@@ -33,7 +33,6 @@ __all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-_FLIPPABLE = frozenset({"Revolute", "Screw", "Cylindrical", "Planar"})
 _RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 _DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 _RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
@@ -276,7 +275,7 @@ class Closure:
         q = q.copy()
         for hinge in self.model.forest.hinges:
             element = hinge.element
-            if element.kind == "Screw" or element.nq != element.nv:
+            if element.counts_turns or element.nq != element.nv:
                 continue
             span, rates = self.model.q_slice(hinge.name), self.model.v_slice(hinge.name)
             for place, column, name in zip(
@@ -356,7 +355,7 @@ def _chord_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]
     """Return names (k), and for both ends of such chords the bodies (2, k) and the axes in body axes (2, k, 3)."""
     names, bodies, axes = [], [], []
     for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge) and chord.element.kind in _FLIPPABLE:
+        if isinstance(chord.element, Hinge) and chord.element.flips:
             axis, ends = chord.element.frame()[:, 2], (chord.first, chord.second)
             names.append(chord.name)
             bodies.append([model.forest.number[end.body.name] for end in ends])

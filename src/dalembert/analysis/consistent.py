@@ -118,10 +118,13 @@ def wished_speeds(
     cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
     sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales])
     G = wished.rows(q)
-    gap = np.concatenate([v[wished.columns], cut]) - G @ base
-    met = G @ (base + allowed @ np.linalg.lstsq(sizes[:, None] * (G @ allowed), sizes * gap, rcond=RANK)[0])
-    nearest = dict(zip(wished.names, met, strict=True))
-    return consistent_speeds(model, q, rest, fixed={**fixed, **nearest}, t=t)
+    gap = sizes * (np.concatenate([v[wished.columns], cut]) - G @ base)
+    U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
+    rank = closure_rank(s, RANK)
+    met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
+    left = allowed @ Vt[rank:].T  # what no wish speaks of
+    M = model.mass_matrix(q)
+    return met - left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
 
 
 def consistent_accelerations(

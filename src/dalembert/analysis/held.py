@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..checks import finite_array
 from ..connections.connection import Connection
-from ..connections.hinges import Cylindrical, Hinge, Planar
+from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
@@ -116,7 +116,6 @@ def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
         if name == chord.name:
             return chord, None
         ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
-        # the two angles of a universal joint, and parts of a quaternion, have no meaning one by one
-        if isinstance(element, (Cylindrical, Planar)) and ending in element.coordinates:
+        if isinstance(element, Hinge) and element.separate and ending in element.coordinates:
             return chord, element.coordinates.index(ending)
     return None, None

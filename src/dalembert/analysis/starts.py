@@ -102,5 +102,5 @@ def _off(hinge: Hinge | None, asked: Array, used: Array, names: tuple[str, ...],
     if "qw" in names:
         unit = asked[:4] / np.linalg.norm(asked[:4])
         off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
-    turns = np.array([name.startswith("angle") for name in names]) & (hinge.kind != "Screw")
+    turns = np.array([name.startswith("angle") for name in names]) & (not hinge.counts_turns)
     return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody, carried
 from ..bodies.markers import Marker
-from ..connections.hinges import Fixed, Hinge, Planar, Prismatic, Revolute, Screw
+from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..model.once import once_per_model
@@ -212,23 +212,18 @@ def plane_normal(model: Model, placement: Placement) -> int | None:
 
     Where several would do, as for a single slide, the plane in which gravity acts comes first, then the xy-plane.
     """
-    turning, sliding = [], []
+    turning, sliding = [np.zeros((3, 1))], [np.zeros((3, 1))]
     for element, marker in _hinges(model):
         frame = placement.rotation[model.forest.number[marker.body.name]] @ marker.rotation
-        if isinstance(element, Revolute) or (isinstance(element, Screw) and element.pitch == 0):
-            turning.append(frame @ element.axis)
-        elif isinstance(element, Planar):
-            turning.append(frame @ element.normal)
-        elif isinstance(element, Prismatic):
-            sliding.append(frame @ element.axis)
-        elif not isinstance(element, Fixed):
-            return None
+        for q in element.starts:
+            H = element.motion(q)
+            turning.append(frame @ H[:3])
+            sliding.append(frame @ H[3:])
+    turns, slides = np.abs(np.hstack(turning)).max(axis=1), np.abs(np.hstack(sliding)).max(axis=1)
     fits = []
     for normal in (2, 1, 0):
         others = [k for k in range(3) if k != normal]
-        turns = all(np.abs(axis[others]).max() < _PARALLEL for axis in turning)
-        slides = all(abs(axis[normal]) < _PARALLEL for axis in sliding)
-        if turns and slides:
+        if turns[others].max() < _PARALLEL and slides[normal] < _PARALLEL * max(1.0, slides.max()):
             fits.append(normal)
     gravity = np.abs(model.system.gravity)
     fits.sort(key=lambda normal: bool(gravity[normal] > _PARALLEL * gravity.max()))

@@ -27,6 +27,12 @@ __all__ = ["BodyFigure", "End", "JointFigure", "Scene", "SpringFigure", "find_ma
 
 Array = NDArray[np.float64]
 
+# connections that are drawn in a way of their own
+LOOKS = frozenset(
+    {"Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Planar", "Prismatic", "Fixed", "Free"}
+    | {"Distance", "PointOnLine", "PointOnPlane", "PfaffConstraint", "KinematicChain"}
+)
+
 _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 
@@ -184,7 +190,7 @@ class Scene:
         self._inertia = inertia
         system = model.system
         self.joints = [
-            JointFigure(c.name, c.element.kind, c.element, *(End.of(model, m) for m in (c.first, c.second)))
+            JointFigure(c.name, _look(c.element), c.element, *(End.of(model, m) for m in (c.first, c.second)))
             for c in system.connections.values()
             if c.element.kind != "Free"
         ]
@@ -380,3 +386,10 @@ def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
     if body is not system.ground and system.bodies.get(body.name) is not body:
         raise ModelError(item, field, marker.name, f"it belongs to another system than {system.name!r}")
     return marker
+
+
+def _look(element: Hinge | Constraint) -> str:
+    """Return the kind that a connection is drawn as: its own, or that of any hinge, or constraint."""
+    if element.kind in LOOKS:
+        return element.kind
+    return "CustomHinge" if isinstance(element, Hinge) else "CustomConstraint"

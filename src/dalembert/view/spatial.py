@@ -203,7 +203,7 @@ class SpatialPicture:
             ]
         if kind == "Planar":
             return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
-        if kind == "Spherical":
+        if kind in ("Spherical", "CustomHinge"):
             return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
         if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
             return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]

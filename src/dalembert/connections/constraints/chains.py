@@ -16,7 +16,7 @@ from ...rotation import as_rotation_matrix, unit_vector
 from ..formulas.calculus import Calculus, Matrix, Vector, transposed
 from ..formulas.expressions import Program
 from ..formulas.poses import PosePrograms, motion_columns, typical_length
-from ..hinges import Cylindrical, Fixed, Free, Hinge, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from ..hinges import Hinge
 from ..hinges.custom import CustomHinge
 from .plain import Constraint
 
@@ -236,43 +236,9 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
 
 
 def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector) -> tuple[Matrix, Vector]:
-    """Return C and c of a hinge of the library, or of a custom one, as places of a program."""
-    zero = k.numbers([0.0] * 3)
-    unturned = k.matrix(np.eye(3).tolist())
-
-    def along(axis: Any, place: int) -> Vector:
-        return [k.multiply(x, place) for x in k.numbers(axis)]
-
-    match hinge:
-        case CustomHinge():
-            forward = hinge.programs[0].pose
-            out = k.graft(forward, [*q, *q])
-            return [out[3:6], out[6:9], out[9:12]], out[:3]
-        case Fixed():
-            return unturned, zero
-        case Revolute():
-            return k.turn(hinge.axis, q[0]), zero
-        case Prismatic():
-            return unturned, along(hinge.axis, q[0])
-        case Screw():
-            advance = k.multiply(k.constant(hinge.pitch / (2 * math.pi)), q[0])
-            return k.turn(hinge.axis, q[0]), along(hinge.axis, advance)
-        case Cylindrical():
-            return k.turn(hinge.axis, q[0]), along(hinge.axis, q[1])
-        case Universal():
-            return k.product(k.turn(hinge.axis_1, q[0]), k.turn(hinge.axis_2, q[1])), zero
-        case Planar():
-            x, y, n = hinge.frame().T
-            shift = [k.add(a, b) for a, b in zip(along(x, q[0]), along(y, q[1]), strict=True)]
-            return k.turn(n, q[2]), shift
-        case Spherical():
-            return k.turn_by_quaternion(q), zero
-        case Free():
-            return k.turn_by_quaternion(q[:4]), list(q[4:])
-        case _:
-            raise ModelError(
-                "KinematicChain", "part", hinge.kind, "only hinges of the library and custom ones are known"
-            )
+    """Return C and c of a hinge as places of a program."""
+    out = k.graft(hinge.programs[0].pose, [*q, *q])
+    return [out[3:6], out[6:9], out[9:12]], out[:3]
 
 
 def _random_coordinates(parts: Sequence[Hinge | Offset], rng: np.random.Generator) -> Array:

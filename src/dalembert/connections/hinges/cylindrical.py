@@ -34,6 +34,8 @@ class Cylindrical(Hinge):
     speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
+    separate: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)

@@ -31,7 +31,7 @@ class Free(Hinge):
     speeds: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz", "vx", "vy", "vz")
 
     def pose(self, q: Array) -> tuple[Array, Array]:
-        return quaternion(*q[:4]), np.array(q[4:], dtype=float)
+        return quaternion(*q[:4]), np.array(q[4:])
 
     def motion(self, q: Array) -> Array:
         C = quaternion(*q[:4])

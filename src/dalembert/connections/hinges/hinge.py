@@ -88,6 +88,10 @@ class Hinge:
     """Name of the compiled hinge in core/hinges; none: its pose is read into programs."""
     reversal: ClassVar[tuple[tuple[float, ...], ...]] = _AS_IT_IS
     """Axes (3, 3) in which the compiled hinge is of its own kind when it is walked from its second end."""
+    flips: ClassVar[bool] = False
+    """Whether its rows also hold with the third axis of the second marker's frame against that of the first's."""
+    separate: ClassVar[bool] = False
+    """Whether each of several coordinates can be held by itself: it means the same whatever the others are."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -137,6 +141,11 @@ class Hinge:
     def zero(self) -> Array:
         """Coordinates at which the two markers coincide."""
         return np.array([1.0 if name == "qw" else 0.0 for name in self.coordinates])
+
+    @property
+    def counts_turns(self) -> bool:
+        """Whether a whole turn leads to another pose."""
+        return not self.kernel
 
     @property
     def parameter(self) -> float:

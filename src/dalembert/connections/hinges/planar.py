@@ -35,6 +35,8 @@ class Planar(Hinge):
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("normal",)
+    flips: ClassVar[bool] = True
+    separate: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.normal)

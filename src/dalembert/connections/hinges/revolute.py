@@ -35,6 +35,7 @@ class Revolute(Hinge):
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)

@@ -39,6 +39,7 @@ class Screw(Hinge):
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
     directions: ClassVar[tuple[str, ...]] = ("axis",)
+    flips: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pitch", finite_number(self.pitch, item="Screw", field="pitch"))
@@ -51,6 +52,10 @@ class Screw(Hinge):
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)
+
+    @property
+    def counts_turns(self) -> bool:
+        return self.pitch != 0
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return axis_angle(self.axis, q[0]), self.pitch * q[0] / (2 * math.pi) * np.asarray(self.axis)

@@ -130,10 +130,7 @@ def _position(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
 def _branch(element: Hinge, coordinate: str) -> str:
     if coordinate in ("qw", "qx", "qy", "qz"):
         return "sign"
-    counts_turns = element.kind == "Screw" and bool(getattr(element, "pitch", 0.0))
-    if not element.kernel:  # whole turns need not lead to the same pose
-        return ""
-    return "turn" if coordinate.startswith("angle") and not counts_turns else ""
+    return "turn" if coordinate.startswith("angle") and not element.counts_turns else ""
 
 
 def _speed(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
