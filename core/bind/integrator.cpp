@@ -17,6 +17,7 @@ namespace nb = nanobind;
 namespace {
 
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
 nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
   PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
@@ -127,8 +128,7 @@ public:
 
   int start(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
     check(q, v, x, 1);
-    run.started = 0;
-    run.stiff_signs = run.calm_signs = run.rejected_last = 0;
+    restart();
     return guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
   }
 
@@ -151,17 +151,33 @@ public:
                           doubles(parts[4], {m.nx}));
   }
 
-  // (outcome, t, q, v, x) at fractions of the step of length h from the state that start() has set to q, v, x
-  nb::tuple dense(double h, const Doubles &q, const Doubles &v, const Doubles &x, const Doubles &fractions) {
-    check(q, v, x, 1);
+  // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end where
+  // a step could not be taken again.
+  nb::tuple dense(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, const Places &rows, const Doubles &fractions) {
+    const ModelData &m = model->data;
+    const std::size_t n = t.size(), wanted = fractions.size();
+    check(q, v, x, n);
+    if (rows.size() != wanted || std::any_of(rows.data(), rows.data() + wanted, [&](std::int64_t k) { return k < 0 || std::size_t(k) + 1 >= n; }))
+      throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
-    const int outcome = guarded([&] {
-      return model->integrators->dense(model->data, run, memory.data, h, q.data(), v.data(), x.data(), fractions.data(),
-                                       std::ptrdiff_t(fractions.size()), recorder);
+    guarded([&] {
+      Outcome outcome = Outcome::reached;
+      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached; first = last) {
+        const std::size_t k = std::size_t(rows.data()[first]);
+        for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
+          ++last;
+        restart();
+        outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv), row_of(x, k, m.nx));
+        if (outcome == Outcome::reached)
+          outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
+                                              row_of(v, k + 1, m.nv), row_of(x, k + 1, m.nx), fractions.data() + first,
+                                              std::ptrdiff_t(last - first), recorder);
+      }
+      return outcome;
     });
     nb::tuple taken = found.take();
-    return nb::make_tuple(outcome, taken[0], taken[1], taken[2], taken[3]);
+    return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
   // Runs from many states, sampled at times: (outcomes, counts, q, v, x), a row per run. Parameters: none, or a row per
@@ -222,6 +238,10 @@ private:
   Block memory;
   Records records;
 
+  void restart() {
+    run.started = 0;
+    run.stiff_signs = run.calm_signs = run.rejected_last = 0;
+  }
   static const BoundModel *checked(const nb::object &owner, const nb::object &conditions, int method) {
     if (!PyObject_TypeCheck(owner.ptr(), model_type()) || !PyObject_TypeCheck(conditions.ptr(), conditions_type()))
       throw nb::type_error("give a model, and conditions");
@@ -372,7 +392,7 @@ void add_integrator(nb::module_ &module) {
       .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none())
       .def("take", &Integrator::take)
       .def("state", &Integrator::state)
-      .def("dense", &Integrator::dense, nb::arg("h"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("fractions"))
+      .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("parameters").none(), nb::arg("threads"))
       .def("checkpoint", &Integrator::checkpoint)

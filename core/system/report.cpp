@@ -48,13 +48,27 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemRoom<double>
   }
 }
 
+// rates that rows have by themselves or by drives, into drift; whether there are any
+static bool rows_move(const ModelData &m, const Conditions &c, SystemRoom<double> &system, const StateOf<double> &s) {
+  double *drift = system.loops.drift;
+  bool any = false;
+  system.loops.ws.t = s.t;
+  set_targets(m, s.t, system.hosted, system.targets);
+  evaluate_chords<double>(m, system.loops.ws, s.q, nullptr, {.drift = drift, .active = c.active});
+  for (int i = 0; i < m.nc; ++i) {
+    drift[i] = system.targets[m.nc + i] - drift[i];
+    any = any || drift[i] != 0.0;
+  }
+  return any;
+}
+
 // power that comes from outside: of drives, locks, hinge forces, loads, and rows that move by themselves or are driven
 static double outside_power(const ModelData &m, const Conditions &c, ReportRoom &room, const StateOf<double> &s) {
   SystemRoom<double> &system = room.motion.system;
   Workspace<double> &ws = system.loops.ws;
   double power = 0.0;
   for (int f = 0; f < m.nv; ++f)
-    power += (room.tau[f] - room.applied[f]) * s.v[f];
+    power += (c.given && c.given[f] ? system.passed[f] - room.applied[f] : system.efforts[f]) * s.v[f];
   const double *pushed = c.host && c.host->pushes ? system.loads : nullptr;
   for (const double *loads : {pushed, s.loads})
     for (int i = 1; loads && i <= m.nb; ++i) {
@@ -64,12 +78,9 @@ static double outside_power(const ModelData &m, const Conditions &c, ReportRoom 
       const double *g = loads + 6 * std::ptrdiff_t(b.user - 1);
       power += dot(as_vec(g), mul(ws.X_W[i].R, ws.w[i])) + dot(as_vec(g + 3), point_velocity(ws, i, as_vec(b.p_FB)));
     }
-  if (!m.nc)
-    return power;
-  set_targets(m, s.t, system.hosted, system.targets);
-  evaluate_chords<double>(m, ws, s.q, nullptr, {.drift = system.loops.drift, .active = c.active});
-  for (int i = 0; i < m.nc; ++i)
-    power += room.motion.loads.lambda[i] * (system.targets[m.nc + i] - system.loops.drift[i]);
+  if (m.nc && rows_move(m, c, system, s))
+    for (int i = 0; i < m.nc; ++i)
+      power += room.motion.loads.lambda[i] * system.loops.drift[i];
   return power;
 }
 
@@ -94,7 +105,7 @@ struct Needs {
     const ElementRecords &e = out.elements;
     elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.applied || out.cut_effort ||
                out.energy;
-    passes = out.loads || out.unique || out.energy || out.cut_a || (out.lambda && m.nc) || (out.tau && c.given);
+    passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || ((out.tau || out.energy) && c.given);
     moves = out.a || out.dx || out.tau || passes || (elements && m.feedback_count);
     placed = elements || out.cut_q || out.cut_v;
   }
@@ -143,8 +154,14 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportRoom &ro
 
 bool report(const ModelData &m, const Conditions &c, ReportRoom &room, const StateOf<double> &s, const Report &out) {
   SystemRoom<double> &system = room.motion.system;
-  const Needs need(m, c, out);
+  Needs need(m, c, out);
   double *a = out.a ? out.a : room.a;
+  if (out.energy && m.nc && !need.passes) { // what rows that move pass on is power
+    if (!consult(m, c, system, s))
+      return false;
+    if (rows_move(m, c, system, s))
+      need.passes = need.moves = true;
+  }
   if (need.moves && !dynamics(m, c, room.motion, s, a, out.dx ? out.dx : system.unused))
     return false;
   if (!need.moves && (need.elements || out.residual || out.rate) && !consult(m, c, system, s))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from trajectories import trajectory
 
 import dalembert as da
@@ -172,13 +173,19 @@ def test_statistics_read_as_a_table(spinning: da.Result) -> None:
 
 
 def test_integrals_are_refined_where_they_must_be() -> None:
+    def over(rate: Callable[[Array], Array], *ends: ArrayLike) -> Array:
+        a, b = (np.asarray(end, dtype=float) for end in ends)
+        columns = lambda t: np.column_stack([rate(t), 2 * rate(t)])  # noqa: E731
+        both = over_intervals(columns, a, b, (columns(a), columns(b)))
+        assert np.allclose(both[:, 1], 2 * both[:, 0], rtol=1e-15)
+        return both[:, 0]
+
     a, b = np.array([0.0, 1.0, 3.0]), np.array([1.0, 3.0, 3.0])
-    assert np.allclose(over_intervals(np.exp, a, b), np.exp(b) - np.exp(a), rtol=1e-11)
-    kink = over_intervals(lambda t: np.abs(np.sin(9 * t)), np.array([0.0]), np.array([np.pi]))
-    assert np.isclose(kink[0], 2.0, atol=1e-8)
-    step = over_intervals(lambda t: np.where(t < 0.3, 1.0, -2.0), np.array([0.0]), np.array([1.0]))
-    assert np.isclose(step[0], 0.3 - 1.4, atol=1e-3)
-    assert over_intervals(np.exp, np.zeros(0), np.zeros(0)).shape == (0,)
+    assert np.allclose(over(np.exp, a, b), np.exp(b) - np.exp(a), rtol=1e-11)
+    assert np.isclose(over(lambda t: t**9, [-0.5], [2.0])[0], (2**10 - 0.5**10) / 10, rtol=1e-14)
+    assert np.isclose(over(lambda t: np.abs(np.sin(9 * t)), [0.0], [np.pi])[0], 2.0, atol=1e-8)
+    assert np.isclose(over(lambda t: np.where(t < 0.3, 1.0, -2.0), [0.0], [1.0])[0], 0.3 - 1.4, atol=1e-3)
+    assert over(np.exp, np.zeros(0), np.zeros(0)).shape == (0,)
 
 
 def test_work_does_not_depend_on_where_states_are_stored() -> None:

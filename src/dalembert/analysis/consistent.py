@@ -124,7 +124,8 @@ def wished_speeds(
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
     left = allowed @ Vt[rank:].T  # what no wish speaks of
     M = model.mass_matrix(q)
-    return met - left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
+    met -= left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
+    return met
 
 
 def consistent_accelerations(

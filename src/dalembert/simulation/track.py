@@ -5,7 +5,7 @@ It outlives the run: a `Result` asks it for states between the recorded ones and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -110,8 +110,9 @@ class Track:
 
     def within_step(self, base: State, end: State, fractions: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at fractions (k,) of the step from `base` to `end`, by the dense output of the method."""
-        with self.segment_at(base.t).stepper() as stepper:
-            return _dense_states(stepper, base, end, fractions)
+        t, *states = (np.array([getattr(base, name), getattr(end, name)]) for name in ("t", "q", "v", "x"))
+        rows = np.zeros(len(fractions), dtype=np.int64)
+        return _dense_states(self.segment_at(base.t), t, states, rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""
@@ -120,20 +121,25 @@ class Track:
 
     def dense(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times (k,) within the run, by the steps that were taken."""
-        t, q, v, x = self.records.arrays()
-        q_out, v_out, x_out = (np.empty((len(times), part.shape[1])) for part in (q, v, x))
+        t, *states = self.records.arrays()
+        found = [np.empty((len(times), part.shape[1])) for part in states]
         place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
-        states = _sampled_states if self.sampled else _dense_states
-        for k in np.unique(place):
-            mine = np.flatnonzero(place == k)
-            base, end = (State(q=q[i], v=v[i], t=float(t[i]), x=x[i]) for i in (k, min(k + 1, len(t) - 1)))
-            if end.t == base.t:
-                q_out[mine], v_out[mine], x_out[mine] = base.q, base.v, base.x
-                continue
-            fractions = np.ascontiguousarray((times[mine] - base.t) / (end.t - base.t))
-            with self.segment_at(base.t).stepper() as stepper:
-                q_out[mine], v_out[mine], x_out[mine] = states(stepper, base, end, fractions)
-        return q_out, v_out, x_out
+        step = t[np.minimum(place + 1, len(t) - 1)] - t[place]
+        still = step == 0.0
+        for out, part in zip(found, states, strict=True):
+            out[still] = part[place[still]]
+        order = np.flatnonzero(~still)
+        order = order[np.argsort(place[order], kind="stable")]
+        begins = np.array([segment.begin for segment in self.segments])
+        mine = np.maximum(np.searchsorted(begins, t[place[order]], side="right") - 1, 0)
+        between = _sampled_states if self.sampled else _dense_states
+        for k in np.unique(mine):
+            wanted = order[mine == k]
+            rows = place[wanted].astype(np.int64)
+            fractions = (times[wanted] - t[rows]) / step[wanted]
+            for out, part in zip(found, between(self.segments[k], t, states, rows, fractions), strict=True):
+                out[wanted] = part
+        return found[0], found[1], found[2]
 
     # ---- conditions
 
@@ -151,30 +157,38 @@ class Track:
         return any(not segment.conditions.as_described for segment in self.segments)
 
 
-def _dense_states(integrator: _core.Integrator, base: State, end: State, s: Array) -> tuple[Array, Array, Array]:
-    """Return states at fractions of the step from `base` to `end`."""
-    integrator.start(base.t, base.q, base.v, base.x)
-    _, _, q, v, x = integrator.dense(end.t - base.t, end.q, end.v, end.x, s)
-    if len(q) != len(s):
-        raise IntegrationError(f"the step taken at t = {base.t:.9g} s could not be taken again for its dense output")
-    return q, v, x
+def _dense_states(
+    segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+) -> tuple[Array, Array, Array]:
+    """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
+    q, v, x = states
+    with segment.stepper() as stepper:
+        found = stepper.dense(t, q, v, x, rows, fractions)
+    if len(found[0]) != len(rows):
+        where = t[rows[len(found[0])]]
+        raise IntegrationError(f"the step taken at t = {where:.9g} s could not be taken again for its dense output")
+    return found
 
 
-def _sampled_states(integrator: _core.Integrator, base: State, end: State, s: Array) -> tuple[Array, Array, Array]:
-    """Return states between two samples, by the method itself from the first of them."""
-    integrator.start(base.t, base.q, base.v, base.x)
-    times = base.t + s * (end.t - base.t)
-    order = np.argsort(times, kind="stable")
-    later = times[order] > base.t
-    wanted = np.minimum(times[order][later], end.t)
-    integrator.advance(end.t, np.iinfo(np.int64).max, np.ascontiguousarray(wanted))
-    _, *found, _ = integrator.take()
-    if len(found[0]) != len(wanted):
-        raise IntegrationError(f"the states from t = {base.t:.9g} s to {end.t:.9g} s could not be computed again")
-    states = []
-    for start, rows in zip((base.q, base.v, base.x), found, strict=True):
-        full = np.empty((len(times), len(start)))
-        full[order[~later]] = start
-        full[order[later]] = rows
-        states.append(full)
-    return states[0], states[1], states[2]
+def _sampled_states(
+    segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+) -> tuple[Array, Array, Array]:
+    """Return states between samples, by the method itself from the first of each two."""
+    found = [np.empty((len(rows), part.shape[1])) for part in states]
+    with segment.stepper() as stepper:
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            begin, end = t[row], t[row + 1]
+            wanted = np.minimum(begin + fractions[mine] * (end - begin), end)
+            mine = mine[np.argsort(wanted, kind="stable")]
+            wanted = np.sort(wanted)
+            later = wanted > begin
+            stepper.start(begin, *(part[row] for part in states))
+            stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
+            _, *samples, _ = stepper.take()
+            if len(samples[0]) != later.sum():
+                raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be computed again")
+            for out, part, sample in zip(found, states, samples, strict=True):
+                out[mine[~later]] = part[row]
+                out[mine[later]] = sample
+    return found[0], found[1], found[2]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, ModelError
+from ..result import Result
 from ..result.outputs import Output
 from . import style
-
-if TYPE_CHECKING:
-    from ..result import Result
 
 __all__ = ["plot", "plot_energy"]
 
@@ -20,6 +18,7 @@ Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
 _FINE = 600  # times at which a curve is drawn, if the motion is known in between
+_LOOKS = 12  # times at which loads are looked at for whether the motion determines them
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
@@ -163,13 +162,22 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
     units, labels = _described(result, what, count)
     labels = labels or _components(array)
     quantity = name.rpartition(".")[2] if "." in name else ""
-    shared = [""] * count
-    if result.model is not None and not callable(what):
-        unique = np.broadcast_to(result.unique(what), array.shape).reshape(n, -1)
-        shared = ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
+    shared = _shared(result, what, count)
     if array.ndim == 1:
         return [_Curve(name + shared[0], units[0], quantity, columns[:, 0])]
     return [_Curve(f"{name}.{labels[k]}{shared[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
+
+
+def _shared(result: Result, what: Any, count: int) -> list[str]:
+    """Return what to add to the labels of components that the motion does not determine, looked at here and there."""
+    if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
+        return [""] * count
+    rows = np.unique(np.linspace(0, len(result) - 1, _LOOKS).astype(int))
+    few = Result(
+        result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
+    )
+    unique = few.unique(what).reshape(len(rows), -1)
+    return ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
 
 
 def _components(array: Array) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +21,36 @@ Array = NDArray[np.float64]
 
 def work_and_loss(result: Result) -> tuple[Array, Array]:
     """Return the work put in and the energy dissipated since the start, (n,) J each."""
-    work = _integral(result, lambda m: m.power)
+    sums = np.zeros((len(result), 2))
+    if _exchanges_power(result):
+        rates = _powers(result._motion)
+        # below this the power of elements that keep energy is rounding
+        rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
+        parts = over_intervals(
+            lambda times: _powers(result._motion_at(times)),
+            result.t[:-1],
+            result.t[1:],
+            (rates[:-1], rates[1:]),
+            absolute=rounding,
+        )
+        sums[1:] = np.cumsum(parts, axis=0)
+    work, loss = sums[:, 0], sums[:, 1]
     for event in result.events:
         work[max(0, int(np.searchsorted(result.t, event.t, side="right")) - 1) :] += event.energy
-    return work, _integral(result, lambda m: m.loss)
+    return work, loss
+
+
+def _powers(motion: Motion) -> Array:
+    """Return power put in and power lost, (n, 2) W."""
+    return np.column_stack([motion.power, motion.loss])
+
+
+def _exchanges_power(result: Result) -> bool:
+    """Whether anything is there that may bring or take energy: more than bodies, weights and connections at rest."""
+    model = result._model()
+    acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
+    # rows of constraints may move by themselves
+    return acted or result.conditions is not None or any(not c.element.kernel for c in model.forest.chords)
 
 
 def continuous(result: Result, output: Output, values: Array) -> Array:
@@ -44,17 +69,6 @@ def continuous(result: Result, output: Output, values: Array) -> Array:
     return flat.reshape(values.shape)
 
 
-def _integral(result: Result, rate: Callable[[Motion], Array]) -> Array:
-    """Return the integral of a rate since the start, (n,)."""
-
-    def at(times: Array) -> Array:
-        return rate(result._motion_at(times))
-
-    # below this the power of elements that keep energy is rounding
-    rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
-    return np.concatenate([[0.0], np.cumsum(over_intervals(at, result.t[:-1], result.t[1:], absolute=rounding))])
-
-
 def _rise(result: Result, output: Output, k: int) -> Array:
     """Return about how much an angle grows in each interval, (n - 1,) rad, from its rate."""
     rate = output.rate
@@ -65,8 +79,8 @@ def _rise(result: Result, output: Output, k: int) -> Array:
     if fast.any():
 
         def at(times: Array) -> Array:
-            column: Array = rate(result._motion_at(times))[:, k]
-            return column
+            return rate(result._motion_at(times))[:, [k]]
 
-        rise[fast] = over_intervals(at, result.t[:-1][fast], result.t[1:][fast], relative=0.0, absolute=0.1)
+        begin, end, ends = result.t[:-1][fast], result.t[1:][fast], (speed[:-1][fast, None], speed[1:][fast, None])
+        rise[fast] = over_intervals(at, begin, end, ends, relative=0.0, absolute=0.1)[:, 0]
     return rise
