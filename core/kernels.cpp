@@ -6,6 +6,7 @@
 #include "tree/dual_derivatives.hpp"
 #include "tree/manifold.hpp"
 #include "tree/observers.hpp"
+#include <cmath>
 #include <cstring>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -297,14 +298,43 @@ struct SystemDerivativeMemory {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SystemDerivativeMemory &d) {
   Arena arena{base};
-  arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, false));
+  arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives));
   d.a = arena.take<double>(std::size_t(m.nv));
   return arena.used;
 }
 
+// derivatives of the hinge forces that a motion needs, by differences: elements take loads that it passes on
+unsigned d_supplied_by_differences(const ModelData &m, const Call &call, const Conditions &c, SystemDerivativeMemory &d, const Arrays<double> &at) {
+  constexpr Take varied[] = {Take::q, Take::v, Take::a};
+  double *shifted = d.derivatives.shifted, *direction = shifted + m.nq, *found[2] = {d.derivatives.above, d.derivatives.below};
+  for (int kind = 0; kind < 3; ++kind)
+    for (int f = 0; f < m.nv; ++f) {
+      const double *here = at[varied[kind]], step = 1e-6 * (1.0 + (kind ? std::fabs(here[f]) : 0.0));
+      for (int side = 0; side < 2; ++side) {
+        for (int k = 0; k < m.nv; ++k)
+          direction[k] = k == f ? (side ? -step : step) : 0.0;
+        if (kind == 0)
+          integrate<double>(m, here, direction, shifted);
+        for (int k = 0; kind && k < m.nv; ++k)
+          shifted[k] = here[k] + direction[k];
+        Arrays<double> moved = at;
+        moved.in[int(varied[kind])] = shifted;
+        moved.out[0] = found[side];
+        if (const unsigned failed = balance_of_one(m, call, c, d.motion, state_of(moved), moved))
+          return failed;
+      }
+      for (std::ptrdiff_t r = 0; r < m.nv; ++r)
+        at.out[kind][r * m.nv + f] = (found[0][r] - found[1][r]) / (2.0 * step);
+    }
+  return 0;
+}
+
 // derivatives of the hinge forces that a motion needs beside those of elements
-unsigned d_supplied_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, StateOf<double> s, const Arrays<double> &at) {
+unsigned d_supplied_of_one(const ModelData &m, const Call &call, const Conditions &c, SystemDerivativeMemory &d, StateOf<double> s,
+                           const Arrays<double> &at) {
+  if (m.feedback_count || (c.host && c.host->looks))
+    return d_supplied_by_differences(m, call, c, d, at);
   const double *a = at[Take::a];
   SystemRoom<double> &system = d.motion.system;
   s.prescribed = nullptr;
@@ -329,7 +359,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   SystemDerivativeMemory d;
   lay_out(m, memory, d);
   if (call.kernel == Kernel::d_supplied)
-    return d_supplied_of_one(m, conditions_of(call, state), d, state_of(at), at);
+    return d_supplied_of_one(m, call, conditions_of(call, state), d, state_of(at), at);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -524,6 +554,8 @@ void put_lanes(const Output &output, std::ptrdiff_t state, int count, const Pack
     seen = seen + zero;
   }
   for (int lane = 0; lane < count; ++lane) {
+    if (alone >> lane & 1u) // their inputs are still needed, and may stand there
+      continue;
     double *row = output.data + (state + lane) * output.stride;
     for (std::ptrdiff_t j = 0; j < output.size; ++j)
       row[j] = from[j][lane];

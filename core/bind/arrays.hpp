@@ -11,6 +11,8 @@
 #ifndef DALEMBERT_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY
 #endif
+#include <algorithm>
+#include <cmath>
 #include <numpy/arrayobject.h>
 
 namespace dalembert::bind {
@@ -46,6 +48,11 @@ inline bool all_finite(const double *x, std::ptrdiff_t n) {
   if (i < n)
     a += 0.0 * x[i];
   return a + b == 0.0;
+}
+
+inline bool any_infinite(PyArrayObject *array) {
+  const auto *x = static_cast<const double *>(PyArray_DATA(array));
+  return std::any_of(x, x + PyArray_SIZE(array), [](double number) { return std::isinf(number); });
 }
 
 // raises through the Python method `self.<hook>(...)`, which knows the names; always returns nullptr

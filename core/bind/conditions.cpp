@@ -99,7 +99,7 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     conditions.functions = {calls.data(), selves.data()};
   }
   if (code.host.is_valid()) {
-    host = {&Scope::consult, this, code.pushes};
+    host = {&Scope::consult, this, code.pushes, code.looks};
     conditions.host = &host;
     laws = zeros(m.hosted_laws, 3);
     tau = zeros(m.nv, 0);
@@ -244,6 +244,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   if (!host.is_none()) {
     self->code.host = host;
     self->code.pushes = pushes;
+    self->code.looks = nb::cast<bool>(host.attr("looks"));
   }
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
   self->settle();

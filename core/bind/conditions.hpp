@@ -22,7 +22,7 @@ struct PythonCode {
   };
   std::vector<Function> functions;
   nb::object host; // function(t, q, v, x, laws, tau, loads) fills the last three
-  bool pushes = false;
+  bool pushes = false, looks = false;
 
   bool any() const { return host.is_valid() || hosted(); }
   bool hosted() const {

@@ -192,7 +192,7 @@ bool overlaps(PyArrayObject *array, const Output &output, const Input &input, np
   const double *last = input.data + (input.stride && count > 0 ? count * input.stride : input.size);
   if (begin >= last || input.data >= end)
     return false;
-  return count >= 0 && !(begin == input.data && output.stride == input.stride);
+  return !(begin == input.data && output.size == input.size && (count < 0 || output.stride == input.stride));
 }
 
 // everything of one call
@@ -262,7 +262,8 @@ struct Work {
         continue;
       }
       PyArrayObject *array = as_doubles(given.inputs[k], holders[k]);
-      if (!array || !read_input(array, shape, input, count, argument.take != T::inputs))
+      const bool settings = argument.take == T::inputs; // no number: by its law
+      if (!array || !read_input(array, shape, input, count, !settings) || (settings && any_infinite(array)))
         return refuse(argument.name, given.inputs[k]) != nullptr;
     }
     return true;
@@ -388,9 +389,12 @@ struct Work {
       for (int k = 0; k < spec.outputs; ++k)
         if (call.out[k].data && !all_finite(call.out[k].data, call.out[k].size))
           found |= bad_output;
-    if (found & bad_output)
-      return raise_through(self, "_refuse_result", spec.name, "q", given.inputs[0]) != nullptr;
-    return true;
+    if (!(found & bad_output))
+      return true;
+    PyObject *at = nullptr;
+    for (int k = 0; k < spec.inputs; ++k)
+      at = spec.arguments[std::size_t(k)].take == T::q ? given.inputs[k] : at;
+    return raise_through(self, "_refuse_result", spec.name, "q", at) != nullptr;
   }
 
   PyObject *take_results() {

@@ -34,8 +34,10 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
     self->described = std::make_unique<BoundConditions>();
     self->described->parameters = self->tables.parameters;
     self->described->code.take_functions(functions, sizes);
-    if (!host.is_none())
+    if (!host.is_none()) {
       self->described->code.host = host;
+      self->described->code.looks = nb::cast<bool>(host.attr("looks"));
+    }
     self->described->owner = self;
     self->described->mark(self->data, {});
     self->described->settle();

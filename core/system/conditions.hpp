@@ -11,6 +11,7 @@ struct Host {
   bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
   void *self;
   bool pushes; // gives tau and loads, not laws only
+  bool looks;  // laws depend on the state, not on time only
 };
 
 struct Conditions {

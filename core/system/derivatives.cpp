@@ -38,7 +38,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) 
     *each = arena.take<Dual>(nx);
   for (Dual **each : {&room.lambda, &room.seconds})
     *each = arena.take<Dual>(nc);
-  room.inputs = arena.take<Dual>(inputs);
+  for (Dual **each : {&room.inputs, &room.settings})
+    *each = arena.take<Dual>(inputs);
   room.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
   room.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
   room.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
@@ -78,6 +79,8 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
     room.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
     room.parameters[k] = c.parameters[k];
+  for (int k = 0; s.inputs && k < m.input_count; ++k)
+    room.settings[k] = s.inputs[k];
   for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
     const ElementData &e = m.elements[k];
     for (int i = e.input; i < e.input + e.inputs; ++i)
@@ -128,7 +131,7 @@ static StateOf<Dual> varied_state(const Conditions &c, DerivativesRoom &room, co
   if (direction == Direction::time)
     state.t.slope.set(0, 1.0);
   if (direction == Direction::input || s.inputs)
-    state.inputs = room.inputs;
+    state.inputs = direction == Direction::input ? room.inputs : room.settings;
   return state;
 }
 
@@ -352,7 +355,10 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
       double *found = side ? room.below : room.above;
       if (!dynamics(m, changed, motion, state, found, found + nv))
         return false;
-      std::memcpy(found + nv + nx, motion.system.lambda, std::size_t(nc) * sizeof(double));
+      if (nc && out.lambda) { // of least norm
+        connection_loads(m, changed, motion.system, motion.loads, state, found);
+        std::memcpy(found + nv + nx, motion.loads.lambda, std::size_t(nc) * sizeof(double));
+      }
     }
     const auto put = [&](double *to, int rows, int from) {
       for (int r = 0; to && r < rows; ++r)
@@ -378,39 +384,67 @@ static void put_columns(const ModelData &m, const DerivativesRoom &room, const D
   put(out.lambda, room.dlambda, m.nc);
 }
 
+// Whether dual numbers do not know all of it: laws that are evaluated outside have no third rate, and may look at the
+// state; stabilisation adds to the rows.
+static bool needs_differences(const ModelData &m, const Conditions &c, Direction direction) {
+  if (m.nc && (c.stabilization[0] != 0.0 || c.stabilization[1] != 0.0))
+    return true;
+  if (!c.host || !m.hosted_laws)
+    return false;
+  const bool of_state = direction == Direction::position || direction == Direction::speed || direction == Direction::state;
+  return direction == Direction::time || (of_state && c.host->looks);
+}
+
+// all columns of a kind by (1) and (2)
+static void exact_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                          const Factored &factored, Direction direction, const DerivativeBlock &block) {
+  const int n = directions_of(m, direction);
+  for (int first = 0; first < n; first += W) {
+    const int count = n - first < W ? n - first : W;
+    if (direction == Direction::force)
+      push_directions(m, room, first, count);
+    else
+      vary(m, c, motion, room, s, direction, first, count);
+    solve_columns(m, c, motion, room, factored, count);
+    if (m.feedback_count) {
+      vary_transmitted(m, c, motion, room, s, direction, first, count);
+      add_feedback(m, room, count);
+    }
+    put_columns(m, room, block, n, first, count);
+  }
+}
+
 bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,
                  const DerivativeBlocks &out) {
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
     return false;
   hold_state(m, c, motion, room, s, a, motion.system.lambda);
   const Factored factored = m.nc ? factored_last(motion.system.loops) : Factored{Envelope::none, 0, 0, 0};
-  bool exact = true;
+  bool exact = true, multipliers = false;
   if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
     exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, room, s, factored);
   for (int kind = 0; kind < direction_kinds; ++kind) {
     const Direction direction = static_cast<Direction>(kind);
-    const DerivativeBlock &block = out.of[kind];
-    if (!block.wanted())
-      continue;
-    if (!exact) {
-      if (!differences(m, c, motion, room, s, direction, block))
-        return false;
-      continue;
+    multipliers = multipliers || (m.nc && out.of[kind].lambda);
+    if (out.of[kind].wanted() && exact && !needs_differences(m, c, direction))
+      exact_columns(m, c, motion, room, s, factored, direction, out.of[kind]);
+  }
+  if (multipliers) { // those that are not unique have the least norm
+    if (!dynamics(m, c, motion, s, a, motion.system.unused))
+      return false;
+    connection_loads(m, c, motion.system, motion.loads, s, a);
+    multipliers = motion.loads.shares.states > 0;
+  }
+  for (int kind = 0; kind < direction_kinds; ++kind) {
+    const Direction direction = static_cast<Direction>(kind);
+    DerivativeBlock block = out.of[kind];
+    if (exact && !needs_differences(m, c, direction)) {
+      if (!multipliers)
+        continue;
+      block.a = block.dx = nullptr;
     }
-    const int n = directions_of(m, direction);
-    for (int first = 0; first < n; first += W) {
-      const int count = n - first < W ? n - first : W;
-      if (direction == Direction::force)
-        push_directions(m, room, first, count);
-      else
-        vary(m, c, motion, room, s, direction, first, count);
-      solve_columns(m, c, motion, room, factored, count);
-      if (m.feedback_count) {
-        vary_transmitted(m, c, motion, room, s, direction, first, count);
-        add_feedback(m, room, count);
-      }
-      put_columns(m, room, block, n, first, count);
-    }
+    if (block.wanted() && !differences(m, c, motion, room, s, direction, block))
+      return false;
   }
   return true;
 }

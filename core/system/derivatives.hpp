@@ -39,7 +39,10 @@ struct DerivativeBlocks {
 
 struct DerivativesRoom {
   SystemRoom<Dual> duals;
-  Dual *q, *v, *x, *a, *lambda, *inputs, *parameters, *seconds, *dx, *body_loads, *loads, *z;
+  Dual *q, *v, *x, *a, *lambda, *parameters;
+  Dual *inputs;                    // as they are, by their laws or set
+  Dual *settings;                  // those that are set; no numbers elsewhere
+  Dual *seconds, *dx, *body_loads, *loads, *z;
   Side<Pack> side;
   Pack *column;                    // nv
   double *da, *dlambda, *ddx, *dz; // W columns each: nv, nc, nx, feedbacks

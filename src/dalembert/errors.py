@@ -52,7 +52,7 @@ class ModelError(DalembertError):
         super().__init__(f"{item}: {field} is {_short(value)}; {remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.item, self.field, self.value, self.remedy)
+        return type(self), (self.item, self.field, self.value, self.remedy), {"result": self.result}
 
 
 class TopologyError(DalembertError):

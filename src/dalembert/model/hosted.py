@@ -68,10 +68,16 @@ class Host:
         From a `State` to hinge forces (nv,), or a dict of them by name of hinge or speed.
     history : History
         Of the run, for inputs with a delay.
+
+    Attributes
+    ----------
+    looks : bool
+        Whether laws depend on the state, not on time only.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
+        self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _core
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import finite_number
+from ..checks import finite_array, finite_number
 from ..compile import Compiled, compile_system
 from ..compile.compiled import freedoms_without_inertia, random_coordinates
 from ..compile.signals import OutputInput
@@ -119,6 +119,7 @@ class Model(_core.Model):
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
         elements, names = made.elements, made.names
+        self.compiled = made
         host = Host(self)
         super().__init__(
             made.tables,
@@ -127,7 +128,7 @@ class Model(_core.Model):
             list(elements.function_sizes),
             host if made.hosted else None,
         )
-        self.compiled, self.system, self.forest, self.frames = made, made.system, made.forest, made.frames
+        self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
         self.hinge_drives = tuple(d for d in self.drives if isinstance(d.connection.element, Hinge))
         self.body_names, self.hinge_names = names.bodies, names.hinges
@@ -257,14 +258,23 @@ class Model(_core.Model):
         array([2.5])
         """
         laws = self.compiled.elements.inputs_by_law
-        columns = {name: np.asarray(value, dtype=float) for name, value in given.items()}
-        for name, column in columns.items():
+        columns: dict[str, Array] = {}
+        for name, value in given.items():
             if name not in laws:
                 known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
                 raise ModelError("input_values", "input", name, f"known are: {known}")
-            if not np.isfinite(column).all():
-                raise ModelError("input_values", f"input {name!r}", given[name], "give finite numbers")
-        values: Array = np.full((*np.broadcast_shapes(*(c.shape for c in columns.values())), len(laws)), np.nan)
+            try:
+                columns[name] = np.asarray(value, dtype=float)
+            except (TypeError, ValueError):
+                columns[name] = np.array(np.nan)
+            if not np.isfinite(columns[name]).all() or columns[name].ndim > 1:
+                raise ModelError("input_values", f"input {name!r}", value, "give a finite number, or (B,) of them")
+        sizes = {name: column.shape for name, column in columns.items() if column.ndim}
+        if len(set(sizes.values())) > 1:
+            raise ModelError(
+                "input_values", "numbers of states", sizes, "give all inputs for the same number of states"
+            )
+        values: Array = np.full((*next(iter(sizes.values()), ()), len(laws)), np.nan)
         for k, name in enumerate(laws):
             if name in columns:
                 values[..., k] = columns[name]
@@ -277,6 +287,7 @@ class Model(_core.Model):
         raw = self._poses(q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
+    @refusals.in_its_own_name
     def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
         """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
 
@@ -289,14 +300,17 @@ class Model(_core.Model):
         raw = self._point_poses(self._point("pose", marker), q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
+    @refusals.in_its_own_name
     def velocity(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
         """Return [angular velocity; velocity] (..., 6) of a marker, world axes, rad/s and m/s."""
         return self._point_velocities(self._point("velocity", marker), q, v)
 
+    @refusals.in_its_own_name
     def acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return [angular acceleration; acceleration] (..., 6) of a marker, world axes, rad/s2 and m/s2."""
         return self._point_accelerations(self._point("acceleration", marker), q, v, a)
 
+    @refusals.in_its_own_name
     def jacobian(self, marker: Marker | Body | str, q: ArrayLike) -> Array:
         """Return J (..., 6, nv) with velocity = J v, world axes."""
         return self._point_jacobians(self._point("jacobian", marker), q)
@@ -307,8 +321,19 @@ class Model(_core.Model):
 
     # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
 
+    @refusals.in_its_own_name
     def bias_forces(
-        self, q: ArrayLike, v: ArrayLike, *, loads: ArrayLike | None = None, bare: bool = False, **more: Any
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        loads: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+        x: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
+        bare: bool = False,
+        out: Array | None = None,
     ) -> Array:
         """Return the hinge forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
 
@@ -317,20 +342,22 @@ class Model(_core.Model):
         q : (nq,) or (B, nq) rad or m
         v : (nv,) or (B, nv) rad/s or m/s
         loads : (nb, 6) or (B, nb, 6) N m and N
+        t, x, inputs, conditions, out
+            As in `forward_dynamics`.
         bare : bool
             Without elements and dampers.
-        more
-            `t`, `x`, `inputs`, `conditions` and `out` as in `forward_dynamics`.
 
         Returns
         -------
         b : (nv,) or (B, nv) N m or N
             In M a + b = tau.
         """
-        if bare or not self.compiled.elements.elements:
-            return self._bias_forces(q, v, loads=loads, **({"out": more["out"]} if "out" in more else {}))
-        return self._supplied(q, v, np.zeros(self.nv), loads=loads, **more)
+        if (bare or not self.compiled.elements.elements) and _nothing(t, x, inputs, conditions):
+            return self._bias_forces(q, v, loads=loads, out=out)
+        how = {"t": t, "x": x, "inputs": inputs, "conditions": conditions, "bare": bare, "out": out}
+        return self._supplied(q, v, np.zeros(self.nv), loads=loads, **how)
 
+    @refusals.in_its_own_name
     def mixed_dynamics(
         self,
         q: ArrayLike,
@@ -438,6 +465,7 @@ class Model(_core.Model):
         q, v, x, tau, _, t = blocks[:6]
         return Derivatives(q, v, x, tau, by_name, t, by_parameter)
 
+    @refusals.in_its_own_name
     def d_forward_dynamics(
         self,
         q: ArrayLike,
@@ -445,8 +473,11 @@ class Model(_core.Model):
         tau: ArrayLike | None = None,
         *,
         loads: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+        x: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
         bare: bool = False,
-        **more: Any,
     ) -> tuple[Array, Array, Array]:
         """Return the exact derivatives of forward dynamics, loops and elements included.
 
@@ -458,10 +489,10 @@ class Model(_core.Model):
             Hinge forces; zero if left out.
         loads : (nb, 6) or (B, nb, 6) N m and N
             Held constant in world axes.
+        t, x, inputs, conditions
+            As in `forward_dynamics`.
         bare : bool
             Of the tree alone, for open systems.
-        more
-            `t`, `x`, `inputs` and `conditions` as in `forward_dynamics`.
 
         Returns
         -------
@@ -471,11 +502,15 @@ class Model(_core.Model):
         """
         if bare and self.nc:
             refusals.refuse_loops(self, "d_forward_dynamics")
-        if bare or self._is_plain(more):
+        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        if bare and not _nothing(*more.values()):
+            self.forward_dynamics(q, v, **more, bare=True)  # looks at them
+        if bare or (self._is_plain() and _nothing(*more.values())):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
 
+    @refusals.in_its_own_name
     def d_inverse_dynamics(
         self,
         q: ArrayLike,
@@ -483,8 +518,11 @@ class Model(_core.Model):
         a: ArrayLike,
         *,
         loads: ArrayLike | None = None,
+        t: ArrayLike | None = None,
+        x: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
         bare: bool = False,
-        **more: Any,
     ) -> tuple[Array, Array, Array]:
         """Return the exact derivatives of inverse dynamics, for open systems.
 
@@ -495,26 +533,30 @@ class Model(_core.Model):
         a : (nv,) or (B, nv) rad/s2 or m/s2
         loads : (nb, 6) or (B, nb, 6) N m and N
             Held constant in world axes.
+        t, x, inputs, conditions
+            As in `inverse_dynamics`.
         bare : bool
             Of the tree alone.
-        more
-            `t`, `x`, `inputs` and `conditions` as in `inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
             Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
-            as ``integrate(q, h * e_k)`` does. The last is the mass matrix.
+            as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless elements take loads that connections
+            transmit; then all three are taken by differences.
         """
         if self.nc:
             refusals.refuse_loops(self, "d_inverse_dynamics")
-        if bare or self._is_plain(more):
+        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        if bare and not _nothing(*more.values()):
+            self.inverse_dynamics(q, v, a, **more, bare=True)  # looks at them
+        if bare or (self._is_plain() and _nothing(*more.values())):
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         return self._d_supplied(q, v, a, loads=loads, **more)
 
-    def _is_plain(self, more: Mapping[str, Any]) -> bool:
+    def _is_plain(self) -> bool:
         """Return whether there is nothing but a tree of bodies."""
-        return not (self.nc or self.compiled.elements.elements or self.drives or more.get("conditions"))
+        return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads
 
@@ -558,6 +600,11 @@ class Model(_core.Model):
                 refusals.refuse_result(self, "report", q)
         return {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
 
+    def _reported(self, part: str, q: ArrayLike, v: ArrayLike, *, t: Any = None, x: Any = None, **more: Any) -> Array:
+        """Return one part of a report."""
+        return self.report([part], 0.0 if t is None else t, q, v, x, **more)[part]
+
+    @refusals.in_its_own_name
     def connection_loads(
         self,
         q: ArrayLike,
@@ -598,6 +645,9 @@ class Model(_core.Model):
             (L force)^2 over all connections, L the characteristic length of the system.
         """
         q = self._coordinates("connection_loads", q)
+        v = finite_array(v, (self.nv,), item="connection_loads", field="v")
+        if tau is not None:
+            tau = finite_array(tau, (self.nv,), item="connection_loads", field="tau")
         t = finite_number(t, item="connection_loads", field="t")
         found = self.report(["loads"], t, q, v, x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)["loads"]
         return ConnectionLoads(self, q, found, axes, t=t, conditions=conditions)
@@ -641,6 +691,7 @@ class Model(_core.Model):
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
         return ConnectionLoads(self, q, found, axes, t=t)
 
+    @refusals.in_its_own_name
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None, **more: Any
     ) -> Array:
@@ -665,6 +716,7 @@ class Model(_core.Model):
             refusals.refuse_loops(self, "reactions")
         return self._loads_of_motion(q, v, a, loads=loads, **more)
 
+    @refusals.in_its_own_name
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
         """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
 
@@ -799,15 +851,17 @@ class Model(_core.Model):
         """Return the mass matrix at q in factored form, for many solves."""
         return Factor(self, q)
 
+    @refusals.in_its_own_name
     def energy(
         self,
         q: ArrayLike,
         v: ArrayLike,
         *,
-        t: ArrayLike = 0.0,
+        t: ArrayLike | None = None,
         x: ArrayLike | None = None,
+        inputs: ArrayLike | None = None,
+        conditions: Conditions | None = None,
         bare: bool = False,
-        **more: Any,
     ) -> Energy:
         """Return kinetic and potential energy (J) of the system as described.
 
@@ -815,24 +869,26 @@ class Model(_core.Model):
         ----------
         q : (nq,) or (B, nq) rad or m
         v : (nv,) or (B, nv) rad/s or m/s
-        t : float or (B,) s
-        x : (nx,) or (B, nx)
+        t, x, inputs, conditions
+            As in `forward_dynamics`.
         bare : bool
             Potential energy of weights and of flexible bodies alone.
-        more
-            `inputs` and `conditions` as in `forward_dynamics`.
 
         Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and what elements
         store.
         """
         raw = self._energy(q, v)
         kinetic, potential = raw[..., 0], raw[..., 1]
-        if not bare and self.compiled.elements.elements:
-            potential = potential + self.report(["energies"], t, q, v, x, **more)["energies"].sum(-1)
+        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        if bare and not _nothing(*more.values()):
+            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # looks at them
+        elif self.compiled.elements.elements or not _nothing(*more.values()):
+            potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
             return Energy(float(kinetic), float(potential))
         return Energy(kinetic.copy(), np.array(potential))
 
+    @refusals.in_its_own_name
     def momentum(self, q: ArrayLike, v: ArrayLike, *, about: ArrayLike | None = None) -> Array:
         """Return [angular momentum; linear momentum] (..., 6) in world axes, N m s and N s.
 
@@ -849,7 +905,7 @@ class Model(_core.Model):
         self.coordinate_rates(q_array, v_array)
         h: Array = (A @ v_array[..., None])[..., 0]
         if about is not None:
-            arm = self.center_of_mass(q) - np.asarray(about, dtype=float)
+            arm = self.center_of_mass(q) - finite_array(about, (3,), item="momentum", field="about")
             h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
         return h
 
@@ -870,7 +926,7 @@ class Model(_core.Model):
         except (KeyError, TypeError):
             remedy = (
                 "it was cut to close a loop"
-                if hinge in self.compiled.names.cut_v
+                if isinstance(hinge, str) and hinge in self.compiled.names.cut_v
                 else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
             )
             raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
@@ -983,6 +1039,11 @@ class Model(_core.Model):
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.refuse_result(self, kernel.lstrip("_"), value)
+
+
+def _nothing(*given: Any) -> bool:
+    """Return whether none of these is given."""
+    return all(each is None for each in given)
 
 
 def _restored(description: System, origin: System) -> Model:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -12,7 +13,27 @@ from ..errors import ModelError, SingularityError, TopologyError
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["refuse_argument", "refuse_loops", "refuse_result"]
+__all__ = ["in_its_own_name", "refuse_argument", "refuse_loops", "refuse_result"]
+
+Args = ParamSpec("Args")
+Found = TypeVar("Found")
+
+
+def in_its_own_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
+    """Let refusals of the kernels that a method calls name the method, which is what the user knows."""
+
+    @wraps(method)
+    def call(*args: Args.args, **more: Args.kwargs) -> Found:
+        try:
+            return method(*args, **more)
+        except ModelError as error:
+            if error.item == method.__name__ or " " in error.item:
+                raise
+            raise ModelError(method.__name__, error.field, error.value, error.remedy) from None
+        except SingularityError as error:
+            raise SingularityError(f"{method.__name__}: {str(error).partition(': ')[2]}") from None
+
+    return call
 
 
 def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:
@@ -38,11 +59,13 @@ def refuse_argument(model: Model, kernel: str, argument: str, value: Any) -> NoR
         one = str(shape) if shape else "a number"
         batch = "(" + ", ".join(map(str, ("B", *shape))) + ("," * (not shape)) + ")"
         raise ModelError(kernel, f"the shape of {argument}", array.shape, f"give {one}, or {batch} for a batch")
-    if not np.isfinite(array).all():
-        place = np.argwhere(~np.isfinite(array))[0]
+    wrong = np.isinf(array) if argument == "inputs" else ~np.isfinite(array)
+    if wrong.any():
+        place = np.argwhere(wrong)[0]
         name = _entry_name(model, argument, int(place[array.ndim - len(shape)])) if shape else ""
         entry = f"{argument}[{', '.join(map(str, place))}]{name}" if len(place) else argument
-        raise ModelError(kernel, entry, float(array[tuple(place)]), "it must be finite")
+        remedy = "it must be finite" + (", or no number, for what its law says" if argument == "inputs" else "")
+        raise ModelError(kernel, entry, float(array[tuple(place)]), remedy)
     remedy = "all batched arrays need the same number of states"
     raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], remedy)
 
@@ -105,7 +128,7 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
                 "give the bodies they carry some inertia, or lock these freedoms with mixed_dynamics"
             )
     remedy = "the inputs are too large for double precision"
-    if kernel in ("dynamics", "d_dynamics"):
+    if model.compiled.elements.elements:
         remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
     raise ModelError(kernel, "result", "not finite", remedy)
 
@@ -120,4 +143,6 @@ def _entry_name(model: Model, argument: str, index: int) -> str:
         names = model.constraint_names
     elif argument == "x":
         names = model.state_names
+    elif argument == "inputs":
+        names = list(model.compiled.elements.inputs_by_law)
     return f" ({names[index]})" if index < len(names) else ""
