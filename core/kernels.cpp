@@ -219,6 +219,8 @@ template <class T> void evaluate_plain(const ModelData &m, Workspace<T> &ws, con
   if (call.kernel == Kernel::dynamics) {
     for (int f = 0; f < m.nv; ++f)
       at.out[1][f] = tau ? tau[f] : T(0.0);
+    for (int k = 0; k < m.nx; ++k) // of a bare tree: without its elements
+      at.out[3][k] = T(0.0);
     tau = at.out[1];
   }
   forward_dynamics<T>(m, ws, q, v, tau, loads, nullptr, at.out[0], nullptr);

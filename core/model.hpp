@@ -76,7 +76,7 @@ struct ModalData {
 // what closes a loop
 enum class ChordForm : std::int32_t {
   hinge,      // of the library, in its constraint form: the rows of the second frame seen from the first
-  constraint, // of the library (closures/registry.hpp)
+  constraint, // of the library (closures/constraints.hpp)
   custom,     // rows by programs
   chain,      // hinges in series, custom ones among them: their pose as a program of inner coordinates
   coupling,   // of hinge coordinates

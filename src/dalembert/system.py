@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,6 +78,7 @@ class System:
         if not isinstance(name, str) or not name.strip():
             raise ModelError("system", "name", name, "use a non-empty string")
         self.name = name
+        self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.gravity = finite_array(gravity, (3,), item=f"system {name!r}", field="gravity")
         self.ground = Body(self, GROUND)
         self.bodies: dict[str, Body] = {}
@@ -382,6 +384,8 @@ class System:
         new.initials = dict(self.initials)
         new.mimics = dict(self.mimics)
         return new
+
+    __copy__ = copy
 
     # ---- compiling
 

@@ -27,7 +27,7 @@ MODULES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_code_blocks_run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec"), {})
+        exec(compile(block, str(page), "exec", dont_inherit=True), {"__name__": "page"})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -192,7 +192,11 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
         if chord is not None:
             chords.append(chord)
         else:
-            marks |= freedoms_of(model, name, item="assemble").marks
+            freedoms = freedoms_of(model, name, item="assemble")
+            if freedoms.cut:
+                remedy = "it cannot be held by itself where a loop is cut: name the connection"
+                raise ModelError("assemble", "name", name, remedy)
+            marks |= freedoms.marks
     return marks, chords
 
 

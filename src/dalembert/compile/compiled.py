@@ -36,7 +36,7 @@ class Compiled:
     ----------
     system : System
         A copy of the description, which nobody else has.
-    origin : System
+    origin : str
         The description itself, for telling its markers from others.
     forest, frames, names
     tables : dict of str to array
@@ -51,7 +51,7 @@ class Compiled:
     """
 
     system: System
-    origin: System
+    origin: str
     forest: Forest
     frames: FrameMap
     names: Names
@@ -99,7 +99,7 @@ def compile_system(origin: System) -> Compiled:
     tables["drives"] = flatten_drives(drives, names, laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     tables |= {**laws.arrays(), **elements.arrays()}
-    return Compiled(system, origin, forest, frames, names, tables, elements, tuple(laws.hosted), drives, lean)
+    return Compiled(system, origin.key, forest, frames, names, tables, elements, tuple(laws.hosted), drives, lean)
 
 
 class _Skeleton(_core.Model):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any, NoReturn
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +119,8 @@ class Model(_core.Model):
 
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
+        # the system as it is by now, for words about what it has got since
+        self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
         elements, names = made.elements, made.names
         self.compiled = made
         host = Host(self)
@@ -231,6 +234,9 @@ class Model(_core.Model):
         stabilization : (float, float)
         """
         item = "conditions"
+        if control is not None and not callable(control):
+            raise ModelError(item, "control", control, "give a function of a State")
+        gains = finite_array(stabilization, (2,), item=item, field="stabilization")
         closures = frozenset([off] if isinstance(off, str) else off)
         for name in closures:
             mind_closure(self, name, item)
@@ -241,7 +247,7 @@ class Model(_core.Model):
             closures,
             control=control,
             history=history,
-            stabilization=stabilization,
+            stabilization=(float(gains[0]), float(gains[1])),
         )
 
     def input_values(self, given: Mapping[str, ArrayLike]) -> Array:
@@ -354,7 +360,7 @@ class Model(_core.Model):
         """
         if (bare or not self.compiled.elements.elements) and _nothing(t, x, inputs, conditions):
             return self._bias_forces(q, v, loads=loads, out=out)
-        how = {"t": t, "x": x, "inputs": inputs, "conditions": conditions, "bare": bare, "out": out}
+        how: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions, "bare": bare, "out": out}
         return self._supplied(q, v, np.zeros(self.nv), loads=loads, **how)
 
     @refusals.in_its_own_name
@@ -502,7 +508,7 @@ class Model(_core.Model):
         """
         if bare and self.nc:
             refusals.refuse_loops(self, "d_forward_dynamics")
-        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
             self.forward_dynamics(q, v, **more, bare=True)  # looks at them
         if bare or (self._is_plain() and _nothing(*more.values())):
@@ -547,7 +553,7 @@ class Model(_core.Model):
         """
         if self.nc:
             refusals.refuse_loops(self, "d_inverse_dynamics")
-        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
             self.inverse_dynamics(q, v, a, **more, bare=True)  # looks at them
         if bare or (self._is_plain() and _nothing(*more.values())):
@@ -645,9 +651,10 @@ class Model(_core.Model):
             (L force)^2 over all connections, L the characteristic length of the system.
         """
         q = self._coordinates("connection_loads", q)
-        v = finite_array(v, (self.nv,), item="connection_loads", field="v")
-        if tau is not None:
-            tau = finite_array(tau, (self.nv,), item="connection_loads", field="tau")
+        for name, speeds in (("v", v), ("tau", tau)):
+            if np.ndim(speeds) > 1:  # type: ignore[arg-type]
+                remedy = f"give ({self.nv},): this takes one state at a time"
+                raise ModelError("connection_loads", f"the shape of {name}", np.shape(speeds), remedy)  # type: ignore[arg-type]
         t = finite_number(t, item="connection_loads", field="t")
         found = self.report(["loads"], t, q, v, x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)["loads"]
         return ConnectionLoads(self, q, found, axes, t=t, conditions=conditions)
@@ -806,10 +813,11 @@ class Model(_core.Model):
         """Return the constraint row that a drive prescribes."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
+    @refusals.in_its_own_name
     def drive_efforts(
-        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
-    ) -> dict[str, float]:
-        """Return what each drive exerts along what it drives at t, by name, N m or N.
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """Return what each drive exerts along what it drives at t, by name, N m or N: numbers, or (B,) for a batch.
 
         Times the speed of the drive it is the drive's power. For a hinge it is the hinge force beside that of elements;
         for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
@@ -817,9 +825,8 @@ class Model(_core.Model):
 
         Parameters
         ----------
-        t : float, s
-        q, v, tau
-            As in `dynamics`, one state.
+        t, q, v, tau
+            As in `dynamics`, one state or a batch.
         more
             `x`, `loads`, `inputs` and `conditions` as in `dynamics`.
         """
@@ -828,12 +835,13 @@ class Model(_core.Model):
         for drive in self.drives:
             element = drive.connection.element
             if isinstance(element, Constraint):
-                slope = element.target(drive.law(t)[0], 1.0, 0.0)[1]  # of the row against what is driven
-                efforts[drive.name] = float(found["lam"][self.driven_row(drive)] * slope)
+                # slope of the row against what is driven
+                slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
+                efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
                 place = self.v_slice(drive.connection.name).start + drive.coordinate
-                efforts[drive.name] = float(found["tau"][place] - found["applied"][place])
-        return efforts
+                efforts[drive.name] = found["tau"][..., place] - found["applied"][..., place]
+        return {name: effort if np.ndim(effort) else float(effort) for name, effort in efforts.items()}
 
     def marks(self, locked: Iterable[int] = ()) -> tuple[NDArray[np.uint8], ...]:
         """Return which freedoms have their acceleration, their speed and their position prescribed, (nv,) each."""
@@ -879,10 +887,10 @@ class Model(_core.Model):
         """
         raw = self._energy(q, v)
         kinetic, potential = raw[..., 0], raw[..., 1]
-        more = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
+        more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
             self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # looks at them
-        elif self.compiled.elements.elements or not _nothing(*more.values()):
+        elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
             return Energy(float(kinetic), float(potential))
@@ -995,7 +1003,7 @@ class Model(_core.Model):
 
     def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
         """Return a marker of the model's own system for one that a user gives."""
-        if isinstance(marker, str) and marker not in self.system and marker in self.compiled.origin:
+        if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was made after the model was compiled: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
         found = self.system[marker] if isinstance(marker, str) else marker
@@ -1004,7 +1012,7 @@ class Model(_core.Model):
             owner = found.body.system
             if owner is self.system:
                 return found
-            if owner is self.compiled.origin:
+            if owner.key == self.compiled.origin:
                 return found.on(self.system.body_called(found.body.name))
         raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
 
@@ -1046,7 +1054,7 @@ def _nothing(*given: Any) -> bool:
     return all(each is None for each in given)
 
 
-def _restored(description: System, origin: System) -> Model:
+def _restored(description: System, origin: str) -> Model:
     """Return a model once more, from its own copy of the description."""
     return Model(replace(compile_system(description), origin=origin))
 

@@ -208,7 +208,7 @@ class Result:
         return self["lam"]
 
     def __getitem__(self, name: str) -> Array:
-        """Return the output of that name at all times, (n, ...); see `dalembert.outputs` for the names."""
+        """Return the output of that name at all times, (n, ...); see `names()` for them."""
         if not isinstance(name, str):
             raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
         return self.output(name)

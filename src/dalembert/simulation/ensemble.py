@@ -154,7 +154,7 @@ def simulate_many(
 ) -> Ensemble:
     """Return `count` runs; see `simulate`."""
     began, model = time.perf_counter(), conditions.model
-    q, v, x = start_states(model, state, t_start, count)
+    q, v, x, notes = start_states(model, state, t_start, count)
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     integrator = options.integrator(conditions)
@@ -163,7 +163,8 @@ def simulate_many(
     ends = [names[int(outcome)] for outcome in outcomes]
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
-    notes = [f"stability held explicit steps of {implicit} runs back; they went on with radau"] if implicit else []
+    if implicit:
+        notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
     notes += motion_notes(conditions, states[0], states[1])
     stats = Stats(
         method=options.method,

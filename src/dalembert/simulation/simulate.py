@@ -183,9 +183,8 @@ def _first_conditions(
     """Return the conditions that a run begins with."""
     if control is not None and not callable(control):
         raise ModelError("simulate", "control", control, "give a function of a State")
-    numbers = {name: float(np.asarray(value)) for name, value in (parameters or {}).items()}
     return model.conditions(
-        numbers,
+        dict(parameters or {}),  # type: ignore[arg-type]
         control=control,
         history=History(model) if np.isfinite(model.shortest_delay) else None,
         stabilization=baumgarte_gains(stabilization),

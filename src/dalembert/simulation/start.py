@@ -21,6 +21,8 @@ __all__ = ["check_tables", "start_state", "start_states"]
 
 Array = NDArray[np.float64]
 
+TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
+
 
 def check_tables(model: Model, t_start: float, t_end: float) -> None:
     """Refuse laws that end before the run does."""
@@ -81,21 +83,59 @@ def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) ->
     return wished_speeds(model, q, paced, wishes, t=t)
 
 
-def start_states(model: Model, state: State | None, t_start: float, count: int) -> tuple[Array, Array, Array]:
-    """Return states of many runs to start from, q (count, nq), v (count, nv), x (count, nx)."""
-    given = start_state(model, None, t_start)[0] if state is None and model.nc else state or model.initial_state()
+def start_states(
+    model: Model, state: State | None, t_start: float, count: int
+) -> tuple[Array, Array, Array, list[str]]:
+    """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them."""
+    notes: list[str] = []
+    given = state
+    if given is None:
+        given, notes = start_state(model, None, t_start)
     q = rows_of("state.q", given.q, count, model.nq)
     v = rows_of("state.v", given.v, count, model.nv)
     x = rows_of("state.x", given.x if np.size(given.x) else model.state_starts(), count, model.nx)
-    if state is not None and model.nc:
-        open_by = np.abs(model.constraint_residual(q, t=np.full(count, t_start)) - model.row_motion(t_start)[0])
-        widest = open_by[:, model.holonomic].max(axis=1, initial=0.0)
-        if widest.max() > FAR:
-            raise AssemblyError(
-                f"state {int(widest.argmax())} does not close the loops: it is open by {widest.max():.3g} m or rad; "
-                "close them with da.assemble(...)"
-            )
-    return q, v, x
+    if state is None or not (model.nc or model.drives):
+        return q, v, x, notes
+    widest = np.zeros(count)
+    if model.nc:
+        residual = model.constraint_residual(q, t=np.full(count, t_start)) - model.row_motion(t_start)[0]
+        widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
+    if widest.max() > FAR:
+        raise AssemblyError(
+            f"state {int(widest.argmax())} does not close the loops: it is open by {widest.max():.3g} m or rad; "
+            "close them with da.assemble(...)"
+        )
+    q, v = q.copy(), v.copy()
+    moved = np.zeros(count)
+    for k in np.flatnonzero((widest > TIGHT) | ~_obey(model, q, v, t_start)):
+        motion = driven_motion(model, t_start, q=q[k], v=v[k])
+        moved[k] = np.abs(motion.v - v[k]).max()
+        q[k], v[k] = motion.q, motion.v
+    if widest.max() > NOTED:
+        many = int((widest > NOTED).sum())
+        notes.append(
+            f"{many} of the given states were off the loops by up to {widest.max():.2g} and were moved onto them"
+        )
+    if moved.max() > NOTED:
+        many = int((moved > NOTED).sum())
+        by = f"by up to {moved.max():.2g}"
+        notes.append(f"the given speeds of {many} states did not obey loops and drives and were changed {by}")
+    return q, v, x, notes
+
+
+def _obey(model: Model, q: Array, v: Array, t: float) -> NDArray[np.bool_]:
+    """Return which states have speeds that loops, and positions and speeds that drives permit, (count,)."""
+    times = np.full(len(q), t)
+    q_given, v_given, _ = model.drive_motion(t)
+    placed, paced = ~np.isnan(q_given), ~np.isnan(v_given)
+    fine = np.abs(q[:, placed] - q_given[placed]).max(axis=1, initial=0.0) <= TIGHT
+    fine &= np.abs(v[:, paced] - v_given[paced]).max(axis=1, initial=0.0) <= TIGHT
+    if model.nc:
+        rates = np.einsum("kij,kj->ki", model.constraint_jacobian(q, t=times), v)
+        wanted = model.row_motion(t)[1] - model.constraint_drift(q, t=times)
+        size = 1.0 + np.abs(v).max(axis=1, initial=0.0)
+        fine &= np.abs(rates - wanted).max(axis=1, initial=0.0) <= TIGHT * size
+    return np.asarray(fine)
 
 
 def rows_of(field: str, value: ArrayLike, count: int, width: int) -> Array:
@@ -104,6 +144,9 @@ def rows_of(field: str, value: ArrayLike, count: int, width: int) -> Array:
         rows = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=float), (count, width)))
     except (TypeError, ValueError):
         raise ModelError("simulate", f"the shape of {field}", np.shape(value), f"give ({count}, {width})") from None
-    if not np.isfinite(rows).all():
-        raise ModelError("simulate", field, value, "give finite numbers")
+    wrong = np.argwhere(~np.isfinite(rows))
+    if len(wrong):
+        place = tuple(int(k) for k in wrong[0])
+        entry = f"{field}[{', '.join(map(str, place))}]" if np.ndim(value) == 2 else field
+        raise ModelError("simulate", entry, float(rows[place]), "it must be finite")
     return rows

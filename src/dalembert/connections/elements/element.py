@@ -233,13 +233,12 @@ class Element(ForceElement):
 
     def between(self, twin: Callable[[Marker], Marker]) -> Element:
         """Return the same element for a copy of its system, whose markers `twin` finds."""
-        if not any(isinstance(source, Sensor) for source in self.inputs.values()):
-            return self
         sensed = {
             k: source.between(twin) if isinstance(source, Sensor) else source for k, source in self.inputs.items()
         }
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, inputs=sensed, sources={**self.sources, **sensed})
+        own = {key: dict(value) if isinstance(value, dict) else value for key, value in self.__dict__.items()}
+        made.__dict__.update(own, inputs=sensed, sources={**self.sources, **sensed})
         return made
 
     @property

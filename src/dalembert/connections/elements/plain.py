@@ -1,7 +1,7 @@
 """Force elements: springs, dampers, loads and limits, between markers or at the coordinate of a hinge.
 
 Every element knows its energy: springs store it, dampers dissipate it, laws of time bring it from outside. The compiled
-element of the same name is in core/forces.hpp.
+element of the same name is in core/elements.
 """
 
 from __future__ import annotations

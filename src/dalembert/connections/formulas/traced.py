@@ -39,8 +39,11 @@ class Traced:
         return Traced(name, self.parts)
 
     def _with(self, operator: str, other: Any, *, swapped: bool = False) -> Any:
-        if isinstance(other, np.ndarray):
-            return NotImplemented
+        if isinstance(other, np.ndarray) and other.ndim:
+            found = np.empty(other.shape, dtype=object)
+            for place in np.ndindex(other.shape):
+                found[place] = self._with(operator, other[place], swapped=swapped)
+            return found
         a, b = self.name, _written(other)
         return self._part(f"{b} {operator} {a}" if swapped else f"{a} {operator} {b}")
 

@@ -113,6 +113,8 @@ class Hinge:
                 value = finite_array(value, (self.nv,), item=self.kind, field=field)
             if field not in ("lower", "upper") and (value < 0).any():
                 raise ModelError(self.kind, field, value, "it must not be negative")
+            value = np.array(value)
+            value.flags.writeable = False
             object.__setattr__(self, field, value)
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
