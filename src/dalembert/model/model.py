@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import isfinite
 from typing import Any, NoReturn
 from weakref import ref
@@ -170,6 +171,10 @@ class Model(_core.Model):
 
     def zero_configuration(self) -> Array:
         """Return the q at which the two markers of every hinge coincide, (nq,)."""
+        return self._zero.copy()
+
+    @cached_property
+    def _zero(self) -> Array:
         q = np.zeros(self.nq)
         for hinge in self.forest.hinges:
             q[self.compiled.names.q[hinge.name]] = hinge.element.zero
@@ -508,10 +513,12 @@ class Model(_core.Model):
         """
         if bare and self.nc:
             refusals.refuse_loops(self, "d_forward_dynamics")
+        as_it_is = t is None and x is None and inputs is None and conditions is None
+        if as_it_is and (bare or self._is_plain):
+            return self._d_forward_dynamics(q, v, tau, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
-        if bare and not _nothing(*more.values()):
+        if bare:
             self.forward_dynamics(q, v, **more, bare=True)  # looks at them
-        if bare or (self._is_plain() and _nothing(*more.values())):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
@@ -553,15 +560,18 @@ class Model(_core.Model):
         """
         if self.nc:
             refusals.refuse_loops(self, "d_inverse_dynamics")
+        as_it_is = t is None and x is None and inputs is None and conditions is None
+        if as_it_is and (bare or self._is_plain):
+            return self._d_inverse_dynamics(q, v, a, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
-        if bare and not _nothing(*more.values()):
+        if bare:
             self.inverse_dynamics(q, v, a, **more, bare=True)  # looks at them
-        if bare or (self._is_plain() and _nothing(*more.values())):
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         return self._d_supplied(q, v, a, loads=loads, **more)
 
+    @cached_property
     def _is_plain(self) -> bool:
-        """Return whether there is nothing but a tree of bodies."""
+        """Whether there is nothing but a tree of bodies."""
         return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..compile.names import full_names
 from ..connections.hinges import Hinge
 from ..model import Conditions, Model
+from ..model.once import once_per_model
 from .spin import spin_notes
 
 __all__ = ["motion_notes"]
@@ -31,11 +32,17 @@ def motion_notes(conditions: Conditions, q: Array, v: Array) -> list[str]:
     return [*spin_notes(model, q, v), *_hinge_notes(model, q, v, pushed=conditions.control is not None)]
 
 
+@once_per_model
+def _hinges_with_data(model: Model) -> dict[str, Hinge]:
+    """Return the hinges that have data which do not act, by name."""
+    kept = ("lower", "upper", "friction", "max_speed", "max_effort")
+    hinges = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Hinge)}
+    return {name: hinge for name, hinge in hinges.items() if any(getattr(hinge, field) is not None for field in kept)}
+
+
 def _hinge_notes(model: Model, q: Array, v: Array, *, pushed: bool) -> list[str]:
     """Say which limits a motion passed, and which friction and bounds of efforts it left out."""
-    hinges = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Hinge)}
-    kept = ("lower", "upper", "friction", "max_speed", "max_effort")
-    hinges = {name: hinge for name, hinge in hinges.items() if any(getattr(hinge, field) is not None for field in kept)}
+    hinges = _hinges_with_data(model)
     if not hinges:
         return []
     notes: list[str] = []
