@@ -12,7 +12,14 @@ from ...errors import ModelError
 from ...model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
-from .loads import constraint_output, coupling_output, force_element_output, force_element_quantities
+from .loads import (
+    LOAD_PARTS,
+    connection_load,
+    constraint_output,
+    coupling_output,
+    force_element_output,
+    force_element_quantities,
+)
 from .modes import MODES, modal_output
 from .output import Output
 from .whole import SYSTEM
@@ -62,16 +69,22 @@ def _find(model: Model, name: str) -> Output | None:
     return None
 
 
-def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | None:
-    hinge = hinge_of(model, owner)
-    if hinge is not None:
-        return hinge_output(model, hinge, quantity, name)
-    for chord in model.forest.chords:
-        if chord.name == owner:
-            return constraint_output(model, chord, quantity, name)
+def _of_connection(model: Model, owner: str, quantity: str, name: str) -> Output | None:
     for coupling in model.forest.couplings:
         if coupling.name == owner:
             return coupling_output(model, coupling, quantity, name)
+    if quantity in LOAD_PARTS:
+        return connection_load(model, owner, quantity, name)
+    hinge = hinge_of(model, owner)
+    if hinge is not None:
+        return hinge_output(model, hinge, quantity, name)
+    chord = next(chord for chord in model.forest.chords if chord.name == owner)
+    return constraint_output(model, chord, quantity, name)
+
+
+def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | None:
+    if owner in model.connection_names:
+        return _of_connection(model, owner, quantity, name)
     if owner in model.system.forces:
         return force_element_output(model, owner, quantity, name)
     if owner in model.flexible_names:

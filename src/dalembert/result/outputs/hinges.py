@@ -12,7 +12,7 @@ from ...connections.connection import Connection
 from ...connections.hinges import Hinge
 from ...model import Model
 from ...topology import TreeHinge
-from .loads import connection_load, multiplier
+from .loads import multiplier
 from .motion import Motion
 from .output import Output, Value
 from .units import coordinate_unit, effort_unit, joined, speed_unit
@@ -87,8 +87,6 @@ def hinge_quantities(element: Hinge, cut: bool) -> list[str]:
 def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Output | None:
     """Return an output of a hinge; an empty quantity is its one coordinate."""
     element = hinge.element
-    if quantity in ("force", "moment"):
-        return connection_load(model, hinge.name, quantity, name)
     if hinge.cut and quantity in element.rows:
         return multiplier(model, f"{hinge.name}.{quantity}", name)
     part, _, level = quantity.partition(".")

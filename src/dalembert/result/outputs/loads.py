@@ -14,6 +14,7 @@ from .output import Output, number, vector
 from .units import effort_unit, row_units
 
 __all__ = [
+    "LOAD_PARTS",
     "connection_load",
     "constraint_output",
     "coupling_output",
@@ -22,12 +23,12 @@ __all__ = [
     "multiplier",
 ]
 
-_PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
+LOAD_PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
 
 
 def connection_load(model: Model, owner: str, quantity: str, name: str) -> Output:
     """Return force or moment of a connection as an output."""
-    part, unit, about = _PARTS[quantity]
+    part, unit, about = LOAD_PARTS[quantity]
     place = model.connection_names.index(owner)
     meaning = f"{quantity} of connection {owner!r} on its second marker{about}"
     output = vector(name, unit, meaning, lambda m: m.part("loads")[:, place, part].copy(), "dynamics")
@@ -42,10 +43,8 @@ def multiplier(model: Model, row: str, name: str) -> Output:
 
 
 def constraint_output(model: Model, chord: Connection, quantity: str, name: str) -> Output | None:
-    """Return an output of a constraint: force, moment, a row, or the effort of a drive."""
+    """Return an output of a constraint: a row, or the effort of a drive."""
     rows = chord.element.rows
-    if quantity in _PARTS:
-        return connection_load(model, chord.name, quantity, name)
     if quantity in rows:
         return multiplier(model, f"{chord.name}.{quantity}", name)
     row, _, ending = quantity.rpartition(".")
@@ -91,7 +90,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
         measure = place.measures.start + port  # one for each coordinate
         meaning = f"effort of element {owner!r} at its coordinate"
         return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed")
-    part, unit, about = _PARTS[plain]
+    part, unit, about = LOAD_PARTS[plain]
     end = place.ports[port]
     meaning = f"{plain} of element {owner!r} on its second marker{about}"
     return vector(name, unit, meaning, lambda m: m.part("ends")[:, end, part].copy(), "speed")
