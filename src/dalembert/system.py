@@ -25,7 +25,7 @@ from .connections.hinges import Hinge
 from .connections.hinges.custom import CustomHinge
 from .connections.laws import Polynomial, as_law, integrated
 from .errors import ModelError
-from .rotation import quaternion
+from .rotation import as_rotation_matrix, quaternion
 
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
@@ -52,6 +52,16 @@ class Initial:
     def meant(self) -> NDArray[np.float64] | None:
         """The position, if it is more than a guess."""
         return None if self.guess else self.position
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a body starts in the world: position (3,), rotation (3, 3), and their rates (3,); None where not given."""
+
+    position: NDArray[np.float64] | None = None
+    rotation: NDArray[np.float64] | None = None
+    velocity: NDArray[np.float64] | None = None
+    angular_velocity: NDArray[np.float64] | None = None
 
 
 class System:
@@ -87,6 +97,7 @@ class System:
         self.forces: dict[str, ForceConnection] = {}
         self.drives: dict[str, Drive] = {}
         self.initials: dict[str, Initial] = {}
+        self.places: dict[str, Place] = {}
         self.mimics: dict[str, Mimic] = {}
 
     # ---- building
@@ -238,6 +249,57 @@ class System:
         ]
         self.initials[body.name] = Initial(values[0], values[1], old.guess if position is None else guess)
 
+    def place(
+        self,
+        body: str | Body,
+        *,
+        position: ArrayLike | None = None,
+        rotation: Any = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+    ) -> None:
+        """Say where a body starts in the world, and how fast; what is not given is free to follow.
+
+        Parameters
+        ----------
+        body : str or Body
+        position : (3,) m
+            Of the origin of its frame.
+        rotation : any form of a rotation
+            Of its frame, as in `Body.at`.
+        velocity, angular_velocity : (3,) m/s, rad/s
+            Of its origin, and of the body; world axes.
+
+        Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("thrown", gravity=(0, 0, 0))
+        >>> _ = s.body("stone", da.box(0.1, 0.1, 0.1, mass=1.0))
+        >>> s.place("stone", position=(0, 0, 2.0), velocity=(3.0, 0, 0), angular_velocity=(0, 0, 1.0))
+        >>> da.simulate(s, 1.0)["stone.position"][-1].round(9)
+        array([3., 0., 2.])
+        """
+        found = self.bodies.get(body.name if isinstance(body, Body) else body)
+        if found is None or (isinstance(body, Body) and found is not body):
+            name = getattr(body, "name", body)
+            raise ModelError(f"system {self.name!r}", "body", name, "it is not a body of this system")
+        item = f"place {found.name!r}"
+        old = self.places.get(found.name, Place())
+
+        def vector(
+            value: ArrayLike | None, field: str, before: NDArray[np.float64] | None
+        ) -> NDArray[np.float64] | None:
+            return before if value is None else finite_array(value, (3,), item=item, field=field)
+
+        self.places[found.name] = Place(
+            vector(position, "position", old.position),
+            old.rotation if rotation is None else as_rotation_matrix(rotation, item=item),
+            vector(velocity, "velocity", old.velocity),
+            vector(angular_velocity, "angular_velocity", old.angular_velocity),
+        )
+
     def drive(
         self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
     ) -> Drive:
@@ -309,6 +371,7 @@ class System:
                 if any(end.body is item for end in force.ends):
                     self.remove(force)
             self.initials.pop(item.name, None)
+            self.places.pop(item.name, None)
             del self.bodies[item.name]
         else:
             raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
@@ -382,6 +445,7 @@ class System:
         for d in self.drives.values():
             new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
         new.initials = dict(self.initials)
+        new.places = dict(self.places)
         new.mimics = dict(self.mimics)
         return new
 

@@ -20,7 +20,7 @@ from ..system import System
 from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
-from .held import HeldChord, hold_chord
+from .held import HeldChord, hold_chord, hold_places
 from .redundancy import contradictions, loops
 
 __all__ = ["Assembly", "assemble"]
@@ -80,6 +80,7 @@ def assemble(
     starts: int = 1,
     rng: np.random.Generator | int | None = None,
     branches: bool = False,
+    places: bool | None = None,
     t: float = 0.0,
 ) -> Assembly:
     """Close all loops of a system, starting from a rough guess.
@@ -109,6 +110,8 @@ def assemble(
     branches : bool
         Search for all closed configurations from many starts. They must be isolated: hold as many coordinates by
         `fixed` as the system has freedoms.
+    places : bool
+        Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
     t : float, s
         Time, for constraints that a drive prescribes. (For drives of hinges see `driven_motion`.)
 
@@ -142,6 +145,7 @@ def assemble(
     model = as_model(system)
     closure = Closure(model, tolerance, max_iterations, weights, t)
     guess = closure.guess(q)
+    places = q is None if places is None else places
     held, closure.extra = _hold(model, dict.fromkeys(names_of(fixed)))
     if prefer is None:
         # start values that were given are meant; those that were not may move
@@ -149,6 +153,8 @@ def assemble(
         prefer += [name for name in model.flexible_names if name not in prefer]  # as little deformed as can be
     wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(names_of(prefer))
     preferred, wanted = _hold(model, wishes)
+    if places:
+        wanted += hold_places(model)
     guess = closure.guess(_with_values(model, guess, wishes))
     random = np.random.default_rng(0 if rng is None else rng)
     if not isinstance(starts, (int, np.integer)) or starts < 1:

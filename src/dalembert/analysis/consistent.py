@@ -103,8 +103,11 @@ def wished_speeds(
     t : float, s
     """
     rest = np.zeros(model.nv)
+    placed, rates, units = _placed_rates(model, q)
     try:
-        return consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
+        found = consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
+        if not len(placed):
+            return found
     except AssemblyError:
         if not wishes:
             raise
@@ -116,9 +119,9 @@ def wished_speeds(
     allowed = scales.columns[:, None] * Vt[rank_of(s) :].T
     v = rest.copy()
     cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
-    sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales])
-    G = wished.rows(q)
-    gap = sizes * (np.concatenate([v[wished.columns], cut]) - G @ base)
+    sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales, units])
+    G = np.vstack([wished.rows(q), placed])
+    gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
     rank = closure_rank(s, RANK)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
@@ -126,6 +129,21 @@ def wished_speeds(
     M = model.mass_matrix(q)
     met -= left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
     return met
+
+
+def _placed_rates(model: Model, q: Array) -> tuple[Array, Array, Array]:
+    """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities that `System.place` gives bodies."""
+    rows, rates, units = [np.zeros((0, model.nv))], [np.zeros(0)], [np.zeros(0)]
+    for name, place in model.system.places.items():
+        for part, given, size in (
+            (slice(0, 3), place.angular_velocity, 1.0),
+            (slice(3, 6), place.velocity, 1.0 / model.length),
+        ):
+            if given is not None:
+                rows.append(model.jacobian(name, q)[part])
+                rates.append(given)
+                units.append(np.full(3, size))
+    return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
 
 def consistent_accelerations(

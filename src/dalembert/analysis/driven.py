@@ -99,10 +99,10 @@ def motion_with(
     wishes = asked_positions(model, t) if guess is None else None
     start = model.initial_state().q if guess is None else guess
     at = np.where(np.isnan(q_given), start, q_given)
-    if model.nc:
+    if model.nc or (guess is None and model.system.places):
         held = [drive.name for drive in model.hinge_drives if drive.level == 0]
         try:
-            at = assemble(model, q=at, fixed=held, prefer=wishes, t=t).q
+            at = assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
         except AssemblyError as error:
             failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
             failure.q, failure.residuals = error.q, error.residuals

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from ..checks import finite_array
 from ..connections.connection import Connection
-from ..connections.hinges import Hinge
+from ..connections.hinges import Free, Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
 from .relative import relative
 
-__all__ = ["HeldChord", "hold_chord"]
+__all__ = ["HeldChord", "hold_chord", "hold_places"]
 
 Array = NDArray[np.float64]
 
@@ -107,6 +107,27 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     turns, moves = H[:3].T.copy(), H[3:].T.copy()
     moves[turns.any(1)] = 0.0  # a screw is held by its angle
     return HeldChord(chord, C, c, turns, moves)
+
+
+def hold_places(model: Model) -> list[HeldChord]:
+    """Return what holds bodies where `System.place` puts them: as a free hinge from ground would."""
+    held = []
+    for name, place in model.system.places.items():
+        if place.position is None and place.rotation is None:
+            continue
+        body, ground = model.system.bodies[name], model.system.ground
+        second = body.at() if body.flexible is not None else body.origin
+        turned, moved = place.rotation is not None, place.position is not None
+        held.append(
+            HeldChord(
+                Connection(f"{name}.place", Free(), ground.origin, second),
+                place.rotation if place.rotation is not None else np.eye(3),
+                place.position if place.position is not None else np.zeros(3),
+                np.vstack([np.eye(3)[: 3 * turned], np.zeros((3 * moved, 3))]),
+                np.vstack([np.zeros((3 * turned, 3)), np.eye(3)[: 3 * moved]]),
+            )
+        )
+    return held
 
 
 def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:

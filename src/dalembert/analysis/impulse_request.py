@@ -112,6 +112,9 @@ def _speeds_of(model: Model, name: str) -> Speeds | None:
 
 def find_locks(model: Model, lock: Any) -> list[Speeds]:
     """Return the speeds that names of locks mean."""
+    if isinstance(lock, Mapping):
+        remedy = "a lock brings speeds to zero: give names only; a speed to jump to is for drives or initial"
+        raise ModelError(f"{_ITEM}: lock", "values", dict(lock), remedy)
     names = [lock] if isinstance(lock, (str, Connection)) else lock
     if not isinstance(names, Iterable):
         raise ModelError(f"{_ITEM}: lock", "names", lock, "give names of hinges or of single speeds")

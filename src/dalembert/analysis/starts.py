@@ -12,7 +12,7 @@ from ..compile.names import full_names
 from ..connections.hinges import Hinge
 from ..model import Model
 
-__all__ = ["asked_positions", "asked_speeds", "missed_starts"]
+__all__ = ["asked_positions", "asked_speeds", "missed_places", "missed_starts"]
 
 Array = NDArray[np.float64]
 Values = dict[str, Array]
@@ -69,6 +69,30 @@ def missed_starts(model: Model, q: Array, v: Array) -> list[str]:
                 missed.append(
                     f"{full} was to start at {asked[k]:.6g} {unit}{per} and starts at {used[k]:.6g} {unit}{per}: "
                     "loops and drives permit no more"
+                )
+    return missed
+
+
+def missed_places(model: Model, q: Array, v: Array) -> list[str]:
+    """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
+    missed = []
+    for name, place in model.system.places.items():
+        pose, rates = model.pose(name, q), model.velocity(name, q, v)
+        turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
+        angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1.0, 1.0)))
+        if angle > 1e-7:
+            missed.append(
+                f"{name!r} starts turned by {angle:.6g} rad from where it was placed: loops and drives permit no less"
+            )
+        for given, used, what, unit in (
+            (place.position, pose.position, "position", "m"),
+            (place.velocity, rates[3:], "velocity", "m/s"),
+            (place.angular_velocity, rates[:3], "angular velocity", "rad/s"),
+        ):
+            if given is not None and np.abs(given - used).max() > NEAR * (1.0 + np.abs(given).max()):
+                asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
+                missed.append(
+                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}): its hinges permit no more"
                 )
     return missed
 

@@ -56,7 +56,7 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
                 os.chmod(new, stat.S_IMODE(mode))
             _flush(new)
             os.replace(new, target)
-    except PermissionError as error:
+    except (PermissionError, FileNotFoundError) as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
     finally:
         _remove(new)

@@ -105,9 +105,11 @@ class Host:
                 tau[place] = value
         elif given is not None:
             try:
-                tau[:] = given
+                numbers = np.asarray(given, dtype=float)
             except (TypeError, ValueError):
-                tau[:] = np.nan
+                numbers = np.full(0, np.nan)
+            # one number for several hinges says nothing about which
+            tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
         if not np.isfinite(tau).all():
             raise UserFunctionError(
                 f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "

@@ -66,7 +66,8 @@ def make_options(
     """Return how to integrate, from what `simulate` takes; `span`: length of the run, s."""
     if method != "auto" and method not in _core.methods:
         known = ", ".join(map(repr, _core.methods))
-        raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}")
+        others = "; of other packages there are 'scipy:RK45' and the like, 'cvode' and 'ida'"
+        raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}{others}")
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
             raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")

@@ -18,12 +18,13 @@ from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
+from .failure import mind_loops
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
-from .start import check_tables, start_state
+from .start import check_jumps, check_tables, start_state
 from .stream import Stream
 
 __all__ = ["make_result", "simulate"]
@@ -151,6 +152,7 @@ def simulate(
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
     check_tables(model, t_start, t_end)
+    check_jumps(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
@@ -202,6 +204,8 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
         else:
             run.restore(_resume_point(run, resume))
         status = run.go()
+        if status == "finished":
+            mind_loops(run)
     except DalembertError as error:
         if not run.records.parts:
             raise

@@ -9,18 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
-from ..analysis.starts import asked_speeds, missed_starts
+from ..analysis.starts import asked_speeds, missed_places, missed_starts
 from ..checks import finite_array
 from ..connections.elements.plain import Effort, Load
-from ..connections.laws import Spline
+from ..connections.laws import Function, Spline
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State
 from .jumps import FAR
 
-__all__ = ["check_tables", "start_state", "start_states"]
+__all__ = ["check_jumps", "check_tables", "start_state", "start_states"]
 
 Array = NDArray[np.float64]
 
+_LOOKS = 400  # times at which functions are looked at for jumps
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
 
@@ -38,6 +39,37 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
                 raise ModelError(
                     item, "table", f"{first:.6g} s to {last:.6g} s", f"the run needs {t_start:.6g} s to {t_end:.6g} s"
                 )
+
+
+def check_jumps(model: Model, t_start: float, t_end: float) -> None:
+    """Refuse drives by functions whose position jumps: nothing that has mass can follow.
+
+    Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
+    """
+    for drive in model.drives:
+        if drive.level or not isinstance(drive.law, Function):
+            continue
+        value = drive.law.value
+        times = np.linspace(t_start, t_end, _LOOKS)
+        values = np.array([float(value(t)) for t in times])
+        if not np.isfinite(values).all():
+            continue  # said where it is met
+        k = int(np.abs(np.diff(values)).argmax())
+        (a, b), (first, last), spread = times[k : k + 2], values[k : k + 2], float(np.ptp(values))
+        for _ in range(40):
+            middle = (a + b) / 2
+            between = float(value(middle))
+            if abs(between - first) > abs(last - between):
+                b, last = middle, between
+            else:
+                a, first = middle, between
+        if abs(last - first) > 1e-6 * spread:
+            raise ModelError(
+                f"drive {drive.name!r}",
+                f"position at t = {b:.6g} s",
+                f"{first:.6g} then {last:.6g}",
+                "it jumps, which takes an infinite force: give a da.Ramp or another smooth law, or drive the speed",
+            )
 
 
 def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
@@ -62,7 +94,7 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
     if state is None:
         motion = motion_with(model, t_start, None, lambda at, paced: _wished_speeds(model, at, paced, t_start))
-        notes += missed_starts(model, motion.q, motion.v)
+        notes += missed_starts(model, motion.q, motion.v) + missed_places(model, motion.q, motion.v)
     else:
         motion = driven_motion(model, t_start, q=q, v=v)
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
@@ -74,6 +106,8 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
 def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) -> Array:
     """Return the start speeds that are given, as far as loops and drives permit; modes at rest if hinges can follow."""
     wishes = asked_speeds(model)
+    if model.system.places:
+        return wished_speeds(model, q, paced, wishes, t=t)
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
     if set(still) - set(wishes):
         try:

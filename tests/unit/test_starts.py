@@ -1,0 +1,191 @@
+"""Where runs begin: values that hold, places of bodies, what cannot be met and is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_loops import random_loop
+
+import dalembert as da
+from dalembert.connections.hinges import Revolute, Spherical, Universal
+from dalembert.library import chain
+from dalembert.library.mechanisms import four_bar, slider_crank
+
+
+def five_bar(a: float, b: float) -> da.System:
+    s = da.System("five-bar")
+    rods = [s.body(name, da.rod(1.5, 1.0)) for name in "abcd"]
+    pin = da.Revolute("z")
+    s.connect("A", pin, s.ground, rods[0])
+    s.connect("C", pin, rods[0].at(1.5, 0, 0), rods[1])
+    s.connect("B", pin, s.ground.at(2.5, 0, 0), rods[2])
+    s.connect("E", pin, rods[2].at(1.5, 0, 0), rods[3])
+    s.connect("D", pin, rods[1].at(1.5, 0, 0), rods[3].at(1.5, 0, 0))
+    s.initial("A", position=a)
+    s.initial("B", position=b)
+    return s
+
+
+# ---- hinges
+
+
+def test_a_five_bar_closes_from_everywhere_and_keeps_what_it_can() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        a, b = rng.uniform(-np.pi, np.pi, 2)
+        found = da.assemble(five_bar(a, b))
+        met = [found.q[found.model.q_slice(name)][0] for name in "AB"]
+        tips = np.array([[1.5 * np.cos(a), 1.5 * np.sin(a)], [2.5 + 1.5 * np.cos(b), 1.5 * np.sin(b)]])
+        within_reach = np.linalg.norm(tips[0] - tips[1]) <= 3.0
+        assert found.residual < 1e-12
+        assert (np.abs(np.array(met) - [a, b]).max() < 1e-12) == within_reach
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_spatial_loops_close_from_far_with_a_wish_kept(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    closed = random_loop(rng, [Revolute, Spherical, Universal, Universal])
+    model = closed.system.compile()
+    q, _ = closed.state(model)
+    hinge = next(name for name in model.hinge_names if len(range(*model.q_slice(name).indices(model.nq))) == 1)
+    far = model.integrate(q, rng.uniform(-0.8, 0.8, model.nv))
+    value = float(q[model.q_slice(hinge)][0])
+    found = da.assemble(model, q=far, prefer={hinge: value})
+    assert found.residual < 1e-10
+    assert found.q[model.q_slice(hinge)][0] == value
+
+
+def test_speeds_that_loops_permit_are_met() -> None:
+    s = slider_crank()
+    s.initial("A", speed=20.0)
+    result = da.simulate(s, 0.01)
+    assert result["A.speed"][0] == 20.0
+    assert result.stats.notes == []
+
+
+def test_speeds_that_loops_do_not_permit_are_changed_least_and_said() -> None:
+    s = slider_crank()
+    s.initial("A", speed=3.0)
+    s.initial("D", speed=3.0)
+    result = da.simulate(s, 0.01)
+    notes = "\n".join(result.stats.notes)
+    assert "A was to start at 3 rad/s and starts at" in notes
+    assert "D was to start at 3 m/s and starts at" in notes
+    model, q, v = result.model, result.q[0], result.v[0]
+    # no other speed of the one freedom comes nearer, in the scales of the system
+    unit = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"A": 1.0})
+    rates = np.array([1.0, float(model.cut_motion(q, unit, 0 * unit)[1][0]) / model.length])
+    best = rates @ np.array([3.0, 3.0 / model.length]) / (rates @ rates)
+    assert v[model.v_slice("A")][0] == pytest.approx(best, rel=1e-9)
+
+
+def test_a_guess_changes_without_a_word() -> None:
+    s = four_bar()
+    s.initial("B", position=1.0, guess=True)
+    assert da.simulate(s, 0.01).stats.notes == []
+    s.initial("B", position=1.0)
+    assert len(da.simulate(s, 0.01).stats.notes) == 2  # A and B together are too many
+
+
+def test_a_drive_comes_before_a_start_value_which_is_said() -> None:
+    s = slider_crank()
+    s.drive("A", position=da.Polynomial((0.3, 2.0)))
+    s.initial("A", position=0.7, speed=5.0)
+    notes = "\n".join(da.simulate(s, 0.01).stats.notes)
+    assert "A was to start at 0.7 rad and starts at 0.3 rad" in notes
+    assert "A was to start at 5 rad/s and starts at 2 rad/s" in notes
+
+
+# ---- bodies
+
+
+def test_a_free_body_starts_where_it_is_placed() -> None:
+    s = da.System("thrown", gravity=(0, 0, 0))
+    s.body("stone", da.box(0.1, 0.2, 0.3, mass=1.0))
+    turn = da.bryant(0.3, 0.5, -0.2)
+    s.place("stone", position=(1.0, 2.0, 3.0), rotation=turn)
+    s.place("stone", velocity=(0.3, 0.0, 0.1), angular_velocity=(0.5, 1.0, -2.0))
+    model = s.compile()
+    result = da.simulate(model, 0.5)
+    assert result["stone.position"][0] == pytest.approx([1.0, 2.0, 3.0], abs=1e-12)
+    assert model.pose("stone", result.q[0]).rotation == pytest.approx(turn, abs=1e-12)
+    rates = model.velocity("stone", result.q[0], result.v[0])
+    assert rates == pytest.approx([0.5, 1.0, -2.0, 0.3, 0.0, 0.1], abs=1e-12)
+    assert result.stats.notes == []
+
+
+def test_the_end_of_an_arm_starts_where_it_is_placed() -> None:
+    s = chain(7)
+    tip = s.bodies["link_7"]
+    model = s.compile()
+    wanted = model.pose("link_7", model.random_state(3).q)
+    s.place(tip, position=wanted.position, rotation=wanted.rotation, velocity=(0.1, 0.2, 0.3))
+    result = da.simulate(s, 0.01)
+    assert np.abs(result["link_7.position"][0] - wanted.position).max() < 1e-10
+    assert result["link_7.velocity"][0] == pytest.approx([0.1, 0.2, 0.3], abs=1e-10)
+    assert result.stats.notes == []
+
+
+def test_a_place_that_hinges_do_not_permit_is_said() -> None:
+    s = four_bar()
+    s.initial("A", position=1.0, guess=True)
+    s.place("coupler", position=(np.cos(2.0), np.sin(2.0), 0.0))  # the end of the crank
+    assert da.simulate(s, 0.01)["A.position"][0] == pytest.approx(2.0, abs=1e-9)
+    s.place("coupler", position=(1.2, 0.0, 0.5))
+    notes = da.simulate(s, 0.01).stats.notes
+    assert len(notes) == 1
+    assert "'coupler' was to start with position (1.2, 0, 0.5) m and has (" in notes[0]
+
+
+def test_bad_places_are_refused() -> None:
+    s = four_bar()
+    with pytest.raises(da.ModelError, match="'nobody'; it is not a body"):
+        s.place("nobody", position=(0, 0, 0))
+    with pytest.raises(da.ModelError, match="place 'crank': position"):
+        s.place("crank", position=(0, 0))
+    with pytest.raises(da.ModelError, match="place 'crank'"):
+        s.place("crank", rotation=np.ones((3, 3)))
+    s.place("crank", velocity=(1, 0, 0))
+    assert "crank" in s.copy().places
+    s.remove("crank")
+    assert "crank" not in s.places
+
+
+# ---- what cannot be
+
+
+def test_a_drive_whose_position_jumps_is_refused() -> None:
+    s = da.System("jump")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("a", da.rod(1.0, 1.0)))
+    s.drive("A", position=da.Function(lambda t: 0.2 * t if t < 0.5 else 1.0))
+    with pytest.raises(da.ModelError, match=r"drive 'A': position at t = 0\.5 s is '0\.1 then 1'; it jumps"):
+        da.simulate(s, 1.0)
+    s.drive("A", position=da.Function(lambda t: np.tanh(50 * (t - 0.5))))  # steep, but no jump
+    assert da.simulate(s, 1.0).status == "finished"
+
+
+def test_a_run_that_ends_with_a_loop_open_is_not_finished() -> None:
+    s = four_bar()
+    s.bodies["rocker"].mass = 1e-15
+    s.bodies["rocker"].inertia *= 1e-15
+    try:
+        result = da.simulate(s, 2.0)
+    except da.IntegrationError as error:
+        assert "open by" in str(error) and error.result is not None
+    else:
+        assert np.abs(result.model.constraint_residual(result.final.q)).max() < 1e-6
+
+
+def test_one_number_from_a_control_of_several_hinges_is_refused() -> None:
+    with pytest.raises(da.UserFunctionError, match=r"returned 5\.0 .* give \(3,\) finite numbers"):
+        da.simulate(chain(3), 0.1, control=lambda state: 5.0)
+    assert da.simulate(chain(1), 0.1, control=lambda state: 5.0).status == "finished"
+
+
+def test_a_lock_takes_no_values() -> None:
+    model = slider_crank().compile()
+    q = da.assemble(model).q
+    v = da.consistent_speeds(model, q, np.zeros(model.nv), fixed={"A": 2.0})
+    with pytest.raises(da.ModelError, match="a lock brings speeds to zero"):
+        da.impulse(model, q, v, lock={"A": 5.0})
+    assert np.abs(da.impulse(model, q, v, {"slider": [1.0, 0, 0]}, lock="D").v).max() < 1e-12
