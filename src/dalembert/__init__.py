@@ -10,9 +10,10 @@ one state or on a batch; `simulate` gives a `Result`. What is here is what most 
 Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.Bushing``.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import errors, library, rotation, structures, tribology
+from . import errors, rotation
 from ._core import isa
 from .analysis import (
     Contact,
@@ -52,12 +53,15 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .io import load
 from .model import Conditions, Model, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate
-from .structures import Material, Section, Structure, beam
 from .system import System
+
+if TYPE_CHECKING:
+    from . import library, structures, tribology
+    from .io import load
+    from .structures import Material, Section, Structure, beam
 
 __version__ = "0.1.0"
 
@@ -145,13 +149,24 @@ __all__ = [
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "shapes", "structures", "rotation", "errors")
 _FURTHER = ("analysis", "bodies", "model", "result", "simulation")
+_LATER = {  # what takes time to import and many do without
+    **dict.fromkeys(("library", "structures", "tribology")),
+    "load": "io",
+    **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    for room in (*_ROOMS, *_FURTHER):
-        module = globals().get(room)
-        if module is not None and name in getattr(module, "__all__", ()):
-            return getattr(module, name)
+    if name in _LATER:
+        home = _LATER[name]
+        found = import_module(f".{home or name}", __name__)
+        globals()[name] = found if home is None else getattr(found, name)
+        return globals()[name]
+    if not name.startswith("__"):
+        for room in (*_ROOMS, *_FURTHER):
+            module = globals().get(room) or import_module(f".{room}", __name__)
+            if name in getattr(module, "__all__", ()):
+                return getattr(module, name)
     raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
 
 

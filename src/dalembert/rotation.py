@@ -191,10 +191,22 @@ def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
 
 def quaternions(rotations: Matrix) -> Matrix:
     """Return the unit quaternions (n, 4), scalar first and not negative, of rotations (n, 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    q: Matrix = Rotation.from_matrix(rotations).as_quat(canonical=True)
-    return np.ascontiguousarray(q[:, [3, 0, 1, 2]])
+    R = np.asarray(rotations, dtype=float)
+    xx, yy, zz = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    # four times the products of the components; the row with the largest square has the most digits (Shepperd 1978)
+    K = np.empty((len(R), 4, 4))
+    squares = (1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz)
+    for i, square in enumerate(squares):
+        K[:, i, i] = square
+    for k, (a, b) in enumerate(((2, 1), (0, 2), (1, 0)), start=1):
+        i, j = a + 1, b + 1
+        K[:, 0, k] = K[:, k, 0] = R[:, a, b] - R[:, b, a]
+        K[:, i, j] = K[:, j, i] = R[:, a, b] + R[:, b, a]
+    best = np.argmax(K[:, range(4), range(4)], axis=1)
+    q: Matrix = K[np.arange(len(R)), best]
+    q /= np.sqrt((q * q).sum(axis=1, keepdims=True))
+    q[q[:, 0] < 0] *= -1
+    return q
 
 
 def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Matrix:
