@@ -1,12 +1,11 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see scalar/isa.hpp.
 #include "kernels.hpp"
-#include "system/derivatives.hpp"
 #include "system/report.hpp"
+#include "system/supplied.hpp"
 #include "tree/derivatives.hpp"
 #include "tree/dual_derivatives.hpp"
 #include "tree/manifold.hpp"
 #include "tree/observers.hpp"
-#include <cmath>
 #include <cstring>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -205,6 +204,8 @@ template <class T> StateOf<T> state_of(const Arrays<T> &at) {
           at[Take::a]};
 }
 
+GivenMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[Take::a], at[Take::lambda]}; }
+
 // nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 bool is_plain(const ModelData &m, const Call &call) {
   if (m.nc || m.element_count || call.conditions->host)
@@ -228,39 +229,16 @@ template <class T> void evaluate_plain(const ModelData &m, Workspace<T> &ws, con
 
 bool needs_loads(const ModelData &m, const Call &call) { return m.nc && call.kernel == Kernel::dynamics; }
 
-// A motion is given, and with it every load, which elements may take: hinge forces beside those of elements, or the loads.
-unsigned balance_of_one(const ModelData &m, const Call &call, const Conditions &c, MotionRoom &room, StateOf<double> s,
-                        const Arrays<double> &at) {
-  constexpr int most_rounds = 40;
-  SystemRoom<double> &system = room.system;
-  s.prescribed = nullptr;
-  if (!consult(m, c, system, s))
-    return host_failed;
-  if (m.feedback_count && !dynamics(m, c, room, s, system.passed, system.unused)) // rows and their factors, and where to begin
-    return host_failed;
-  for (int i = 0; i < m.nc; ++i)
-    system.lambda[i] = at[Take::lambda] ? at[Take::lambda][i] : 0.0;
-  for (int round = 0; m.feedback_count && round < most_rounds; ++round)
-    transmitted(m, c, room, s, at[Take::a], system.feedback);
-  balance(m, c, system, surroundings(c, system, s, system.unused), s, at[Take::a], system.lambda, static_cast<double *>(nullptr));
-  if (call.kernel == Kernel::loads_of_motion) {
-    hinge_loads(m, system.loops.ws, at.out[0]);
-    chord_loads(m, c, system, system.lambda, at.out[0] + 6 * std::ptrdiff_t(m.users));
-    return 0;
-  }
-  for (int f = 0; f < m.nv; ++f)
-    at.out[0][f] = system.passed[f] - system.tau[f];
-  return 0;
-}
-
 unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
   MotionRoom room;
   DALEMBERT_ISA::lay_out(m, memory, room, needs_loads(m, call));
   const Conditions c = conditions_of(call, state);
   StateOf<double> s = state_of(at);
   SystemRoom<double> &system = room.system;
-  if (call.kernel == Kernel::supplied || call.kernel == Kernel::loads_of_motion)
-    return balance_of_one(m, call, c, room, s, at);
+  if (call.kernel == Kernel::supplied)
+    return supplied(m, c, room, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
+  if (call.kernel == Kernel::loads_of_motion)
+    return loads_of_motion(m, c, room, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
   if (!dynamics(m, c, room, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused))
     return host_failed;
   if (call.kernel == Kernel::motion)
@@ -306,62 +284,11 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SystemDerivativeMemory 
   return arena.used;
 }
 
-// derivatives of the hinge forces that a motion needs, by differences: elements take loads that it passes on
-unsigned d_supplied_by_differences(const ModelData &m, const Call &call, const Conditions &c, SystemDerivativeMemory &d, const Arrays<double> &at) {
-  constexpr Take varied[] = {Take::q, Take::v, Take::a};
-  double *shifted = d.derivatives.shifted, *direction = shifted + m.nq, *found[2] = {d.derivatives.above, d.derivatives.below};
-  for (int kind = 0; kind < 3; ++kind)
-    for (int f = 0; f < m.nv; ++f) {
-      const double *here = at[varied[kind]], step = 1e-6 * (1.0 + (kind ? std::fabs(here[f]) : 0.0));
-      for (int side = 0; side < 2; ++side) {
-        for (int k = 0; k < m.nv; ++k)
-          direction[k] = k == f ? (side ? -step : step) : 0.0;
-        if (kind == 0)
-          integrate<double>(m, here, direction, shifted);
-        for (int k = 0; kind && k < m.nv; ++k)
-          shifted[k] = here[k] + direction[k];
-        Arrays<double> moved = at;
-        moved.in[int(varied[kind])] = shifted;
-        moved.out[0] = found[side];
-        if (const unsigned failed = balance_of_one(m, call, c, d.motion, state_of(moved), moved))
-          return failed;
-      }
-      for (std::ptrdiff_t r = 0; r < m.nv; ++r)
-        at.out[kind][r * m.nv + f] = (found[0][r] - found[1][r]) / (2.0 * step);
-    }
-  return 0;
-}
-
-// derivatives of the hinge forces that a motion needs beside those of elements
-unsigned d_supplied_of_one(const ModelData &m, const Call &call, const Conditions &c, SystemDerivativeMemory &d, StateOf<double> s,
-                           const Arrays<double> &at) {
-  if (m.feedback_count || (c.host && c.host->looks))
-    return d_supplied_by_differences(m, call, c, d, at);
-  const double *a = at[Take::a];
-  SystemRoom<double> &system = d.motion.system;
-  s.prescribed = nullptr;
-  if (!consult(m, c, system, s))
-    return host_failed;
-  for (int i = 0; i < m.nc; ++i)
-    system.lambda[i] = 0.0;
-  hold_state(m, c, d.motion, d.derivatives, s, a, system.lambda);
-  for (int kind = 0; kind < 2; ++kind)
-    for (int first = 0; first < m.nv; first += W) {
-      const int count = m.nv - first < W ? m.nv - first : W;
-      vary(m, c, d.motion, d.derivatives, s, kind ? Direction::speed : Direction::position, first, count);
-      for (std::ptrdiff_t f = 0; f < m.nv; ++f)
-        for (int l = 0; l < count; ++l)
-          at.out[kind][f * m.nv + first + l] = -d.derivatives.column[f][l];
-    }
-  mass_matrix<double>(m, system.loops.ws, s.q, at.out[2]);
-  return 0;
-}
-
 unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
   SystemDerivativeMemory d;
   lay_out(m, memory, d);
   if (call.kernel == Kernel::d_supplied)
-    return d_supplied_of_one(m, call, conditions_of(call, state), d, state_of(at), at);
+    return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;

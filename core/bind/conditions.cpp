@@ -222,6 +222,16 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
+// one for each freedom
+nb::object marks(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
+  npy_intp size = conditions.owner->data.nv;
+  PyObject *array = PyArray_ZEROS(1, &size, NPY_BOOL, 0);
+  if (!array)
+    throw nb::python_error();
+  std::copy(which.begin(), which.end(), static_cast<npy_bool *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array))));
+  return nb::steal(array);
+}
+
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
@@ -255,7 +265,10 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
 void add_conditions(nb::module_ &module) {
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"));
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"))
+      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
+      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
+      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });
 }
 
 } // namespace dalembert::bind

@@ -61,8 +61,6 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) 
   return arena.used;
 }
 
-static double step_at(double x) { return 1e-6 * (1.0 + std::fabs(x)); }
-
 // ---- what is varied
 
 void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a,

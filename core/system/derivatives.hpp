@@ -17,11 +17,15 @@
 #pragma once
 
 #include "system/feedback.hpp"
+#include <cmath>
 
 namespace dalembert::DALEMBERT_ISA {
 
 enum class Direction { position, speed, state, force, input, time, parameter };
 constexpr int direction_kinds = 7;
+
+// how far to either side differences look
+inline double step_at(double x) { return 1e-6 * (1.0 + std::fabs(x)); }
 
 // how many directions there are of a kind
 int directions_of(const ModelData &m, Direction direction);

@@ -84,14 +84,6 @@ static double outside_power(const ModelData &m, const Conditions &c, ReportRoom 
   return power;
 }
 
-static double damping_loss(const ModelData &m, const double *v) {
-  double loss = 0.0;
-  for (int i = 1; m.modal_count && i <= m.nb; ++i)
-    if (m.bodies[i].form == Form::modal)
-      loss += quadratic_form(modal_tables(m, m.modal[m.bodies[i].modal]).damping, v + m.bodies[i].v, m.bodies[i].nv);
-  return loss;
-}
-
 namespace {
 
 // what has to be worked out for what is wanted
@@ -144,7 +136,7 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportRoom &ro
   copy(system.signals, m.signal_count, out.signals);
   if (!out.energy)
     return;
-  double stored = 0.0, lost = damping_loss(m, s.v), brought = 0.0;
+  double stored = 0.0, lost = modal_loss(m, s.v), brought = 0.0;
   for (int k = 0; k < m.element_count; ++k)
     stored += records.energies[k], lost += records.losses[k], brought += records.gains[k];
   out.energy[2] = stored, out.energy[3] = lost, out.energy[4] = brought;

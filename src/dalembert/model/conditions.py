@@ -40,6 +40,8 @@ class Conditions(_core.Conditions):
         Of a run, for inputs with a delay.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
+    given, paced, placed : (nv,) bool
+        Freedoms whose acceleration, whose speed, whose position drives and locks prescribe.
 
     Examples
     --------

@@ -853,16 +853,6 @@ class Model(_core.Model):
                 efforts[drive.name] = found["tau"][..., place] - found["applied"][..., place]
         return {name: effort if np.ndim(effort) else float(effort) for name, effort in efforts.items()}
 
-    def marks(self, locked: Iterable[int] = ()) -> tuple[NDArray[np.uint8], ...]:
-        """Return which freedoms have their acceleration, their speed and their position prescribed, (nv,) each."""
-        given, paced, placed = (np.zeros(self.nv, dtype=np.uint8) for _ in range(3))
-        for drive in self.hinge_drives:
-            freedom = self.v_slice(drive.connection.name).start + drive.coordinate
-            given[freedom], paced[freedom], placed[freedom] = 1, drive.level <= 1, drive.level == 0
-        for freedom in locked:
-            given[freedom] = paced[freedom] = placed[freedom] = 1
-        return given, paced, placed
-
     # ---- whole system
 
     def factor(self, q: ArrayLike) -> Factor:

@@ -154,7 +154,7 @@ class Residual:
     def __init__(self, equations: Equations, start: State) -> None:
         self.equations, model = equations, equations.model
         self.model = model
-        self.driven = model.marks()[0].astype(bool)
+        self.driven = equations.conditions.given
         self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 

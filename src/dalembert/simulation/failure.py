@@ -117,7 +117,7 @@ def _loads_that_fail(run: Run) -> str:
 
 def _singular(run: Run, t: float, q: np.ndarray) -> str:
     """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
-    free = ~run.model.marks(run.conditions.locked)[0].astype(bool)
+    free = ~run.conditions.given
     try:
         mobile = not free.all() or mobility(run.model, q=q).mobility > 0
     except DalembertError:

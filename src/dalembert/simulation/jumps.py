@@ -31,7 +31,7 @@ def mind_open(conditions: Conditions, connection: str, q: Array, t: float) -> No
 def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
     """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
     model = conditions.model
-    held = model.marks(conditions.locked)[1].astype(bool)
+    held = conditions.paced
     prescribed = model.drive_motion(t)[1]
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)

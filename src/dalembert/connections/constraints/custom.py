@@ -15,7 +15,7 @@ from ...errors import ModelError
 from ..formulas.calculus import Calculus, Matrix, Vector
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into, uses
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into
 from ..formulas.parts import needed, part_of
 from ..formulas.traced import traced
 from .plain import Constraint
@@ -88,11 +88,6 @@ class _RowsByFormula(Constraint):
         """Return the same constraint with other numbers for some parameters."""
         parameters = changed(self.kind, self.parameters, numbers)
         return type(self)(self.formulas, parameters, definitions=self.definitions, names=self.rows, units=self.units)
-
-    @property
-    def rheonomic(self) -> bool:
-        """Whether time stands in the formulas."""
-        return any(uses(program, 12) for program in self.programs)
 
     def _compiled(self, formulas: Sequence[Any], definitions: dict[str, Any]) -> tuple[Program, Program]:
         item = self.kind

@@ -224,22 +224,6 @@ class Calculus:
             for i in range(3)
         ]
 
-    def turn_by_quaternion(self, q: Vector) -> Matrix:
-        """Return the rotation of a quaternion (w, x, y, z) of any length but zero."""
-        w, x, y, z = q
-        two = self.divide(self.constant(2.0), self.dot(q, q))
-        mul, add, sub = self.multiply, self.add, self.subtract
-
-        def entry(i: int, j: int) -> int:
-            v = (x, y, z)
-            if i == j:
-                others = add(*(mul(v[k], v[k]) for k in range(3) if k != i))
-                return sub(self.one, mul(two, others))
-            product, axis = mul(v[i], v[j]), mul(w, v[3 - i - j])
-            return mul(two, sub(product, axis) if (j - i) % 3 == 1 else add(product, axis))
-
-        return [[entry(i, j) for j in range(3)] for i in range(3)]
-
     def vector_of_turn(self, R: Matrix) -> Vector:
         """Return the rotation vector of a rotation matrix; regular at zero, not at half a turn."""
         half = self.constant(0.5)
