@@ -96,7 +96,7 @@ def motion_with(
     `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
     """
     q_given, _, a_given = model.drive_motion(t)
-    wishes = asked_positions(model, t) if guess is None else None
+    wishes = asked_positions(model) if guess is None else None
     start = model.initial_state().q if guess is None else guess
     at = np.where(np.isnan(q_given), start, q_given)
     if model.nc or (guess is None and model.system.places):

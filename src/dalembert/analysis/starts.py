@@ -20,7 +20,7 @@ Values = dict[str, Array]
 NEAR = 1e-9  # differences below this, of the size of a value or 1, are rounding
 
 
-def asked_positions(model: Model, t: float) -> Values:
+def asked_positions(model: Model) -> Values:
     """Return the start positions that are given and that no drive prescribes, by name of a connection or coordinate.
 
     Flexible bodies are among them, undeformed unless given: as little deformed as can be.
@@ -55,22 +55,34 @@ def missed_starts(model: Model, q: Array, v: Array) -> list[str]:
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
             continue
-        for asked, used, per in ((initial.meant, position, ""), (initial.speed, speed, "/s")):
-            if asked is None:
-                continue
-            names = (
-                (hinge.speeds if per else hinge.coordinates) if hinge else tuple(f"mode {k}" for k in range(len(used)))
-            )
-            units = hinge.speed_units if hinge else ("",) * len(used)
-            off = _off(hinge, asked, used, names, bool(per))
-            for k in np.flatnonzero(off > NEAR * (1.0 + np.abs(asked))):
-                full = full_names(name, names)[k] if hinge else f"{name!r}, {names[k]}"
-                unit = units[k] if len(units) == len(names) else ""
-                missed.append(
-                    f"{full} was to start at {asked[k]:.6g} {unit}{per} and starts at {used[k]:.6g} {unit}{per}: "
-                    "loops and drives permit no more"
-                )
+        places, rates = _labels(name, hinge, len(position))
+        if initial.meant is not None:
+            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
+        if initial.speed is not None:
+            missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     return missed
+
+
+def _labels(name: str, hinge: Hinge | None, modes: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return name and unit of each coordinate, and of each speed, of a hinge or of so many modes."""
+    if hinge is None:
+        labels = [f"{name}.eta[{k}]" for k in range(modes)]
+        return [(label, "") for label in labels], [(label, "/s") for label in labels]
+    places = zip(full_names(name, hinge.coordinates), hinge.coordinate_units, strict=True)
+    rates = zip(full_names(name, hinge.speeds), hinge.speed_units, strict=True)
+    return [(label, "" if unit == "1" else f" {unit}") for label, unit in places], [
+        (label, f" {unit}/s") for label, unit in rates
+    ]
+
+
+def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array) -> list[str]:
+    """Say which of some numbers differ from what was asked, by more than rounding."""
+    return [
+        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: "
+        "loops and drives permit no more"
+        for k, (label, unit) in enumerate(labels)
+        if off[k] > NEAR * (1.0 + abs(asked[k]))
+    ]
 
 
 def missed_places(model: Model, q: Array, v: Array) -> list[str]:
@@ -118,13 +130,13 @@ def _undriven(model: Model, name: str, values: Array, driven: set[tuple[str, int
     return {names[k]: values[k : k + 1] for k in free}
 
 
-def _off(hinge: Hinge | None, asked: Array, used: Array, names: tuple[str, ...], rate: bool) -> Array:
-    """Return by how much values differ: angles up to full turns, quaternions up to their sign."""
+def _off(hinge: Hinge | None, asked: Array, used: Array) -> Array:
+    """Return by how much positions differ: angles up to full turns, quaternions up to their sign."""
     off = np.abs(used - asked)
-    if rate or hinge is None:
+    if hinge is None:
         return off
-    if "qw" in names:
+    if "qw" in hinge.coordinates:
         unit = asked[:4] / np.linalg.norm(asked[:4])
         off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
-    turns = np.array([name.startswith("angle") for name in names]) & (not hinge.counts_turns)
+    turns = np.array([unit == "rad" for unit in hinge.coordinate_units]) & (not hinge.counts_turns)
     return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)

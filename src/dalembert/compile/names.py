@@ -32,6 +32,8 @@ class Names:
     coordinates, speeds : tuple of str, (nq,) and (nv,)
     coordinate_kinds, speed_kinds : tuple of str
         Endings that the hinge gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
+    coordinate_units, speed_units : tuple of str, (nq,) and (nv,)
+        Of coordinates, and of what speeds are rates of: ``"rad"``, ``"m"``, ``"s"``, ``"1"``.
     q, v : dict of str to slice
         Where coordinates and speeds of a hinge, or of the modes of a flexible body, stand.
     flexible : tuple of str
@@ -54,6 +56,8 @@ class Names:
     speeds: tuple[str, ...] = field(init=False)
     coordinate_kinds: tuple[str, ...] = field(init=False)
     speed_kinds: tuple[str, ...] = field(init=False)
+    coordinate_units: tuple[str, ...] = field(init=False)
+    speed_units: tuple[str, ...] = field(init=False)
     q: dict[str, slice] = field(init=False)
     v: dict[str, slice] = field(init=False)
     flexible: tuple[str, ...] = field(init=False)
@@ -86,12 +90,16 @@ class Names:
         speeds: list[str] = []
         kinds: list[str] = []
         speed_kinds: list[str] = []
+        units: list[str] = []
+        speed_units: list[str] = []
         flexible: list[str] = []
         q: dict[str, slice] = {}
         v: dict[str, slice] = {}
         for hinge in self.forest.hinges:
             element, body = hinge.element, hinge.outboard.body
             modes = modes_of(body)
+            units += [*element.coordinate_units, *["1"] * modes]  # shapes have the units of modal coordinates
+            speed_units += [*element.speed_units, *["1"] * modes]
             for owner, positions, rates in (
                 (hinge.name, tuple(element.coordinates), tuple(element.speeds)),
                 (body.name, ("eta",) * modes, ("eta",) * modes),
@@ -115,6 +123,8 @@ class Names:
             ("speeds", speeds),
             ("coordinate_kinds", kinds),
             ("speed_kinds", speed_kinds),
+            ("coordinate_units", units),
+            ("speed_units", speed_units),
             ("flexible", flexible),
         ):
             object.__setattr__(self, name, tuple(value))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..model import Model
 from ..model.once import once_per_model
-from .outputs.units import coordinate_unit, row_units, speed_unit
+from .outputs.units import rate_unit, row_units
 
 __all__ = ["EventRecord", "Labels", "Stats"]
 
@@ -110,7 +110,7 @@ def _labels(model: Model) -> Labels:
         model.coordinate_names,
         model.speed_names,
         model.constraint_names,
-        tuple(coordinate_unit(c) for c in model.coordinate_kinds),
-        tuple(speed_unit(s) for s in model.speed_kinds),
+        model.compiled.names.coordinate_units,
+        tuple(map(rate_unit, model.compiled.names.speed_units)),
         tuple(row_units(model)) if model.nc else (),
     )

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError
 from ...rotation import unit_vector
+from ..formulas.named import TIME
 from ..formulas.poses import PosePrograms, posed, shifts, typical_length
 from ..formulas.traced import traced
 
@@ -46,6 +47,7 @@ Axis = str | ArrayLike
 TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 _AS_IT_IS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
+_QUATERNION = ("qw", "qx", "qy", "qz")
 _LENGTH_ROWS = frozenset({"x", "y", "z", "advance"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
 
@@ -156,10 +158,18 @@ class Hinge:
 
     @property
     def speed_units(self) -> tuple[str, ...]:
-        """Of what the speeds are rates: ``"m"`` or ``"rad"``."""
+        """Of what the speeds are rates: ``"m"`` or ``"rad"``, ``"s"`` for a clock."""
         if self.kernel:
             return tuple("m" if speed in _LENGTH_SPEEDS else "rad" for speed in self.speeds)
-        return tuple("rad" if speed.startswith("angle") or speed == "t" else "m" for speed in self.speeds)
+        units = {TIME: "s"}
+        return tuple(units.get(speed, "rad" if speed.startswith("angle") else "m") for speed in self.speeds)
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Units of the coordinates: those of the speeds; ``"1"`` for a quaternion, which has none."""
+        if self.nq == self.nv:
+            return self.speed_units
+        return tuple("1" if name in _QUATERNION else "m" for name in self.coordinates)
 
     @property
     def row_units(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ...topology import TreeHinge
 from .loads import multiplier
 from .motion import Motion
 from .output import Output, Value
-from .units import coordinate_unit, effort_unit, joined, speed_unit
+from .units import effort_unit, joined, rate_unit
 
 __all__ = ["Hinged", "hinge_of", "hinge_output", "hinge_quantities"]
 
@@ -94,17 +94,19 @@ def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Outpu
         level = level or ("position" if part in element.coordinates else "speed")
     else:
         part, level = "", quantity or "position"
-    labels = element.coordinates if level == "position" else element.speeds
+    places = level == "position"
+    labels = element.coordinates if places else element.speeds
     if level not in _LEVELS or not labels or (part and part not in labels):
         return None
     if not quantity and len(labels) > 1:
         return None
     make, unit = _LEVELS[level]
-    whole = make(model, hinge, name, joined(map(unit, labels)))
+    units = [unit(base) for base in (element.coordinate_units if places else element.speed_units)]
+    whole = make(model, hinge, name, joined(units))
     if not part and len(labels) > 1:
         return whole
     index = labels.index(part) if part else 0
-    return whole.component(index, name, unit=unit(labels[index]))
+    return whole.component(index, name, unit=units[index])
 
 
 def _position(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
@@ -159,8 +161,8 @@ def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
 
 
 _LEVELS: dict[str, tuple[Callable[[Model, Hinged, str, str], Output], Callable[[str], str]]] = {
-    "position": (_position, coordinate_unit),
-    "speed": (_speed, speed_unit),
-    "acceleration": (_acceleration, lambda speed: speed_unit(speed, "s2")),
+    "position": (_position, str),
+    "speed": (_speed, rate_unit),
+    "acceleration": (_acceleration, lambda unit: rate_unit(unit, "s2")),
     "effort": (_effort, effort_unit),
 }

@@ -86,7 +86,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     if plain == "effort":
         hinge, coordinate = force.places[port]
         assert isinstance(hinge.element, Hinge)
-        unit = effort_unit(hinge.element.speeds[coordinate])
+        unit = effort_unit(hinge.element.speed_units[coordinate])
         measure = place.measures.start + port  # one for each coordinate
         meaning = f"effort of element {owner!r} at its coordinate"
         return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed")

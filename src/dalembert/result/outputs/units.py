@@ -5,38 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...connections.constraints.couplings import CoordinateConnection
-from ...connections.formulas.named import TIME
 from ...connections.hinges import Hinge
 from ...model import Model
 
-__all__ = ["coordinate_unit", "coupling_unit", "effort_unit", "joined", "row_units", "speed_unit"]
+__all__ = ["coupling_unit", "effort_unit", "joined", "rate_unit", "row_units"]
 
 
-def coordinate_unit(coordinate: str) -> str:
-    """Return the unit of a coordinate; modal ones count as numbers, their shapes have the units."""
-    if coordinate.startswith("angle"):
-        return "rad"
-    if coordinate == TIME:
-        return "s"
-    return "1" if coordinate.startswith("q") or coordinate == "eta" else "m"
-
-
-def speed_unit(speed: str, per: str = "s") -> str:
-    """Return the unit of a speed, or of its acceleration per ``"s2"``."""
-    if speed == TIME:
+def rate_unit(unit: str, per: str = "s") -> str:
+    """Return the unit of a speed from that of what it is a rate of; of an acceleration, per ``"s2"``."""
+    if unit == "s":
         return "1" if per == "s" else "1/s"
-    if speed == "eta":
-        return f"1/{per}"
-    return f"rad/{per}" if _turns(speed) else f"m/{per}"
+    return f"{unit}/{per}"
 
 
-def effort_unit(speed: str) -> str:
-    """Return the unit of what acts along a speed."""
-    if speed == TIME:
-        return "W"
-    if speed == "eta":
-        return "J"
-    return "N m" if _turns(speed) else "N"
+def effort_unit(unit: str) -> str:
+    """Return the unit of what acts along a speed, from that of what this is a rate of: times the rate it is a power."""
+    return {"rad": "N m", "m": "N", "s": "W", "1": "J"}[unit]
 
 
 def row_units(model: Model) -> list[str]:
@@ -51,14 +35,10 @@ def coupling_unit(coupling: CoordinateConnection) -> str:
     """Return the unit of the effort that a coupling passes to its second coordinate."""
     hinge = coupling.second.element
     assert isinstance(hinge, Hinge)
-    return effort_unit(hinge.speeds[coupling.coordinates[1]])
+    return effort_unit(hinge.speed_units[coupling.coordinates[1]])
 
 
 def joined(units: Iterable[str]) -> str:
     """Return the one unit of several components, or all of them if they differ."""
     listed = list(units)
     return listed[0] if len(set(listed)) == 1 else ", ".join(listed)
-
-
-def _turns(speed: str) -> bool:
-    return speed.startswith(("angle", "w"))

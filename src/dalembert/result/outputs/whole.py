@@ -12,7 +12,7 @@ from ...errors import ModelError
 from ...model import Model
 from .motion import Motion
 from .output import Output, Value, number, vector
-from .units import coordinate_unit, effort_unit, joined, row_units, speed_unit
+from .units import effort_unit, joined, rate_unit, row_units
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -93,28 +93,28 @@ SYSTEM: dict[str, Maker] = {
     ),
     "q": _columns(
         lambda model: model.coordinate_names,
-        lambda model: [coordinate_unit(c) for c in model.coordinate_kinds],
+        lambda model: list(model.compiled.names.coordinate_units),
         "coordinates",
         lambda m: m.q.copy(),
         "position",
     ),
     "v": _columns(
         lambda model: model.speed_names,
-        lambda model: [speed_unit(s) for s in model.speed_kinds],
+        lambda model: [rate_unit(unit) for unit in model.compiled.names.speed_units],
         "speeds",
         lambda m: m.v.copy(),
         "speed",
     ),
     "a": _columns(
         lambda model: model.speed_names,
-        lambda model: [speed_unit(s, "s2") for s in model.speed_kinds],
+        lambda model: [rate_unit(unit, "s2") for unit in model.compiled.names.speed_units],
         "accelerations, the rates of v",
         lambda m: m.part("a").copy(),
         "dynamics",
     ),
     "tau": _columns(
         lambda model: model.speed_names,
-        lambda model: [effort_unit(s) for s in model.speed_kinds],
+        lambda model: [effort_unit(unit) for unit in model.compiled.names.speed_units],
         "hinge forces: of elements and control, and of drives at driven coordinates",
         lambda m: m.part("tau").copy(),
         "dynamics",
