@@ -30,6 +30,7 @@ from ..model.interpolation import interpolate
 from ..result import Result, Stats, always
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
+from .open_loops import mind_loops
 from .options import Options
 from .progress import Progress
 
@@ -94,6 +95,8 @@ def simulate_elsewhere(
             progress.show(run.t[-1])
         if run.t[-1] < t_end:
             status = "interrupted"
+        else:
+            mind_loops(conditions, run.rows[-1])
     except DalembertError as error:
         status, caught = "failed", error
     finally:

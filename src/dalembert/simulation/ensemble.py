@@ -15,6 +15,7 @@ from ..model import Conditions, State
 from ..model.conditions import checked_parameter, parameter_place
 from ..result import Motion, Output, Result, Stats, always
 from .motion_notes import motion_notes
+from .open_loops import OPEN, widest
 from .options import Options
 from .start import rows_of, start_states
 
@@ -27,6 +28,7 @@ _REASONS = {
     "not_finite": "accelerations are not finite",
     "apart": "the loops cannot be closed",
     "unsolved": "the equations of an implicit step cannot be solved",
+    "open": "it came to its end with a loop open",
 }
 
 
@@ -161,6 +163,11 @@ def simulate_many(
     outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
+    if options.project:
+        done = np.array([end == "reached" for end in ends])
+        gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
+        for run in np.flatnonzero(done)[gaps > OPEN]:
+            ends[run] = "open"
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:

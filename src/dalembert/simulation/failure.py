@@ -16,28 +16,9 @@ from ..model.law_inputs import laws_that_fail
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["failure", "mind_loops"]
-
-OPEN = 1e-6  # of the characteristic length, or rad: no loop that was held is open by more
+__all__ = ["failure"]
 
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
-
-
-def mind_loops(run: Run) -> None:
-    """Refuse a run that has ended with a loop open, though positions were put back onto the loops at every step."""
-    model = run.model
-    if not model.nc or not run.options.project:
-        return
-    t, q, v, x, _, _ = run.integrator.state()
-    residual = model.report(["residual"], t, q, v, x, conditions=run.conditions)["residual"]
-    scaled = model.compiled.tables["row_scale"] * np.abs(residual)
-    worst = int(scaled.argmax())
-    if scaled[worst] > OPEN:
-        raise IntegrationError(
-            f"the run came to t = {t:.9g} s with {model.constraint_connections[worst]!r} open by "
-            f"{abs(residual[worst]):.3g} ({model.constraint_names[worst]}): this is not the motion of the system; a "
-            "body of the loop may be too light beside the others for double precision"
-        )
 
 
 def failure(run: Run, outcome: int) -> DalembertError:

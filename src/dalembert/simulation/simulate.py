@@ -18,9 +18,9 @@ from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
-from .failure import mind_loops
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
+from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
@@ -204,8 +204,9 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
         else:
             run.restore(_resume_point(run, resume))
         status = run.go()
-        if status == "finished":
-            mind_loops(run)
+        if status == "finished" and run.options.project:
+            t, q, v, x, *_ = run.integrator.state()
+            mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
     except DalembertError as error:
         if not run.records.parts:
             raise
