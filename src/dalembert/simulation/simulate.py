@@ -210,7 +210,7 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
     except DalembertError as error:
         if not run.records.parts:
             raise
-        caught, message = error, str(error)
+        status, caught, message = "failed", error, str(error)
     finally:
         run.progress.close()
     if status == "interrupted":
