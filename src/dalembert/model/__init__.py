@@ -1,9 +1,10 @@
 """The constant model: what is compiled, the conditions it is evaluated under, states, loads."""
 
 from .conditions import Conditions
+from .factor import Factor
 from .hosted import History
 from .loads import ConnectionLoads, SelfStress
-from .model import Factor, Model, as_model
+from .model import Model, as_model
 from .state import State
 from .threads import set_threads, threads
 from .tuples import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose

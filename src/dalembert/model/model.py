@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
-from typing import Any, NoReturn
-from weakref import ref
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,58 +15,25 @@ from .. import _core
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..checks import finite_array, finite_number
-from ..compile import Compiled, compile_system
-from ..compile.compiled import freedoms_without_inertia, random_coordinates
-from ..compile.signals import OutputInput
+from ..compile import compile_system
+from ..compile.compiled import freedoms_without_inertia
 from ..connections.constraints.plain import Constraint
-from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..system import System
 from . import refusals
 from .conditions import Conditions, locked_freedoms, mind_closure, parameter_place, parameter_vector
-from .hosted import History, Host, HostedInput
+from .factor import Factor
+from .hosted import History
 from .loads import ConnectionLoads
-from .state import State
+from .named import NamedModel
 from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 
-__all__ = ["Factor", "Model", "as_model"]
+__all__ = ["Model", "as_model"]
 
 Array = NDArray[np.float64]
 
 
-class Factor:
-    """The mass matrix at one configuration in factored form, for many right-hand sides.
-
-    M = (1 + H Phi K) D (1 + H Phi K)^T (Jain and Rodriguez 1990, Lemma 6.1), never formed.
-    """
-
-    def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._core = _core.Factor(model, model._coordinates("factor", q))
-        self._model = model
-
-    def solve(self, x: ArrayLike) -> Array:
-        """Return M^-1 x for x of shape (nv,), or for each row of x (k, nv)."""
-        nv = self._model.nv
-        try:
-            rows = np.ascontiguousarray(x, dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.empty(0)
-        if rows.ndim not in (1, 2) or rows.shape[-1] != nv or not np.isfinite(rows).all():
-            raise ModelError("factor.solve", "x", x, f"give finite numbers of shape ({nv},) or (k, {nv})")
-        result: Array = self._core.solve(rows)
-        return result
-
-    def pivots(self) -> Array:
-        """Return the diagonal of D after its blocks are factored too, (nv,): all positive, det M is their product."""
-        result: Array = self._core.pivots()
-        return result
-
-    def logdet(self) -> float:
-        """Return the logarithm of the determinant of M."""
-        return float(np.log(self.pivots()).sum())
-
-
-class Model(_core.Model):
+class Model(NamedModel):
     """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
 
     Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
@@ -118,100 +84,8 @@ class Model(_core.Model):
         A copy of the description.
     """
 
-    def __init__(self, description: System | Compiled) -> None:
-        made = compile_system(description) if isinstance(description, System) else description
-        # the system as it is by now, for words about what it has got since
-        self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
-        elements, names = made.elements, made.names
-        self.compiled = made
-        host = Host(self)
-        super().__init__(
-            made.tables,
-            np.array(elements.starts, dtype=float),
-            list(elements.functions),
-            list(elements.function_sizes),
-            host if made.hosted else None,
-        )
-        self.system, self.forest, self.frames = made.system, made.forest, made.frames
-        self.drives = made.drives
-        self.hinge_drives = tuple(d for d in self.drives if isinstance(d.connection.element, Hinge))
-        self.body_names, self.hinge_names = names.bodies, names.hinges
-        self.coordinate_names, self.speed_names = names.coordinates, names.speeds
-        self.coordinate_kinds, self.speed_kinds = names.coordinate_kinds, names.speed_kinds
-        self.flexible_names, self.closure_names = names.flexible, names.chords
-        self.connection_names = names.connections
-        self.constraint_names, self.constraint_connections = names.rows, names.row_connections
-        self.holonomic = names.holonomic
-        self.independent_rows = tuple(name for name, lean in zip(names.rows, made.lean, strict=True) if lean)
-        self.length = float(made.tables["length"][0])
-        self.state_names = tuple(elements.state_names)
-        self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
-        self.parameter_names = dict(elements.parameter_names)
-        self.parameters = np.array(elements.parameters, dtype=float)
-        self.parameters.flags.writeable = False
-        self._points: dict[Any, _core.Points] = {}
-        self.hosted: tuple[Any, ...] = ()
-        self.hosted = tuple(HostedInput(self, law) if isinstance(law, OutputInput) else law for law in made.hosted)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.system, self.compiled.origin)
-
-    def __repr__(self) -> str:
-        return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
-
-    # ---- names and states
-
-    def q_slice(self, hinge: str) -> slice:
-        """Return where the coordinates of a hinge, or the modal ones of a flexible body, stand in q."""
-        return self._slice(self.compiled.names.q, hinge)
-
-    def v_slice(self, hinge: str) -> slice:
-        """Return where the speeds of a hinge, or of a flexible body's modes, stand in v, and its forces in tau."""
-        return self._slice(self.compiled.names.v, hinge)
-
-    def zero_configuration(self) -> Array:
-        """Return the q at which the two markers of every hinge coincide, (nq,)."""
-        return self._zero.copy()
-
-    @cached_property
-    def _zero(self) -> Array:
-        q = np.zeros(self.nq)
-        for hinge in self.forest.hinges:
-            q[self.compiled.names.q[hinge.name]] = hinge.element.zero
-        return q
-
-    def initial_state(self) -> State:
-        """Return the start values that ``System.initial`` set; zero where it did not."""
-        q, v, names = self.zero_configuration(), np.zeros(self.nv), self.compiled.names
-        for name, initial in self.system.initials.items():
-            if name not in names.q:
-                continue
-            if initial.position is not None:
-                q[names.q[name]] = initial.position
-            if initial.speed is not None:
-                v[names.v[name]] = initial.speed
-        return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.state_starts())
-
-    def state_starts(self) -> Array:
-        """Return the start values of the element states, (nx,)."""
-        return np.array(self.compiled.elements.starts, dtype=float)
-
-    def random_state(self, rng: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
-
-        Flexible bodies are not deformed in it, but their modes have speeds.
-
-        Parameters
-        ----------
-        rng : numpy Generator, seed or None
-        size : int
-            Number of states; None for one without a batch axis.
-        """
-        rng = np.random.default_rng(rng)
-        shape = () if size is None else (size,)
-        q = random_coordinates(self.forest, self.compiled.names, rng, shape)
-        v = rng.normal(size=(*shape, self.nv))
-        return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
 
     def conditions(
         self,
@@ -254,42 +128,6 @@ class Model(_core.Model):
             history=history,
             stabilization=(float(gains[0]), float(gains[1])),
         )
-
-    def input_values(self, given: Mapping[str, ArrayLike]) -> Array:
-        """Return the argument `inputs` of kernels: numbers, or (B,) of them, in place of the laws of inputs.
-
-        Examples
-        --------
-        >>> import dalembert as da
-        >>> s = da.System("motor", gravity=(0, 0, 0))
-        >>> _ = s.connect("axle", da.Revolute("z"), s.ground, s.body("disc", mass=1.0, inertia=(1, 1, 2)))
-        >>> _ = s.connect("motor", da.Effort(lambda t: 3 * t), "axle")
-        >>> model = s.compile()
-        >>> model.forward_dynamics([0.0], [0.0], inputs=model.input_values({"motor.effort": 5.0}))
-        array([2.5])
-        """
-        laws = self.compiled.elements.inputs_by_law
-        columns: dict[str, Array] = {}
-        for name, value in given.items():
-            if name not in laws:
-                known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
-                raise ModelError("input_values", "input", name, f"known are: {known}")
-            try:
-                columns[name] = np.asarray(value, dtype=float)
-            except (TypeError, ValueError):
-                columns[name] = np.array(np.nan)
-            if not np.isfinite(columns[name]).all() or columns[name].ndim > 1:
-                raise ModelError("input_values", f"input {name!r}", value, "give a finite number, or (B,) of them")
-        sizes = {name: column.shape for name, column in columns.items() if column.ndim}
-        if len(set(sizes.values())) > 1:
-            raise ModelError(
-                "input_values", "numbers of states", sizes, "give all inputs for the same number of states"
-            )
-        values: Array = np.full((*next(iter(sizes.values()), ()), len(laws)), np.nan)
-        for k, name in enumerate(laws):
-            if name in columns:
-                values[..., k] = columns[name]
-        return values
 
     # ---- kinematics of bodies and markers
 
@@ -759,18 +597,6 @@ class Model(_core.Model):
         """
         return self._cut_motion(q, v, a)
 
-    def cut_slice(self, hinge: str) -> slice:
-        """Return where the speeds of a hinge that closes a loop stand in what `cut_motion` gives."""
-        return self.compiled.names.cut_v[hinge]
-
-    @property
-    def second_markers(self) -> dict[str, Marker]:
-        """The second marker of every connection, by name; of a coupling, the origin of ground."""
-        hinges = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.hinges}
-        chords = {chord.name: chord.second for chord in self.forest.chords}
-        couplings = {coupling.name: self.system.ground.origin for coupling in self.forest.couplings}
-        return hinges | chords | couplings
-
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
@@ -785,43 +611,6 @@ class Model(_core.Model):
         return ForceEnergy(*(float(e) if np.ndim(q) == 1 else np.array(e) for e in (stored, lost, brought)))
 
     # ---- drives
-
-    @property
-    def shortest_delay(self) -> float:
-        """Of all inputs that come with a delay, s; infinite without any."""
-        delays = [law.delay.time for law in self.hosted if isinstance(law, HostedInput) and law.delay is not None]
-        return min(delays, default=np.inf)
-
-    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
-        q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
-        for drive in self.hinge_drives:
-            place = drive.coordinate
-            position, speed, acceleration = drive.motion(t)
-            span_q, span_v = self.q_slice(drive.connection.name), self.v_slice(drive.connection.name)
-            q[span_q.start + place] = np.nan if position is None else position
-            v[span_v.start + place] = np.nan if speed is None else speed
-            a[span_v.start + place] = acceleration
-        return q, v, a
-
-    def row_motion(self, t: float) -> Array:
-        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
-        targets = np.zeros((3, self.nc))
-        for drive in self.drives:
-            element = drive.connection.element
-            if isinstance(element, Constraint):
-                value, rate, second = drive.law(t)
-                lower, upper = element.limits
-                if not lower < value < upper:
-                    where = f"position at t = {t:.6g} s"
-                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
-                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
-                targets[:, self.driven_row(drive)] = element.target(value, rate, second)
-        return targets
-
-    def driven_row(self, drive: Any) -> int:
-        """Return the constraint row that a drive prescribes."""
-        return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
     @refusals.in_its_own_name
     def drive_efforts(
@@ -925,128 +714,6 @@ class Model(_core.Model):
         """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
         where = self._coordinates("freedoms_without_inertia", q)
         return freedoms_without_inertia(self, self.forest, self.compiled.names, where)
-
-    # ---- from names to numbers
-
-    def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
-        try:
-            return slices[hinge]
-        except (KeyError, TypeError):
-            remedy = (
-                "it was cut to close a loop"
-                if isinstance(hinge, str) and hinge in self.compiled.names.cut_v
-                else f"the tree has {', '.join(map(repr, self.hinge_names[:8]))}"
-            )
-            raise ModelError(f"model of {self.system.name!r}", "hinge", hinge, remedy) from None
-
-    def _marks(self, given: Any) -> NDArray[np.bool_]:
-        names = [given] if isinstance(given, str) else given
-        if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
-            marks = np.zeros(self.nv, dtype=bool)
-            for name in names:
-                if name in self.speed_names:
-                    marks[self.speed_names.index(name)] = True
-                else:
-                    marks[self.v_slice(name)] = True
-        else:
-            marks = np.asarray(given)
-            if marks.dtype != bool or marks.shape != (self.nv,):
-                raise ModelError("mixed_dynamics", "given", given, f"give ({self.nv},) booleans, or names of hinges")
-        for name in self.flexible_names:
-            if marks[self.v_slice(name)].any():
-                raise ModelError("mixed_dynamics", "given", name, "the accelerations of modes cannot be prescribed")
-        return marks
-
-    def _point(self, kernel: str, marker: Marker | Body | str) -> _core.Points:
-        """Return what the core needs of a marker; remembered, since markers do not change."""
-        try:
-            return self._points[marker]
-        except (KeyError, TypeError):
-            pass
-        point = self.points([self._found(kernel, marker)], single=True)
-        if len(self._points) > 4096:  # of users who make a marker for every call
-            self._points.clear()
-        self._points[marker] = point
-        return point
-
-    def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
-        """Return what the core needs of markers on one body, for the kernels of points.
-
-        Parameters
-        ----------
-        markers : sequence of Marker
-            Of the model's own system: all on one frame of the core, or all points of one flexible body.
-        single : bool
-            Results have no axis for points.
-        loose : bool
-            The markers are points of a flexible body, whether or not the core has frames there.
-        """
-        places = self.frames.places
-        if not loose and places.follows(markers[0]):
-            found = [self.frames.place(marker) for marker in markers]
-            frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
-            return _core.Points(int(found[0][0]), frames, None, single)
-        body = int(places.frame[self.forest.number[markers[0].body.name]])
-        frames = np.array([np.concatenate([marker.rotation.ravel(), np.zeros(3)]) for marker in markers])
-        return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
-
-    def nodes(self, body: str) -> _core.Points:
-        """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
-        if ("nodes", body) not in self._points:
-            part = self.system.bodies[body]
-            flexible = part.flexible
-            assert flexible is not None
-            places = zip(flexible.nodes, flexible.shapes, strict=True)
-            markers = [Marker(part, place, np.eye(3), shape=shape) for place, shape in places]
-            self._points["nodes", body] = self.points(markers, loose=True)
-        return self._points["nodes", body]
-
-    def _found(self, kernel: str, marker: Marker | Body | str) -> Marker:
-        """Return a marker of the model's own system for one that a user gives."""
-        if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
-            remedy = "it was made after the model was compiled: give the marker itself, or compile again"
-            raise ModelError(kernel, "marker", marker, remedy)
-        found = self.system[marker] if isinstance(marker, str) else marker
-        found = found.origin if isinstance(found, Body) else found
-        if isinstance(found, Marker) and found.body.name in self.forest.number:
-            owner = found.body.system
-            if owner is self.system:
-                return found
-            if owner.key == self.compiled.origin:
-                return found.on(self.system.body_called(found.body.name))
-        raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
-
-    def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
-        """Return q as a checked (nq,) array."""
-        if np.ndim(q) == 2:
-            raise ModelError(
-                kernel, "the shape of q", np.shape(q), f"give ({self.nq},): this takes one state at a time"
-            )
-        array = np.ascontiguousarray(q, dtype=np.float64) if np.ndim(q) == 1 else np.empty(0)
-        if array.shape != (self.nq,) or not np.isfinite(array).all():
-            self._refuse(kernel, "q", q)
-        return array
-
-    def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
-        """Return numbers for each speed, (nv,) or (B, nv)."""
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape[-1:] != (self.nv,) or not np.isfinite(array).all():
-            self._refuse(kernel, argument, value)
-        return array
-
-    # ---- called by the core when it cannot go on
-
-    def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_argument(self, kernel.lstrip("_"), argument, value)
-
-    def _refuse_chords(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_loops(self, kernel.lstrip("_"))
-
-    def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
-        refusals.refuse_result(self, kernel.lstrip("_"), value)
 
 
 def _nothing(*given: Any) -> bool:
