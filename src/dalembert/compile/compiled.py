@@ -21,7 +21,7 @@ from .elements import ElementTables, flatten_elements
 from .frames import FrameMap
 from .joints import JointTables
 from .laws import LawTables, flatten_drives
-from .names import Names
+from .names import Names, rows_of
 
 __all__ = ["Compiled", "compile_system", "freedoms_without_inertia", "random_coordinates"]
 
@@ -131,14 +131,14 @@ def _settle_rows(
     skeleton: _Skeleton, forest: Forest, names: Names
 ) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
     """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
-    starts = np.cumsum([0] + [len(c.element.rows) for c in names.closures])
+    starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in chord_order(forest)]).astype(np.int32)
     rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
         lean = lean_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
     except SingularityError:  # a tree with freedoms that only the loops hold: nothing is left out
-        lean = np.ones(len(names.rows), dtype=bool)
+        lean = names.closing.copy()
     return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
 
 

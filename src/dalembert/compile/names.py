@@ -14,12 +14,22 @@ from ..connections.hinges import Hinge
 from ..topology import Forest
 from .flexible import modes_of
 
-__all__ = ["Names", "full_names"]
+__all__ = ["Names", "full_names", "holds_of", "rows_of"]
 
 
 def full_names(hinge: str, parts: Sequence[str]) -> list[str]:
     """Return the names of a hinge's coordinates: its own if there is one, else with endings."""
     return [hinge] if len(parts) == 1 else [f"{hinge}.{part}" for part in parts]
+
+
+def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
+    """Return the rows that hold the coordinates of a cut hinge while it sticks."""
+    return closure.element.holds if isinstance(closure.element, Hinge) else ()
+
+
+def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
+    """Return the names of a closure's rows, those that hold last."""
+    return (*closure.element.rows, *holds_of(closure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +55,8 @@ class Names:
         Where coordinates and speeds of a hinge that closes a loop stand among those of all such hinges.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
+    closing : (nc,) bool
+        Rows that close loops; the others hold coordinates of cut hinges while these stick.
     connections : tuple of str
         All hinges of the trees and all closures: in this order loads are told.
     """
@@ -68,6 +80,7 @@ class Names:
     rows: tuple[str, ...] = field(init=False)
     row_connections: tuple[str, ...] = field(init=False)
     holonomic: NDArray[np.bool_] = field(init=False)
+    closing: NDArray[np.bool_] = field(init=False)
     connections: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,9 +91,12 @@ class Names:
         closures: tuple[Connection | CoordinateConnection, ...] = (*forest.chords, *forest.couplings)
         put(self, "closures", closures)
         put(self, "chords", tuple(c.name for c in closures))
-        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in c.element.rows))
-        put(self, "row_connections", tuple(c.name for c in closures for _ in c.element.rows))
-        put(self, "holonomic", np.array([f for c in closures for f in c.element.holonomic], dtype=np.bool_))
+        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in rows_of(c)))
+        put(self, "row_connections", tuple(c.name for c in closures for _ in rows_of(c)))
+        holonomic = [f for c in closures for f in (*c.element.holonomic, *(False for _ in holds_of(c)))]
+        put(self, "holonomic", np.array(holonomic, dtype=np.bool_))
+        closing = [f for c in closures for f in (*(True for _ in c.element.rows), *(False for _ in holds_of(c)))]
+        put(self, "closing", np.array(closing, dtype=np.bool_))
         put(self, "connections", (*self.hinges, *self.chords))
         self._name_trees()
         self._name_cuts()
@@ -151,4 +167,6 @@ class Names:
         for closure in self.closures:
             owner = closure if isinstance(closure, CoordinateConnection) else closure.element
             units += owner.row_units
+            if isinstance(closure.element, Hinge) and closure.element.holds:
+                units += closure.element.speed_units
         return tuple(units)

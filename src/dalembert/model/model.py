@@ -434,7 +434,8 @@ class Model(NamedModel):
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"residual"``,
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"held"``: what holds
+            locked and driven freedoms beside elements and control, those of cut hinges last. ``"residual"``,
             ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
             elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
             ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what

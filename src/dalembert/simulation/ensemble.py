@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,12 @@ from .open_loops import OPEN, widest
 from .options import Options
 from .start import rows_of, start_states
 
-__all__ = ["Ensemble", "batch_size", "simulate_many"]
+__all__ = ["Ensemble", "batch_size", "simulate_each", "simulate_many"]
 
 Array = NDArray[np.float64]
+
+_SUMMED = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
+MOST_NOTES = 20  # of single runs, among those of all
 
 _REASONS = {
     "underflow": "no step is small enough",
@@ -57,12 +61,13 @@ class Ensemble:
         ends: list[str],
         stats: Stats,
         parameters: Array | None = None,
+        runs: list[Result] | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
         self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
         self._messages = [_REASONS.get(end, "") for end in ends]
-        self._conditions, self._parameters = conditions, parameters
+        self._conditions, self._parameters, self._runs = conditions, parameters, runs
 
     def __len__(self) -> int:
         return len(self.q)
@@ -81,6 +86,8 @@ class Ensemble:
 
     def run(self, number: int) -> Result:
         """Return one run, as far as it got."""
+        if self._runs is not None:
+            return self._runs[number]
         got = int(np.isfinite(self.q[number]).all(axis=-1).sum()) if self.model.nq else len(self.t)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
@@ -105,7 +112,7 @@ class Ensemble:
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
         output = Output.of(self.model, name)
-        if output.history is not None or output.branch:
+        if self._runs is not None or output.history is not None or output.branch:
             rows = [run.output(name) for run in self]
             full = np.full((len(self), len(self.t), *rows[0].shape[1:]), np.nan)
             for k, row in enumerate(rows):
@@ -185,6 +192,43 @@ def simulate_many(
         atol=options.atol,
     )
     return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
+
+
+def simulate_each(
+    one: Callable[[Conditions, State], Result],
+    conditions: Conditions,
+    count: int,
+    t_start: float,
+    times: Array,
+    state: State | None,
+    parameters: Mapping[str, ArrayLike] | None,
+) -> Ensemble:
+    """Return `count` runs that are made one after the other, because each changes its conditions on its way.
+
+    Parameters
+    ----------
+    one : function
+        From conditions and a state to a run, which may have failed on its way.
+    """
+    model = conditions.model
+    q, v, x, notes = start_states(model, state, t_start, count)
+    numbers = _parameter_rows(conditions, parameters, count)
+    sizes = (model.nq, model.nv, model.nx)
+    states = [np.full((count, len(times), size), np.nan) for size in sizes]
+    runs = []
+    for k in range(count):
+        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
+        result = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k]))
+        for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
+            part[k, : len(rows)] = rows
+        runs.append(result)
+    total = [sum(getattr(run.stats, name) for run in runs) for name in _SUMMED]
+    said = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
+    stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=[*notes, *said[:MOST_NOTES]])
+    if len(said) > MOST_NOTES:
+        stats.notes.append(f"and {len(said) - MOST_NOTES} more; see ensemble[k].stats.notes")
+    ends = ["reached" if run.status == "finished" else run.message for run in runs]
+    return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, stats, numbers, runs)
 
 
 def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:

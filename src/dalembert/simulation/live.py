@@ -13,6 +13,7 @@ from ..errors import DalembertError, ModelError
 from ..model import History, Model, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
+from .dry import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .options import make_options
@@ -36,7 +37,7 @@ class Live:
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
-    method, rtol, atol, max_step, step
+    method, rtol, atol, max_step, step, friction, stops
         As in `simulate`.
 
     Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
@@ -76,19 +77,22 @@ class Live:
         atol: float = 1e-10,
         max_step: float | None = None,
         step: float | None = None,
+        friction: str = "events",
+        stops: str = "rigid",
     ) -> None:
         model = as_model(system)
         begin = finite_number(t_start, item="Live", field="t_start")
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
         conditions = model.conditions(parameters, history=history)
+        conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=1.0)
         start, notes = start_state(model, state, begin)
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt())
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry)
         self._run.notes = notes
         self._run.start(start)
-        self._conditions = conditions
+        self._conditions = self._run.conditions
         self._ended = ""
 
     @property

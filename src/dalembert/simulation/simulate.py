@@ -16,7 +16,8 @@ from ..model import Conditions, History, Model, State, as_model
 from ..result import Result, Stats
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
-from .ensemble import batch_size, simulate_many
+from .dry import dry_of
+from .ensemble import batch_size, simulate_each, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
@@ -47,6 +48,8 @@ def simulate(
     step: float | None = None,
     events: Event | Sequence[Event] = (),
     control: Callable[[State], Any] | None = None,
+    friction: str = "events",
+    stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
     progress: bool | None = None,
@@ -84,6 +87,13 @@ def simulate(
     events : sequence of Event
     control : function of a State
         Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
+    friction : str
+        Dry friction that hinges have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
+        ``"smooth"``, -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another,
+        for methods of other packages and for optimisation; ``"off"``.
+    stops : str
+        Limits that hinges have: ``"rigid"``, reached with an impulse; ``"soft"``, by springs with 10 ms of contact;
+        ``"off"``.
     stabilization : str or (float, float)
         ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
         1/s, (alpha, beta), for comparison: the loops obey phi'' + 2 alpha phi' + beta^2 phi = 0 and the drift is only
@@ -151,13 +161,29 @@ def simulate(
     if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
+    conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=t_end - t_start)
+    if dry is not None and is_foreign(method):
+        remedy = (
+            f"hinges have friction or stops, and {method!r} takes no events: friction='smooth', stops='soft' or 'off'"
+        )
+        raise ModelError("simulate", "method", method, remedy)
     check_tables(model, t_start, t_end)
     check_jumps(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
+        if dry is None:
+            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
+        sampled = np.linspace(t_start, t_end, 101) if wanted is None else wanted
+
+        def one(own: Conditions, start: State) -> Result:
+            with Interrupt() as interrupt:
+                line = Progress(t_start, t_end, False)
+                run = Run(own, options, t_end, sampled, Watch(model, ()), line, interrupt, dry.fresh())
+                return _carry_out(run, start, t_start, None, "return")
+
+        return simulate_each(one, conditions, count, t_start, sampled, state, parameters)
     with Interrupt() as interrupt:
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
@@ -170,7 +196,7 @@ def simulate(
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
-        run = Run(conditions, options, t_end, wanted, watch, line, interrupt)
+        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry)
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
         return _carry_out(run, state, t_start, resume, on_error)
@@ -272,6 +298,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
+    if run.dry is not None:
+        run.notes += run.dry.notes()
     run.notes += motion_notes(run.conditions, q, v)
     result = Result(
         run.model,

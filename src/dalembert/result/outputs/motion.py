@@ -36,7 +36,7 @@ _GROUPS = (
     ("cut_q", "cut_v"),
     ("residual", "rate"),
     ("a", "dx"),
-    ("tau", "lam", "loads", "cut_a"),
+    ("tau", "lam", "loads", "cut_a", "held"),
     ("unique",),
     ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort"),
     ("body_loads",),
@@ -128,6 +128,11 @@ class Motion:
     def loss(self) -> Array:
         """Power that elements and flexible bodies dissipate, (n,) W."""
         return self.part("energy")[:, 3]
+
+    @property
+    def holds(self) -> bool:
+        """Whether freedoms are locked at some of the times."""
+        return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
     def controlled(self) -> bool:
