@@ -338,3 +338,78 @@ def test_outputs_tell_who_sticks_and_what_holds():
     sliding = result["X.speed"] > 0
     assert result["X.friction"][sliding] == pytest.approx(-1.0)
     assert result["X.effort"][sliding] == pytest.approx(force[sliding] - 1.0)
+
+
+# ---- actuators, and other ways to stop
+
+
+def arm(**data):
+    s = da.System("arm", gravity=(0, 0, 0))
+    link = s.body("link", da.rod(length=1.0, mass=3.0))
+    s.connect("A", da.Revolute("y", **data), s.ground, link)
+    return s
+
+
+def test_max_effort_clips_control_and_motors_and_says_so():
+    s = arm(max_effort=2.0)
+    result = da.simulate(s, 1.0, control=lambda state: [5.0])
+    assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)  # 2 N m on 1 kg m2
+    assert "control was clipped to its max_effort 2 from t = 0 s on; it asked for up to 5" in result.stats.notes[0]
+    assert abs(result["energy.balance"]).max() < 1e-9
+    for motor in (da.Effort(5.0), da.Element("hinge", "5.0 + 0*ds", active=True)):
+        s = arm(max_effort=2.0)
+        s.connect("M", motor, "A")
+        result = da.simulate(s, 1.0)
+        assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)
+        assert result["M.effort"] == pytest.approx(2.0)
+        assert "M: clipped to the max_effort 2 of A" in result.stats.notes[0]
+        assert abs(result["energy.balance"]).max() < 1e-9
+        assert s.compile().forward_dynamics(np.zeros((4, 1)), np.zeros((4, 1))) == pytest.approx(2.0)
+
+
+def test_springs_and_drives_are_not_clipped():
+    s = arm(max_effort=2.0)
+    s.connect("k", da.HingeSpring(stiffness=10.0), "A")
+    s.initial("A", position=1.0)
+    assert s.compile().forward_dynamics([1.0], [0.0]) == pytest.approx(-10.0)
+    s = arm(max_effort=2.0)
+    s.drive("A", position=da.Polynomial([0.0, 0.0, 3.0]))
+    result = da.simulate(s, 1.0)
+    assert result["A.effort"] == pytest.approx(6.0)
+    assert any("needs up to 6, more than its max_effort 2" in note for note in result.stats.notes)
+
+
+def test_max_speed_is_watched():
+    s = arm(max_speed=0.5)
+    s.initial("A", speed=0.7)
+    assert da.simulate(s, 1.0).stats.notes == ["A passed its max_speed 0.5 rad/s and came to 0.7"]
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
+def test_soft_stops_give_back_what_the_restitution_says(e):
+    s = slide(2.0, upper=0.5, restitution=e)
+    s.initial("X", speed=1.0)
+    soft = da.simulate(s, 1.0, stops="soft")
+    assert soft["X.position"].max() == pytest.approx(0.5, abs=4e-3)
+    assert soft["X.speed"][-1] == pytest.approx(-max(e, 0.01), rel=1e-4)
+    rigid = da.simulate(s, 1.0)
+    assert rigid["X.speed"][-1] == pytest.approx(-e, abs=1e-9)
+    assert abs(soft["energy.balance"]).max() < 1e-6
+
+
+def test_a_driven_hinge_has_friction_in_its_effort():
+    s = arm(friction=0.5)
+    s.drive("A", position=da.Harmonic(1.0, 2.0))
+    result = da.simulate(s, 3.0, times=np.linspace(0.05, 3.0, 60))
+    torque = result["A.acceleration"] + 0.5 * np.sign(result["A.speed"])
+    assert result["A.effort"] == pytest.approx(torque, abs=1e-9)
+
+
+def test_armature_and_locks_of_others_go_with_friction():
+    s = arm(friction=0.5, armature=2.0)
+    s.initial("A", speed=1.0)
+    hold = da.Event("hold", "A.position", value=0.5, action=lambda now: now.lock("A"))
+    result = da.simulate(s, 5.0, events=[hold])
+    assert result["A.position"][-1] == pytest.approx(0.5, abs=1e-9)
+    free = da.simulate(s, 10.0)
+    assert free["A.position"][-1] == pytest.approx(3.0 / (2 * 0.5), rel=1e-9)  # 1 + 2 kg m2

@@ -46,7 +46,7 @@ def pivot(A: Array, free: list[int], k: int) -> float:
     if not free:
         return float(A[k, k])
     column = A[free, k]
-    return float(A[k, k] - column @ np.linalg.solve(A[np.ix_(free, free)], column))
+    return float(A[k, k] - column @ np.linalg.solve(A[free][:, free], column))
 
 
 def solve_box(A: Array, b: Array, lower: Array, upper: Array) -> BoxSolution:
@@ -80,8 +80,8 @@ def _settle_free(A: Array, b: Array, lower: Array, upper: Array, x: Array, free:
     """Solve for the free unknowns, in place; those that meet a bound stay there and leave the free set."""
     while free:
         others = np.setdiff1d(np.arange(len(b)), free)
-        rhs = -(b[free] + A[np.ix_(free, others)] @ x[others])
-        block = A[np.ix_(free, free)]
+        rhs = -(b[free] + A[free][:, others] @ x[others])
+        block = A[free][:, free]
         z = np.linalg.solve(block, rhs)
         z += np.linalg.solve(block, rhs - block @ z)
         step = z - x[free]

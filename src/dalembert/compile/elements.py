@@ -256,8 +256,7 @@ class _Site:
         """Return the numbers of new ports, one for each thing that an element measures."""
         measures = connection.element.each_measure
         if measures[:1] == ("hinge",):
-            actuated = bool(connection.element.given) or getattr(connection.element, "active", False)
-            return [self.at_hinge(*place, actuated=actuated) for place in connection.places]
+            return [self.at_hinge(*place, actuated=connection.actuates) for place in connection.places]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [

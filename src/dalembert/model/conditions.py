@@ -80,6 +80,7 @@ class Conditions(_core.Conditions):
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization = control, history, stabilization
+        self.host = host
 
     def changed(self, **changes: Any) -> Conditions:
         """Return the conditions with other parameters, locked freedoms, closures that are off, and so on."""

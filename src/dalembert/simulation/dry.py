@@ -376,7 +376,7 @@ class Dry:
         low, high = _bounds(static_now, on, pinned)
         others = np.flatnonzero(stays & ~np.isin(np.arange(len(chosen)), free))
         if free:
-            share = np.linalg.solve(A[np.ix_(free, free)], A[np.ix_(free, others)])
+            share: Array = np.linalg.solve(A[free][:, free], A[free][:, others]).astype(float)
             scale = np.maximum(np.abs(x[free]), static_now[free])
             self.holding = Holding(low[free], high[free], low[others], high[others], share, scale)
         return modes

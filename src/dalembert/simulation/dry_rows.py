@@ -123,9 +123,9 @@ def dry_rows(model: Model) -> DryRows:
             coordinate = q + part if hinge.nq == hinge.nv else -1
             numbers.append((v + part, coordinate, place, sliding, max(sliding, static), lower, upper, e))
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 8
-    whole = (np.array(column, dtype=np.intp) for column in columns[:3])
+    places, coordinates, friction = (np.array(column, dtype=np.intp) for column in columns[:3])
     sizes = (np.array(column, dtype=float) for column in columns[3:])
-    return DryRows(model, tuple(names), tuple(units), *whole, *sizes)
+    return DryRows(model, tuple(names), tuple(units), places, coordinates, friction, *sizes)
 
 
 class Response:

@@ -99,8 +99,8 @@ class Holding:
     @classmethod
     def of(cls, plain: list[Any]) -> Holding:
         """Return what `plain` gave."""
-        parts = [np.array(part, dtype=float) for part in plain]
-        return cls(*parts[:4], parts[4].reshape(len(parts[0]), -1), parts[5])
+        low, high, also_low, also_high, share, scale = (np.array(part, dtype=float) for part in plain)
+        return cls(low, high, also_low, also_high, share.reshape(len(low), -1), scale)
 
 
 def _finite(values: Array) -> Array:

@@ -20,6 +20,7 @@ from .options import make_options
 from .progress import Progress
 from .run import Run
 from .simulate import make_result
+from .soft_stops import with_soft_stops
 from .start import start_state
 
 __all__ = ["Live"]
@@ -82,6 +83,8 @@ class Live:
     ) -> None:
         model = as_model(system)
         begin = finite_number(t_start, item="Live", field="t_start")
+        if stops == "soft":
+            model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
         conditions = model.conditions(parameters, history=history)

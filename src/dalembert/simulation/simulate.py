@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_number
 from ..errors import DalembertError, ModelError
 from ..model import Conditions, History, Model, State, as_model
-from ..result import Result, Stats
+from ..result import Motion, Result, Stats
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
 from .dry import dry_of
@@ -25,6 +25,7 @@ from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
+from .soft_stops import with_soft_stops
 from .start import check_jumps, check_tables, start_state
 from .stream import Stream
 
@@ -139,6 +140,8 @@ def simulate(
         raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s")
     if on_error not in ("raise", "return"):
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
+    if stops == "soft":
+        model = with_soft_stops(model, state, t_start)
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
     count = batch_size(state, parameters)
@@ -300,7 +303,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             t, q, v, x = (part[:1] for part in run.records.arrays())
     if run.dry is not None:
         run.notes += run.dry.notes()
-    run.notes += motion_notes(run.conditions, q, v)
+    motion = Motion(run.model, t, q, v, x, conditions=run.track.conditions)
+    run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
     result = Result(
         run.model,
         t,
