@@ -10,6 +10,7 @@ __all__ = [
     "IntegrationError",
     "MissingPackageError",
     "ModelError",
+    "ModelWarning",
     "SingularityError",
     "StiffeningWarning",
     "TopologyError",
@@ -106,6 +107,10 @@ class MissingPackageError(DalembertError, ImportError):
 
 class UserFunctionError(DalembertError):
     """A function given by the user failed; the user's exception is chained."""
+
+
+class ModelWarning(UserWarning):
+    """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
 
 
 class StiffeningWarning(UserWarning):

@@ -99,6 +99,7 @@ class System:
         self.initials: dict[str, Initial] = {}
         self.places: dict[str, Place] = {}
         self.mimics: dict[str, Mimic] = {}
+        self.notes: list[str] = []  # what a model file had that could not be taken as it stands
 
     # ---- building
 
@@ -111,22 +112,27 @@ class System:
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
+        strict: bool = True,
     ) -> Body:
-        """Add a body, from a shape, from numbers, or a flexible one, and return it.
+        """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
 
         Parameters
         ----------
         name : str
         shape : Shape or FlexibleBody
             ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
+            Mass, com and inertia are those of the shape where they are not given.
         mass : float, kg
-            With a flexible body: the mass it should have, to be compared.
+            Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
+            homogeneous shape. With a flexible body: the mass it should have, to be compared.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,) or (3, 3) kg m2
             About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix.
         inertia_axes : rotation
             Axes in which `inertia` is given, relative to the body's; default the body's own.
+        strict : bool
+            False keeps an inertia that no rigid body can have, as files of robots bring it.
 
         Raises
         ------
@@ -134,7 +140,7 @@ class System:
             If the name is taken, or the numbers are not those of a possible rigid body.
         """
         self._claim(name, "body")
-        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes)
+        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes, strict=strict)
         self.bodies[name] = body
         return body
 
@@ -412,7 +418,7 @@ class System:
         new = System(self.name if name is None else name, gravity=self.gravity)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
-            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
+            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
             copied.shape = body.shape
             copied.flexible = body.flexible
             copied.visuals = list(body.visuals)
@@ -447,6 +453,7 @@ class System:
         new.initials = dict(self.initials)
         new.places = dict(self.places)
         new.mimics = dict(self.mimics)
+        new.notes = list(self.notes)
         return new
 
     __copy__ = copy

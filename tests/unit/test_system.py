@@ -95,7 +95,7 @@ BAD = {
     "triangle inequality": (lambda s: s.body("x", mass=1, inertia=(1, 1, 3)), r"body 'x': inertia.*add up"),
     "negative moment": (lambda s: s.body("x", mass=1, inertia=(-1, 1, 1)), r"body 'x': inertia"),
     "unsymmetric": (lambda s: s.body("x", mass=1, inertia=[[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]), "symmetric"),
-    "shape and mass": (lambda s: s.body("x", da.rod(1, 1), mass=2), "one or the other"),
+    "shape and mass": (lambda s: s.body("x", da.rod(1, 1), mass=2), "has 1 kg already"),
     "duplicate body": (lambda s: s.body("crank", mass=1), "already"),
     "duplicate connection": (lambda s: s.connect("A", da.Fixed(), s.ground, s["crank"]), "already"),
     "body named as a connection": (lambda s: s.body("A", mass=1), "already"),

@@ -14,11 +14,11 @@ from ..analysis.starts import asked_speeds, missed_places, missed_starts
 from ..checks import finite_array
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Function, Spline
-from ..errors import AssemblyError, ModelError
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State
 from .jumps import FAR
 
-__all__ = ["check_jumps", "check_tables", "start_state", "start_states"]
+__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states"]
 
 Array = NDArray[np.float64]
 
@@ -107,7 +107,19 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
         if moved > 1e-9:
             notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    mind_inertia(model, motion.q, t_start)
     return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
+
+
+def mind_inertia(model: Model, q: Array, t: float) -> None:
+    """Refuse a start at q (nq,) where accelerations do not exist."""
+    weak = model.freedoms_without_inertia(q, t=t)
+    if weak:
+        raise SingularityError(
+            f"at t = {t:.9g} s nothing resists along {', '.join(map(repr, weak[:6]))}: no body moves with it that has "
+            "inertia. Give these bodies some (a moment of inertia about the axis of a spin), drive these freedoms, or "
+            "connect the bodies so that they cannot move that way"
+        )
 
 
 def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) -> Array:
