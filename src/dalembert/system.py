@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Initial", "System"]
 
 GROUND = "ground"
+
+_POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +149,7 @@ class System:
 
     @overload
     def connect(
-        self, name: str, element: Hinge | Constraint, first: Body | Marker, second: Body | Marker
+        self, name: str, element: Hinge | Constraint, first: Body | Marker | str, second: Body | Marker | str
     ) -> Connection: ...
     @overload
     def connect(
@@ -161,6 +164,7 @@ class System:
     ) -> Connection | CoordinateConnection | ForceConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
+        Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
@@ -402,6 +406,23 @@ class System:
             label = f"{rest}.{label}"
         raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
 
+    def frame(self, name: str) -> Marker:
+        """Return the frame of a name: a body's own, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
+        point = _POINT.match(name) if isinstance(name, str) else None
+        if point is not None:
+            try:
+                x, y, z = (float(number) for number in point["numbers"].split(","))
+            except ValueError:
+                item = f"system {self.name!r}"
+                raise ModelError(item, "point", name, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
+            return self.frame(point["base"]).point(x, y, z)
+        found = self[name]
+        if isinstance(found, Body):
+            return found.origin
+        if not isinstance(found, Marker):
+            raise ModelError(f"system {self.name!r}", "name", name, "it is a connection: give a body or a marker")
+        return found
+
     def body_called(self, name: str) -> Body:
         """Return the body of that name, or ground."""
         return self.ground if name == GROUND else self.bodies[name]
@@ -537,12 +558,17 @@ class System:
                 raise ModelError(item, label, marker.name, "a connection needs two different bodies")
         return ForceConnection(name, element, markers)
 
-    def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
+    def _endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
+        if isinstance(end, str):
+            try:
+                end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
+            except ModelError as error:
+                raise ModelError(item, field, end, error.remedy) from None
         if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
             end = end.origin if end.flexible is None else end.at()
         marker = end
         if not isinstance(marker, Marker):
-            raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
+            raise ModelError(item, field, end, "give a body, a marker such as body.at(x, y, z), or a name")
         body = marker.body
         if body is not self.ground and self.bodies.get(body.name) is not body:
             raise ModelError(

@@ -24,6 +24,7 @@ __all__ = ["Body"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
+_POINT = 1e-16  # m2: squares of radii of gyration below this are round-off of a point mass
 
 
 class Body:
@@ -109,9 +110,10 @@ class Body:
         """Why no rigid body has this inertia, with its principal moments; empty if one may."""
         a, b, c = np.linalg.eigvalsh(self.inertia)
         moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
-        if a < -_TRIANGLE_TOLERANCE * max(-a, c):
+        slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * self.mass)
+        if a < -slack:
             return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
-        if a + b < c * (1 - _TRIANGLE_TOLERANCE):
+        if a + b < c - slack:
             return (
                 f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
                 "is it about the centre of mass and in kg m2?"
@@ -180,7 +182,9 @@ class Body:
         """
         item = f"decoration of body {self.name!r}"
         if self is self.system.ground:
-            raise ModelError(item, "body", self.name, "decorate a body that is fixed to ground: connect it with Fixed()")
+            raise ModelError(
+                item, "body", self.name, "decorate a body that is fixed to ground: connect it with Fixed()"
+            )
         if not isinstance(shape, Shape):
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
         kind, size = shape.kind, dict(shape.size)
@@ -222,7 +226,9 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
         raise ModelError(item, "mass", None, remedy)
     if inertia is None:
         if com is not None:
-            remedy = f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"
+            remedy = (
+                f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"
+            )
             raise ModelError(item, "com", com, remedy)
         if inertia_axes is not None:
             raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,73 +40,119 @@ def freedoms_without_inertia(
         Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
     """
     pivots = _core.Factor(model, q).pivots()
-    scale = np.maximum(_largest_inertias(model, forest, names, q), model._composite_diagonal(q))
+    whole = _Whole.of(model, forest, q)
+    if (pivots > _NOTHING * whole.bound).all():
+        return []
+    scale = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
     weak = ~(pivots > _NOTHING * scale)
     if not weak.any():
         return []
+    M = np.asarray(model.mass_matrix(q))
     if (held is not None and held.any()) or (rows is not None and len(rows)):
-        return _idle_motions(model, names, q, scale, held, rows)
+        free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
+        found = _idle(M, scale, _turns(forest, names), free, rows)
+        return [names.speeds[j] for j in sorted(found)]
     hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
-    # a vanishing pivot spoils those further in: only the outermost are at fault
+    # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
     spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
-    found = []
-    for k in sorted(hinges - spoilt):
-        span = names.v[names.hinges[k]]
-        found += [names.speeds[j] for j in range(span.start, span.stop) if weak[j]]
+    found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
+    for k in hinges - spoilt:
+        outboard = np.array(
+            [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
+        )
+        found |= _idle(M, scale, _turns(forest, names), outboard, None)
+    return [names.speeds[j] for j in sorted(found)]
+
+
+def _carried(forest: Forest, names: Names, k: int) -> list[str]:
+    """Return the names of hinge k, of all hinges outboard of it, and of the flexible bodies there."""
+    numbers, found = [k + 1], []
+    while numbers:
+        number = numbers.pop()
+        found.append(names.hinges[number - 1])
+        if forest.system.bodies[forest.bodies[number]].flexible is not None:
+            found.append(forest.bodies[number])
+        numbers += forest.children(number)
     return found
 
 
-def _idle_motions(
-    model: _core.Model,
-    names: Names,
-    q: Array,
-    scale: Array,
-    held: NDArray[np.bool_] | None,
-    rows: Array | None,
-) -> list[str]:
-    """Return the speeds that take part in motions which the rows permit and which move no inertia."""
-    free = np.ones(len(scale), dtype=bool) if held is None else ~held
+def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
+    """Return (nv,) which speeds are rates of turning."""
+    turns = np.zeros(len(names.speeds), dtype=bool)
+    for hinge in forest.hinges:
+        turns[names.v[hinge.name]] = [unit == "rad" for unit in hinge.element.speed_units]
+    return turns
+
+
+def _idle(M: Array, scale: Array, turns: NDArray[np.bool_], some: NDArray[np.intp], rows: Array | None) -> set[int]:
+    """Return freedoms, of some of them, without which there are no motions that the rows permit and that move nothing.
+
+    As few as possible: as many as there are independent motions of this kind; turns before displacements.
+    """
     # where nothing at all moves, any unit serves
-    unit = 1.0 / np.sqrt(np.where(scale[free] > 0, scale[free], scale.max(initial=0.0) or 1.0))
-    M = np.asarray(model.mass_matrix(q))[np.ix_(free, free)] * unit * unit[:, None]
-    motions = np.eye(len(unit))
+    unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
+    motions = np.eye(len(some))
     if rows is not None and len(rows):
-        P = rows[:, free] * unit
+        P = rows[:, some] * unit
         P = P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), 1e-300)
         _, s, Vt = np.linalg.svd(P)
         motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
-    sizes, vectors = np.linalg.eigh(motions @ M @ motions.T)
-    idle = vectors.T[sizes < _NOTHING * len(unit)] @ motions * unit
-    if not len(idle):
-        return []
-    part = np.abs(idle / np.abs(idle).max(axis=1, keepdims=True)).max(axis=0)
-    return [names.speeds[j] for j, share in zip(np.flatnonzero(free), part, strict=True) if share > 0.1]
+    sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
+    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * np.where(turns[some], 2.0, 1.0)
+    found = set()
+    for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
+        column = int(np.linalg.norm(idle, axis=0).argmax())
+        found.add(int(some[column]))
+        weight = idle[:, column] / np.linalg.norm(idle[:, column])
+        idle = idle - np.outer(weight, weight @ idle)
+    return found
 
 
-def _largest_inertias(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
-    """Return (nv,) what the inertia along each freedom could be at most, however the bodies outboard were turned."""
-    raw = np.asarray(model._poses(q))
-    R, p = raw[:, :9].reshape(-1, 3, 3), raw[:, 9:]
-    bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
-    mass = [body.mass for body in bodies]
-    centre = [R[k] @ body.com + p[k] for k, body in enumerate(bodies)]
-    moment = [float(np.trace(np.abs(body.inertia))) for body in bodies]
-    sizes = np.zeros(len(names.speeds))
-    for k in range(len(bodies) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
-        hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
-        if hinge.element.nv:
-            arm = centre[k] - p[k] - R[k] @ hinge.outboard.position
-            H = hinge.element.motion(q[names.q[hinge.name]])
-            turning, sliding = (H[:3] ** 2).sum(0), (H[3:] ** 2).sum(0)
-            sizes[names.v[hinge.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
-        if parent >= 0 and mass[k] + mass[parent] > 0:
-            both, apart = mass[k] + mass[parent], centre[k] - centre[parent]
-            moment[parent] += moment[k] + mass[k] * mass[parent] / both * (apart @ apart)
-            centre[parent] = centre[parent] + mass[k] / both * apart
-            mass[parent] = both
-        elif parent >= 0:
-            moment[parent] += moment[k]
-    return sizes
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
+
+    R: Array
+    p: Array
+    centre: Array
+    mass: Array
+    moment: Array
+
+    @classmethod
+    def of(cls, model: _core.Model, forest: Forest, q: Array) -> _Whole:
+        raw = np.asarray(model._poses(q))
+        R, p = raw[:, :9].reshape(-1, 3, 3), raw[:, 9:]
+        bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
+        com, inertia = np.array([body.com for body in bodies]), np.array([body.inertia for body in bodies])
+        centre = np.einsum("kij,kj->ki", R, com) + p
+        moment = np.abs(np.einsum("kii->ki", inertia)).sum(axis=1)
+        return cls(R, p, centre, np.array([body.mass for body in bodies]), moment)
+
+    @property
+    def bound(self) -> float:
+        """No inertia along a freedom of unit speed is larger, kg m2 or kg."""
+        places = np.concatenate([self.centre, self.p])
+        reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
+        return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
+
+    def along_freedoms(self, forest: Forest, names: Names, q: Array) -> Array:
+        """Return (nv,) what the inertia along each freedom could be at most, however what is outboard were turned."""
+        mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
+        sizes = np.zeros(len(names.speeds))
+        for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
+            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            if hinge.element.nv:
+                arm = centre[k] - self.p[k] - self.R[k] @ hinge.outboard.position
+                H = hinge.element.motion(q[names.q[hinge.name]])
+                turning, sliding = (H[:3] ** 2).sum(0), (H[3:] ** 2).sum(0)
+                sizes[names.v[hinge.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
+            if parent >= 0:
+                both, apart = mass[k] + mass[parent], centre[k] - centre[parent]
+                share = mass[k] / both if both else 0.0
+                moment[parent] += moment[k] + share * mass[parent] * (apart @ apart)
+                centre[parent] = centre[parent] + share * apart
+                mass[parent] = both
+        return sizes
 
 
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:

@@ -26,7 +26,7 @@ What becomes what:
 Names are kept, with blanks at their ends removed. A `System` has one space of names where URDF has
 two, so a joint that is named like a link gets ``"_joint"`` appended; and ``ground`` is taken, so a
 link of that name becomes ``"ground_link"``, a joint ``"ground_joint"``. Where that name is taken as
-well, ``"_2"``, ``"_3"`` and so on follows.
+well, ``"_2"``, ``"_3"`` and so on follows. ``system.notes`` says which were changed.
 
 More lenient than the specification: a missing <limit> means no limits; infinite limits mean none;
 the robot's name, effort and velocity may be missing, as may ixy, ixz and iyz (zero). A <limit> with
@@ -130,8 +130,11 @@ def load_urdf(
     root = _root_link(links, ends)
 
     link_names, joint_names = _unique_names(links, joints)
+    renamed = [("link", old, new) for old, new in link_names.items() if old != new]
+    renamed += [("joint", old, new) for old, new in joint_names.items() if old != new]
     materials = {name_of(m): m for m in robot.findall("material")}
     system = System(name_of(robot) or "robot")
+    system.notes.extend(f"{kind} {old!r} is called {new!r}: its own name is taken" for kind, old, new in renamed)
     for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
     element = Fixed() if base == "fixed" else Free()

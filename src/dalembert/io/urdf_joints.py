@@ -89,7 +89,10 @@ def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic
                 f"has that name{suggestion(leader, joints)}"
             )
             continue
-        multiplier, offset = number_of(element, "multiplier", 1.0, item=item), number_of(element, "offset", 0.0, item=item)
+        multiplier, offset = (
+            number_of(element, "multiplier", 1.0, item=item),
+            number_of(element, "offset", 0.0, item=item),
+        )
         mimics[name] = Mimic(leader, multiplier, offset)
     settled: set[str] = set()
     for name in mimics:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.adrift import adrift
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.starts import asked_speeds, missed_places, missed_starts
@@ -81,7 +82,7 @@ def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> 
 
 def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
     """Return a state to start from that obeys loops and drives, and what was done to it."""
-    notes: list[str] = []
+    notes = adrift(model.system) if state is None else []
     given = model.initial_state() if state is None else state
     x = given.x if len(given.x) else model.state_starts()
     q, v, x = (
@@ -111,14 +112,20 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
     return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
 
 
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
 def mind_inertia(model: Model, q: Array, t: float) -> None:
     """Refuse a start at q (nq,) where accelerations do not exist."""
     weak = model.freedoms_without_inertia(q, t=t)
     if weak:
+        owners = zip(model.body_names, model.hinge_names, strict=True)
+        bodies = [body for body, hinge in owners if set(model.speed_names[model.v_slice(hinge)]) & set(weak)]
         raise SingularityError(
-            f"at t = {t:.9g} s nothing resists along {', '.join(map(repr, weak[:6]))}: no body moves with it that has "
-            "inertia. Give these bodies some (a moment of inertia about the axis of a spin), drive these freedoms, or "
-            "connect the bodies so that they cannot move that way"
+            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            "moving any inertia. Give them some (about the axis, for a spin), drive these freedoms, or connect the "
+            "bodies so that they cannot move that way"
         )
 
 
