@@ -166,19 +166,10 @@ class Body:
         self.markers[label] = replace(at, label=label)
         return self.markers[label]
 
-    def decorate(
-        self,
-        shape: Shape,
-        x: float = 0.0,
-        y: float = 0.0,
-        z: float = 0.0,
-        *,
-        rotation: Any = None,
-        color: Sequence[float] | None = None,
-    ) -> Visual:
+    def decorate(self, shape: Shape, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Visual:
         """Add a shape that is drawn and has no mass, its origin at (x, y, z) m from the body's; return it.
 
-        A mass that the shape brings does not count. `color`: red, green, blue, and opacity if wanted, from 0 to 1.
+        A mass that the shape brings does not count.
         """
         item = f"decoration of body {self.name!r}"
         if self is self.system.ground:
@@ -192,14 +183,9 @@ class Body:
             if not size["radius"]:
                 raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
             kind = "cylinder"
-        if color is not None:
-            shades = finite_array(color, (len(color),), item=item, field="color")
-            if len(shades) not in (3, 4) or shades.min() < 0 or shades.max() > 1:
-                raise ModelError(item, "color", color, "give red, green, blue, and opacity if wanted, from 0 to 1")
-            color = (*shades.tolist(), 1.0)[:4]
         R = as_rotation_matrix(rotation, item=item)
         place = finite_array((x, y, z), (3,), item=item, field="position") + R @ shape.com
-        self.visuals.append(Visual(kind, size, place, R, color=None if color is None else tuple(color)))
+        self.visuals.append(Visual(kind, size, place, R))
         return self.visuals[-1]
 
     @property

@@ -48,19 +48,19 @@ def freedoms_without_inertia(
     if not weak.any():
         return []
     M = np.asarray(model.mass_matrix(q))
+    turns = np.where(_turns(forest, names), 2.0, 1.0)
     if (held is not None and held.any()) or (rows is not None and len(rows)):
         free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
-        found = _idle(M, scale, _turns(forest, names), free, rows)
-        return [names.speeds[j] for j in sorted(found)]
+        return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
     hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
     # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
     spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
     found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
     for k in hinges - spoilt:
-        outboard = np.array(
-            [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
-        )
-        found |= _idle(M, scale, _turns(forest, names), outboard, None)
+        outboard = [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
+        own = np.zeros(len(scale))
+        own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
+        found |= _idle(M, scale, np.array(outboard), own, None)
     return [names.speeds[j] for j in sorted(found)]
 
 
@@ -84,10 +84,10 @@ def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
     return turns
 
 
-def _idle(M: Array, scale: Array, turns: NDArray[np.bool_], some: NDArray[np.intp], rows: Array | None) -> set[int]:
+def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
     """Return freedoms, of some of them, without which there are no motions that the rows permit and that move nothing.
 
-    As few as possible: as many as there are independent motions of this kind; turns before displacements.
+    As few as possible: as many as there are independent motions of this kind; first those with a large `prefer` (nv,).
     """
     # where nothing at all moves, any unit serves
     unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
@@ -98,12 +98,15 @@ def _idle(M: Array, scale: Array, turns: NDArray[np.bool_], some: NDArray[np.int
         _, s, Vt = np.linalg.svd(P)
         motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
     sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
-    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * np.where(turns[some], 2.0, 1.0)
+    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * prefer[some]
     found = set()
     for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
-        column = int(np.linalg.norm(idle, axis=0).argmax())
+        lengths = np.linalg.norm(idle, axis=0)
+        column = int(lengths.argmax())
+        if not lengths[column]:
+            break
         found.add(int(some[column]))
-        weight = idle[:, column] / np.linalg.norm(idle[:, column])
+        weight = idle[:, column] / lengths[column]
         idle = idle - np.outer(weight, weight @ idle)
     return found
 

@@ -120,8 +120,7 @@ def _bryant(model: Model, marker: Marker, name: str) -> Output:
         name,
         "rad",
         (3,),
-        f"Bryant angles of {marker.name!r} in the world: turns about x, y and z of the turning frame, the second within "
-        "a quarter turn",
+        f"Bryant angles of {marker.name!r} in the world: turns about its x, y and z, the second within a quarter turn",
         lambda m: bryant_angles(_rotations(m, marker)),
         labels=("1", "2", "3"),
     )
