@@ -614,15 +614,14 @@ class System:
         raise ModelError(item, field, end, remedy)
 
     def _connection(self, connection: str | Connection) -> Connection:
-        floating = connection[: -len(".free")] if isinstance(connection, str) and connection.endswith(".free") else None
-        if floating in self.bodies and connection not in self:
-            raise ModelError(
-                f"system {self.name!r}",
-                "connection",
-                connection,
-                f"it comes into being when the system is compiled: use place({floating!r}, ...), or make it yourself: "
-                f"connect({connection!r}, Free(), 'ground', {floating!r})",
-            )
+        if isinstance(connection, str) and connection not in self:
+            body, dot, ending = connection.rpartition(".")
+            if dot and ending == "free" and body in self.bodies:
+                remedy = (
+                    f"this hinge comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
+                )
+                raise ModelError(f"system {self.name!r}", "connection", connection, remedy)
         found = self[connection] if isinstance(connection, str) else connection
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
             raise ModelError(

@@ -205,6 +205,18 @@ def test_parts_that_fly_on_purpose_are_not_remarked_upon(meant: object) -> None:
     assert da.simulate(s, 0.01).stats.notes == [] and "fall" not in str(s.check())
 
 
+def test_the_start_of_a_body_that_nobody_connected_is_by_its_place() -> None:
+    s = da.System("stone", gravity=(0, 0, 0))
+    s.body("stone", da.sphere(0.1, mass=1.0))
+    with pytest.raises(
+        da.ModelError, match=r"'stone\.free'.*place\('stone', \.\.\.\).*connect\('stone\.free', Free\(\)"
+    ):
+        s.initial("stone.free", speed=np.ones(6))
+    s.connect("stone.free", da.Free(), "ground", "stone")
+    s.initial("stone.free", speed=[0, 0, 0, 1, 0, 0])
+    assert da.simulate(s, 1.0)["stone.position"][-1] == pytest.approx([1, 0, 0])
+
+
 # ---- small things
 
 
