@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "AssemblyError",
     "DalembertError",
+    "FileError",
     "IntegrationError",
     "MissingPackageError",
     "ModelError",
@@ -54,6 +55,10 @@ class ModelError(DalembertError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.item, self.field, self.value, self.remedy), {"result": self.result}
+
+
+class FileError(ModelError):
+    """A file that is damaged, was not written by dalembert, or is being written by another process."""
 
 
 class TopologyError(DalembertError):

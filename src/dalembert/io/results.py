@@ -1,12 +1,15 @@
 """Results in files: NetCDF and Zarr through xarray, Parquet and CSV as flat tables.
 
-Every format holds the states to the last bit, and a note in JSON: names, units, status, statistics, events.
+Every format holds the states to the last bit, and a note in JSON: names, units, status, statistics, events, when which
+conditions held, the data of the model, and the seal of all of it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -16,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import FileError, ModelError
+from ..model.likeness import difference, likeness
 from .atomic import replacing
-from .columns import column_names, read_csv, read_parquet, require, write_csv, write_parquet
+from .columns import column_names, distinct, foreign, read_csv, read_parquet, require, write_csv, write_parquet
 from .datasets import variable_name
+from .seals import mind_seal, sealed
 from .zarr_stores import is_result_store, read_store
 
 if TYPE_CHECKING:
@@ -31,9 +36,13 @@ __all__ = ["load_result", "save_result"]
 
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
+Reader = Callable[[Any, tuple[int, ...]], Array]
 
-_FORMAT = 1
+_FORMAT = 2  # 1 had no seal
 _DERIVED = ("a", "tau", "lam")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,() \[\]-]{0,99}")
+_TRIES = 20  # at a store that is being replaced
+_PAUSE = 0.01  # s between them
 
 
 def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> None:
@@ -52,45 +61,132 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
 def load_result(path: PathLike, model: Model | System | None = None) -> Result:
     """Read a result; see `Result.load`."""
     from ..model import as_model
-    from ..result import EventRecord, Labels, Result, Stats
 
     _, load = _format("load", path)
-    if not Path(path).exists():
-        raise ModelError("load", "path", os.fspath(path), "there is no such file")
-    read, text = load(path)
+    compiled = None if model is None else as_model(model)
+    note, arrays = _read(path, load)
+    if compiled is not None:
+        _check(note, compiled)
     try:
-        note = json.loads(text)
-        if note["format"] != _FORMAT:
-            remedy = "the file was written by another version of dalembert, which is needed to read it"
-            raise ModelError("load", "format", note["format"], remedy)
-        arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
-    except (KeyError, ValueError) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+        return _result(note, arrays, compiled)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise _damaged(path, error) from error
+
+
+def _read(path: PathLike, load: Callable[[PathLike], tuple[Reader, str]]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the note and the arrays of a file, once more if it was replaced while it was read."""
+    for left in range(_TRIES, -1, -1):
+        seen = _identity(path)
+        try:
+            if seen is None:
+                raise FileError("load", "path", os.fspath(path), "there is no such file")
+            return _read_once(path, load)
+        except ModelError:
+            if not left or not (_identity(path) != seen or _being_replaced(path)):
+                raise
+            time.sleep(_PAUSE)
+    raise AssertionError
+
+
+def _read_once(
+    path: PathLike, load: Callable[[PathLike], tuple[Reader, str]]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what is damaged more is said than a warning
+            read, text = load(path)
+            note = json.loads(text)
+            if note["format"] not in (1, _FORMAT):
+                remedy = "the file was written by another version of dalembert, which is needed to read it"
+                raise FileError("load", "format", note["format"], remedy)
+            arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
+            if note["format"] > 1:
+                mind_seal(note, arrays)
+            return note, arrays
+    except ModelError:
+        raise
+    except (PermissionError, IsADirectoryError) as error:
+        raise FileError("load", "path", os.fspath(path), f"it cannot be read: {error.strerror}") from error
+    except Exception as error:  # anything at all can come of damaged bytes
+        raise _damaged(path, error) from error
+
+
+def _identity(path: PathLike) -> tuple[int, int] | None:
+    """Return what tells a file or folder from one that takes its place; None if there is none."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _being_replaced(path: PathLike) -> bool:
+    """Return whether a folder is set aside at this moment for a new one; see `replacing`."""
+    target = Path(os.path.realpath(path))
+    return not target.exists() and any(target.parent.glob(f".{_escaped(target.name[:100])}.*.old"))
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _damaged(path: PathLike, error: Exception) -> FileError:
+    reason = str(error) or type(error).__name__
+    remedy = f"it is damaged, or was changed after it was written: {reason}; take another copy, or save it again"
+    return FileError("load", "path", os.fspath(path), remedy)
+
+
+def _array(read: Reader, place: Any, shape: list[int]) -> Array:
+    size = tuple(shape)
+    values = np.zeros(size) if 0 in size else read(place, size)
+    return np.ascontiguousarray(values, dtype=float).reshape(size)
+
+
+def _result(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
+    """Return the result that a note and arrays tell of."""
+    from ..result import EventRecord, Labels, Result, Stats
+
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
-    labels = Labels(**names)
-    compiled = None if model is None else as_model(model)
-    if compiled is not None:
-        _check(labels, compiled)
     events = [EventRecord(**(e | {key: np.array(e[key]) for key in ("q", "v", "x")})) for e in note["events"]]
-    return Result(
-        compiled,
+    stats = Stats(**note["stats"])
+    if note["format"] == 1:
+        stats.notes.append("read from a file of an earlier version, without a checksum: damage would go unnoticed")
+    if model is not None and note.get("controlled"):
+        stats.notes.append(
+            "read from a file, which keeps no control function: a, tau and lam are those of the run, what is computed "
+            "anew is without control"
+        )
+    result = Result(
+        model,
         t,
         q,
         v,
         x,
-        stats=Stats(**note["stats"]),
+        stats=stats,
         status=note["status"],
         message=note["message"],
         events=events,
-        labels=labels if compiled is None else None,
+        conditions=None if model is None else _periods(note.get("periods", []), model),
+        labels=Labels(**names) if model is None else None,
         stored=arrays,
     )
+    if model is None:
+        result._kept = {name: note[name] for name in ("model", "periods", "controlled") if name in note}
+    return result
 
 
-def _array(read: Callable[[Any], Array], place: Any, shape: list[int]) -> Array:
-    values = np.zeros(shape) if 0 in shape else read(place)
-    return np.ascontiguousarray(values, dtype=float).reshape(shape)
+def _periods(periods: list[Any], model: Model) -> Any:
+    """Return when which conditions held; None if always those described."""
+    from ..result import Periods
+
+    if not periods:
+        return None
+    described = model.conditions()
+    kept = [described.like(plain).changed(stabilization=tuple(gains)) for _, plain, gains in periods]
+    return Periods([float(begin) for begin, *_ in periods], kept)
 
 
 def _note(result: Result, arrays: Mapping[str, Array], places: Mapping[str, Any]) -> str:
@@ -106,18 +202,36 @@ def _note(result: Result, arrays: Mapping[str, Array], places: Mapping[str, Any]
         "stats": asdict(result.stats),
         "events": events,
     }
-    return json.dumps(note)
+    return sealed(note | _origin(result), arrays)
 
 
-def _check(labels: Any, model: Model) -> None:
-    """Refuse a model whose columns are others than those of the file."""
-    for what, of_file, of_model in (
-        ("coordinates", labels.coordinates, model.coordinate_names),
-        ("speeds", labels.speeds, model.speed_names),
-    ):
+def _origin(result: Result) -> dict[str, Any]:
+    """Return what is kept of the model and of the conditions."""
+    if result.model is None:
+        return result._kept
+    held = result.conditions
+    periods = [] if held is None else list(zip(held.begins, held.conditions, strict=True))
+    return {
+        "model": likeness(result.model),
+        "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
+        "controlled": any(one.control is not None for _, one in periods),
+    }
+
+
+def _check(note: Mapping[str, Any], model: Model) -> None:
+    """Refuse a model that is not the one of the file."""
+    for what, of_model in (("coordinates", model.coordinate_names), ("speeds", model.speed_names)):
+        of_file = tuple(note["labels"][what])
         if of_file != of_model:
             remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
             raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
+    found = difference(note["model"], likeness(model)) if "model" in note else None
+    if found is not None:
+        remedy = (
+            f"the file is of a model with {found.there!r}: give that model, or none; for this motion in another model: "
+            "r = da.Result.load(path), da.Result(model, r.t, r.q, r.v, r.x)"
+        )
+        raise ModelError("load", f"the model's {found.item}, {found.field},", found.here, remedy)
 
 
 # ---- formats
@@ -138,18 +252,33 @@ def _dataset(result: Result, arrays: Mapping[str, Array]) -> Any:
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
     places = {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
-    renamed = {name: f"output {k}" for k, name in enumerate(map(str, (*data.variables, *data.dims))) if "/" in name}
-    places = {name: renamed.get(place, place) for name, place in places.items()}
+    renamed = _renamed([str(name) for name in dict.fromkeys((*data.variables, *data.dims))])
+    for old, new in renamed.items():
+        if old in data.variables:
+            data[old].attrs["name"] = old
+        places = {name: new if place == old else place for name, place in places.items()}
     data = data.drop_dims([dimension for dimension, size in data.sizes.items() if size == 0])
     data = data.rename({old: new for old, new in renamed.items() if old in data.variables or old in data.dims})
     return data.assign_attrs(dalembert=_note(result, arrays, places))
 
 
-def _reader(data: Any, path: PathLike) -> tuple[Callable[[str], Array], str]:
+def _renamed(names: list[str]) -> dict[str, str]:
+    """Return other names for those that some format or file system does not take, or does not tell from others."""
+    seen: set[str] = set()
+    renamed: dict[str, str] = {}
+    for k, name in enumerate(names):
+        plain = _PLAIN_NAME.fullmatch(name) and not name.endswith((" ", ".")) and name.casefold() not in seen
+        if not plain:
+            renamed[name] = f"output {k}"
+        seen.add(renamed.get(name, name).casefold())
+    return renamed
+
+
+def _reader(data: Any, path: PathLike) -> tuple[Reader, str]:
     note = data.attrs.get("dalembert")
     if note is None:
-        raise ModelError("load", "path", os.fspath(path), "it was not written by Result.save")
-    return lambda place: data[place].values, note
+        raise foreign(path)
+    return lambda place, shape: data[place].values, note
 
 
 def _save_netcdf(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> None:
@@ -158,14 +287,10 @@ def _save_netcdf(result: Result, path: PathLike, arrays: Mapping[str, Array]) ->
         data.to_netcdf(new, engine="scipy")
 
 
-def _load_netcdf(path: PathLike) -> tuple[Callable[[str], Array], str]:
+def _load_netcdf(path: PathLike) -> tuple[Reader, str]:
     import xarray
 
-    try:
-        data = xarray.load_dataset(path, engine="scipy")
-    except (TypeError, ValueError, OSError) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it cannot be read as NetCDF: {error}") from error
-    return _reader(data, path)
+    return _reader(xarray.load_dataset(path, engine="scipy", decode_times=False), path)
 
 
 def _save_zarr(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> None:
@@ -176,22 +301,23 @@ def _save_zarr(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> N
         data.to_zarr(new, mode="w", consolidated=False, zarr_format=3)
 
 
-def _load_zarr(path: PathLike) -> tuple[Callable[[str], Array], str]:
+def _load_zarr(path: PathLike) -> tuple[Reader, str]:
     return read_store(path, require("zarr"))
 
 
 def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], str]:
     """Return all arrays as flat columns, and the note."""
-    places = {name: column_names(result, name, array.shape[1:]) for name, array in arrays.items()}
+    places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}
     for name, array in arrays.items():
         flat = array.reshape(len(array), -1)
+        places[name] = distinct(column_names(result, name, array.shape[1:]), columns)
         columns |= {column: flat[:, k] for k, column in enumerate(places[name])}
     return columns, _note(result, arrays, places)
 
 
-def _column_reader(columns: dict[str, Array], note: str) -> tuple[Callable[[list[str]], Array], str]:
-    return lambda places: np.stack([columns[place] for place in places], axis=1), note
+def _column_reader(columns: dict[str, Array], note: str) -> tuple[Reader, str]:
+    return lambda places, shape: np.stack([columns[place] for place in places], axis=1), note
 
 
 _FORMATS: dict[str, Any] = {

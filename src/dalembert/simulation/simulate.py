@@ -316,7 +316,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         message=message,
         events=run.events,
         dense=run.track.dense,
-        conditions=run.track.conditions if run.track.changed else None,
+        conditions=run.track.periods() if run.track.changed else None,
     )
     result.resume_point = point
     return result

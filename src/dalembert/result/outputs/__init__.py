@@ -18,8 +18,18 @@ An `Output` knows its unit and shape and evaluates itself on a batch of states; 
 """
 
 from .find import describe, names
-from .motion import ByTime, Motion, always
+from .motion import ByTime, Motion, Periods, always
 from .nodes import nodal_displacements, nodal_velocities
 from .output import Output
 
-__all__ = ["ByTime", "Motion", "Output", "always", "describe", "names", "nodal_displacements", "nodal_velocities"]
+__all__ = [
+    "ByTime",
+    "Motion",
+    "Output",
+    "Periods",
+    "always",
+    "describe",
+    "names",
+    "nodal_displacements",
+    "nodal_velocities",
+]
