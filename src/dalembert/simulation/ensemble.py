@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -160,10 +160,12 @@ def simulate_many(
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
+    said: Sequence[str] = (),
 ) -> Ensemble:
-    """Return `count` runs; see `simulate`."""
+    """Return `count` runs; see `simulate`. `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
     q, v, x, notes = start_states(model, state, t_start, count)
+    notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     integrator = options.integrator(conditions)
@@ -204,6 +206,7 @@ def simulate_each(
     times: Array,
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
+    said: Sequence[str] = (),
 ) -> Ensemble:
     """Return `count` runs that are made one after the other, because each changes its conditions on its way.
 
@@ -225,10 +228,11 @@ def simulate_each(
             part[k, : len(rows)] = rows
         runs.append(result)
     total = [sum(getattr(run.stats, name) for run in runs) for name in _SUMMED]
-    said = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
-    stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=[*notes, *said[:MOST_NOTES]])
-    if len(said) > MOST_NOTES:
-        stats.notes.append(f"and {len(said) - MOST_NOTES} more; see ensemble[k].stats.notes")
+    each = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
+    every = [*said, *notes, *each[:MOST_NOTES]]
+    stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
+    if len(each) > MOST_NOTES:
+        stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
     ends = ["reached" if run.status == "finished" else run.message for run in runs]
     return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, stats, numbers, runs)
 

@@ -21,7 +21,7 @@ from .progress import Progress
 from .run import Run
 from .simulate import make_result
 from .soft_stops import with_soft_stops
-from .start import start_state
+from .start import start_state, start_time
 
 __all__ = ["Live"]
 
@@ -33,6 +33,7 @@ class Live:
     ----------
     system : System or Model
     t_start : float, s
+        The time of the given `state`, else 0, if left out.
     state : State
         To start from; default the start values of the system.
     parameters : dict of str to float
@@ -69,7 +70,7 @@ class Live:
         self,
         system: System | Model,
         *,
-        t_start: float = 0.0,
+        t_start: float | None = None,
         state: State | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
@@ -82,7 +83,7 @@ class Live:
         stops: str = "rigid",
     ) -> None:
         model = as_model(system)
-        begin = finite_number(t_start, item="Live", field="t_start")
+        begin, said = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
@@ -93,7 +94,7 @@ class Live:
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry)
-        self._run.notes = notes
+        self._run.notes = said + notes
         self._run.start(start)
         self._conditions = self._run.conditions
         self._ended = ""

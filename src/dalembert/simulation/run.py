@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
+from ..model.likeness import likeness
 from ..result import EventRecord
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
+from .resume import asked_for, mind_asked, mind_model, times_seal
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class Run:
         if dry is not None:
             watch.also(dry.events)
         self.stream: Stream | None = None
-        self.asked = options.plain() | {"stabilization": [float(gain) for gain in conditions.stabilization]}
+        self.asked = asked_for(options, conditions)
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
         self.events: list[EventRecord] = []
@@ -331,7 +333,7 @@ class Run:
         """Return all that a run needs to go on as if it had not stopped, without the model."""
         return {
             "checkpoint": self.integrator.checkpoint(),
-            "segments": [(s.begin, s.options.method, *s.conditions.plain()) for s in self.segments],
+            "segments": [(s.begin, s.options.method, s.conditions.plain()) for s in self.segments],
             "records": self.records.arrays(),
             "events": list(self.events),
             "notes": list(self.notes),
@@ -342,30 +344,27 @@ class Run:
             "written": 0 if self.stream is None else self.stream.written,
             "t_end": self.t_end,
             "events_watched": [event.name for event in self.watch.events],
-            "coordinates": list(self.model.coordinate_names),
             "asked": self.asked,
-            "features": self._features(),
+            "times": times_seal(self.times if self.track.sampled else None, self.integrator.t),
+            "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
         """Take up where a snapshot was made."""
-        if point["coordinates"] != list(self.model.coordinate_names):
-            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
+        mind_model(point["model"], self.model)
         names = [event.name for event in self.watch.events]
         if point["events_watched"] != names:
             raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
-        for name, value in point["asked"].items():
-            if self.asked[name] != value:
-                raise ModelError("simulate", name, self.asked[name], f"the run to go on with has {value!r}")
+        self.notes += mind_asked(point["asked"], self.asked)
+        self.asked = point["asked"]
         if point["t_end"] != self.t_end:
             self.notes.append(
                 f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
             )
-        for begin, method, parameters, locked, off in point["segments"]:
+        for begin, method, plain in point["segments"]:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
-            changes = {"parameters": np.asarray(parameters, float), "locked": frozenset(locked), "off": frozenset(off)}
-            self.conditions = self.conditions.changed(**changes)
+            self.conditions = self.conditions.like(plain)
             self.segments.append(Segment(begin, self.options, self.conditions))
         if self.dry is not None:
             self.dry.restore(point["dry"])
@@ -377,19 +376,13 @@ class Run:
         if self.t_end < self.integrator.t:
             reached = f"the run to go on with has reached {self.integrator.t:.6g} s"
             raise ModelError("simulate", "t_end", self.t_end, reached)
-        if not np.allclose(self._features(), point["features"], rtol=1e-9, atol=1e-9):
-            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
+        if point["times"] != times_seal(self.times if self.track.sampled else None, self.integrator.t):
+            remedy = f"the run to go on with has others up to {self.integrator.t:.6g} s, which it has reached"
+            raise ModelError("simulate", "times", self.times, remedy)
         self.records.extend(*point["records"])
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
         self.recent = {name: list(times) for name, times in point["recent"].items()}
-
-    def _features(self) -> list[float]:
-        """Return energies, momentum and places of bodies where the run is: they tell one model from another."""
-        _, q, v, *_ = self.integrator.state()
-        energy, places = self.model.energy(q, v, bare=True), self.model.poses(q).position
-        numbers = [energy.kinetic, energy.potential, *self.model.momentum(q, v), *places.ravel()]
-        return [float(number) for number in numbers]
 
     # ---- what it leaves
 

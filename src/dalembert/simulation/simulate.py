@@ -24,10 +24,11 @@ from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
+from .resume import asked_state
 from .run import Run
 from .soft_stops import with_soft_stops
-from .start import check_jumps, check_tables, start_state
-from .stream import Stream
+from .start import check_jumps, check_tables, start_state, start_time
+from .stream import Stream, begun_at
 
 __all__ = ["make_result", "simulate"]
 
@@ -38,7 +39,7 @@ def simulate(
     system: System | Model,
     t_end: float,
     *,
-    t_start: float = 0.0,
+    t_start: float | None = None,
     times: ArrayLike | None = None,
     state: State | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
@@ -66,7 +67,9 @@ def simulate(
     Parameters
     ----------
     system : System or Model
-    t_end, t_start : float, s
+    t_end : float, s
+    t_start : float, s
+        The time of the given `state`, else 0, if left out. If it is another than that of the state, a note says so.
     times : (k,) s
         Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
         in between.
@@ -133,11 +136,11 @@ def simulate(
     True
     """
     model = as_model(system)
-    t_start, t_end = (
-        finite_number(t, item="simulate", field=name) for t, name in ((t_start, "t_start"), (t_end, "t_end"))
-    )
+    whose = ", the time of the given state" if t_start is None and state is not None else ""
+    t_start, said = _begin(state, t_start, stream, resume)
+    t_end = finite_number(t_end, item="simulate", field="t_end")
     if not t_end > t_start:
-        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s")
+        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s{whose}")
     if on_error not in ("raise", "return"):
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
     if stops == "soft":
@@ -177,20 +180,21 @@ def simulate(
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
         if dry is None:
-            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
+            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, said)
         sampled = np.linspace(t_start, t_end, 101) if wanted is None else wanted
 
         def one(own: Conditions, start: State) -> Result:
             with Interrupt() as interrupt:
                 line = Progress(t_start, t_end, False)
                 run = Run(own, options, t_end, sampled, Watch(model, ()), line, interrupt, dry.fresh())
-                return _carry_out(run, start, t_start, None, "return")
+                return _carry_out(run, start, t_start, [], None, "return")
 
-        return simulate_each(one, conditions, count, t_start, sampled, state, parameters)
+        return simulate_each(one, conditions, count, t_start, sampled, state, parameters, said)
     with Interrupt() as interrupt:
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
             start, notes = start_state(model, state, t_start)
+            notes = said + notes
             try:
                 return simulate_elsewhere(
                     method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
@@ -201,8 +205,27 @@ def simulate(
                 return error.result
         run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry)
         if stream is not None:
-            run.stream = Stream(stream, model, resume is True)
-        return _carry_out(run, state, t_start, resume, on_error)
+            run.stream = Stream(stream, model, t_start, resume is True)
+        run.asked |= {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
+        try:
+            return _carry_out(run, state, t_start, said, resume, on_error)
+        finally:
+            if run.stream is not None:
+                run.stream.release()
+
+
+def _begin(
+    state: State | None, t_start: float | None, stream: str | os.PathLike[str] | None, resume: Result | bool | None
+) -> tuple[float, list[str]]:
+    """Return when a run begins, s, and what is to be said; a run that is gone on with has begun."""
+    if t_start is None and resume:
+        if isinstance(resume, Result):
+            begun = (resume.resume_point or {}).get("asked", {}).get("t_start")
+        else:
+            begun = None if stream is None else begun_at(stream)
+        if begun is not None:
+            return float(begun), []
+    return start_time(state, t_start)
 
 
 def _first_conditions(
@@ -222,16 +245,23 @@ def _first_conditions(
     )
 
 
-def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | bool | None, on_error: str) -> Result:
+def _carry_out(
+    run: Run, state: State | None, t_start: float, said: list[str], resume: Result | bool | None, on_error: str
+) -> Result:
     began = time.perf_counter()
     status, message = "failed", ""
     caught: DalembertError | None = None
     try:
-        if resume is None or resume is False:
-            start, run.notes = start_state(run.model, state, t_start)
+        point = None if resume is None or resume is False else _resume_point(run, resume)
+        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
+        if point is None:
+            start, notes = start_state(run.model, state, t_start)
+            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)
         else:
-            run.restore(_resume_point(run, resume))
+            run.restore(point)
+        if run.stream is not None:
+            run.stream.checkpoint(run)
         status = run.go()
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
@@ -273,7 +303,7 @@ def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Arra
     return wanted
 
 
-def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
+def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
     if isinstance(resume, Result):
         if resume.resume_point is None:
             remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"

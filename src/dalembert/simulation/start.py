@@ -12,14 +12,14 @@ from ..analysis.adrift import adrift
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.starts import asked_speeds, missed_places, missed_starts
-from ..checks import finite_array
+from ..checks import finite_array, finite_number
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Function, Spline
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State
 from .jumps import FAR
 
-__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states"]
+__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states", "start_time"]
 
 Array = NDArray[np.float64]
 
@@ -78,6 +78,21 @@ def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> 
         else:
             a, first = middle, between
     return b, first, last, float(np.ptp(values))
+
+
+def start_time(state: State | None, t_start: float | None, *, item: str = "simulate") -> tuple[float, list[str]]:
+    """Return when a run begins, s, and what is to be said: as asked, else at the time of the given state, else at 0."""
+    of_state = 0.0
+    if isinstance(state, State):
+        of_state = finite_number(state.t, item=item, field="state.t")
+    if t_start is None:
+        return of_state, []
+    begin = finite_number(t_start, item=item, field="t_start")
+    if of_state not in (0.0, begin):
+        return begin, [
+            f"the given state is of t = {of_state:.6g} s; the run begins at t_start = {begin:.6g} s, as asked"
+        ]
+    return begin, []
 
 
 def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
