@@ -14,7 +14,7 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import finite_array, shape_of
+from .checks import a_name, finite_array, shape_of
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection, Coupling
 from .connections.constraints.mimic import Mimic
@@ -88,8 +88,7 @@ class System:
     """
 
     def __init__(self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError("system", "name", name, "use a non-empty string")
+        a_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.gravity = finite_array(gravity, (3,), item=f"system {name!r}", field="gravity")
@@ -527,8 +526,7 @@ class System:
     # ---- checks
 
     def _claim(self, name: str, what: str) -> None:
-        if not isinstance(name, str) or not name.strip() or name != name.strip():
-            raise ModelError(what, "name", name, "use a non-empty string without blanks at its ends")
+        a_name(name, item=what)
         if any(name in parts for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces)):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import a_name, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix
 from .flexible import FlexibleBody, check_total_mass
@@ -158,8 +158,7 @@ class Body:
         weights: ArrayLike | None = None,
     ) -> Marker:
         """Add a marker that can be found again as ``"body.label"``; position in m, body axes, or by node as in `at`."""
-        if not isinstance(label, str) or not label.strip() or label != label.strip():
-            raise ModelError(f"body {self.name!r}", "marker name", label, "use a non-empty string")
+        a_name(label, item=f"body {self.name!r}", field="marker name")
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
         at = self.at(x, y, z, rotation=rotation, node=node, weights=weights)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.hinges import Hinge
+from ..errors import ModelError
 from ..topology import Forest
 from .flexible import modes_of
 
@@ -100,6 +101,7 @@ class Names:
         put(self, "connections", (*self.hinges, *self.chords))
         self._name_trees()
         self._name_cuts()
+        self._mind_names()
 
     def _name_trees(self) -> None:
         coordinates: list[str] = []
@@ -159,6 +161,23 @@ class Names:
             nq, nv = nq + hinge.nq, nv + hinge.nv
         object.__setattr__(self, "cut_q", q)
         object.__setattr__(self, "cut_v", v)
+
+    def _mind_names(self) -> None:
+        """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free hinge F and a hinge ``"F.qw"``."""
+        hinges = [*self.forest.hinges, *(c for c in self.forest.chords if isinstance(c.element, Hinge))]
+        for what in ("coordinates", "speeds"):
+            owners: dict[str, str] = {
+                f"{body}.eta[{k}]": body for body in self.flexible for k in range(self._modes(body))
+            }
+            for hinge in hinges:
+                for name in full_names(hinge.name, getattr(hinge.element, what)):
+                    if name in owners:
+                        remedy = f"the {what[:-1]} {name!r} of {owners[name]!r} is called so too: give another name"
+                        raise ModelError(f"connection {hinge.name!r}", "name", hinge.name, remedy)
+                    owners[name] = hinge.name
+
+    def _modes(self, body: str) -> int:
+        return self.q[body].stop - self.q[body].start
 
     @property
     def row_units(self) -> tuple[str, ...]:

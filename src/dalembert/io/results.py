@@ -264,14 +264,12 @@ def _dataset(result: Result, arrays: Mapping[str, Array]) -> Any:
 
 def _renamed(names: list[str]) -> dict[str, str]:
     """Return other names for those that some format or file system does not take, or does not tell from others."""
-    seen: set[str] = set()
-    renamed: dict[str, str] = {}
-    for k, name in enumerate(names):
-        plain = _PLAIN_NAME.fullmatch(name) and not name.endswith((" ", ".")) and name.casefold() not in seen
-        if not plain:
-            renamed[name] = f"output {k}"
-        seen.add(renamed.get(name, name).casefold())
-    return renamed
+    kept: dict[str, str] = {}
+    for name in names:
+        if _PLAIN_NAME.fullmatch(name) and not name.endswith((" ", ".")):
+            kept.setdefault(name.casefold(), name)
+    others = [name for name in names if name not in kept.values()]
+    return dict(zip(others, distinct(["output (1)"] * len(others), kept), strict=True))
 
 
 def _reader(data: Any, path: PathLike) -> tuple[Reader, str]:
