@@ -100,7 +100,7 @@ def _read_once(
             note = json.loads(text)
             if note["format"] not in (1, _FORMAT):
                 remedy = "the file was written by another version of dalembert, which is needed to read it"
-                raise FileError("load", "format", note["format"], remedy)
+                raise FileError("load", f"format of {os.fspath(path)!r}", note["format"], remedy)
             arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
             if note["format"] > 1:
                 mind_seal(note, arrays)
@@ -119,7 +119,7 @@ def _identity(path: PathLike) -> tuple[int, int] | None:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_dev, found.st_ino
+    return found.st_ino, found.st_ctime_ns  # numbers are used again
 
 
 def _being_replaced(path: PathLike) -> bool:

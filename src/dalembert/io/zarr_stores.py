@@ -69,7 +69,7 @@ def _metadata(folder: Path) -> dict[str, Any]:
 
 def _mind_metadata(folder: Path) -> None:
     """Refuse an array that is anything but 64-bit floating point numbers behind known codecs."""
-    item = f"array {folder.name!r}"
+    item = f"array {folder.name!r} of {str(folder.parent)!r}"
     try:
         array = _metadata(folder)
         codecs = [codec["name"] for codec in array["codecs"]]

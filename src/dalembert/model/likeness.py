@@ -129,6 +129,6 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[float]:
     """Return all numbers of an array, of a long one some sums that tell it from others."""
     flat = np.asarray(array, dtype=float).ravel()
     if len(flat) > _MANY:
-        waves = np.cos(np.outer((0.0, 0.7, 1.9, 2.3), np.arange(len(flat))))
-        flat = np.array([len(flat), np.abs(flat).sum(), *(waves @ flat)])
+        waves = (np.cos(pitch * np.arange(len(flat))) @ flat for pitch in (0.0, 0.7, 1.9, 2.3))
+        flat = np.array([len(flat), np.abs(flat).sum(), *waves])
     return [float(f"{number:.12g}") for number in flat.tolist()]

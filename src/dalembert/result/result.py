@@ -427,8 +427,9 @@ class Result:
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 
-        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics and events. The file
-        is replaced only when the new one is complete.
+        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics, events, the
+        conditions they were computed under, the data of the model, and a checksum. The file is replaced only when the
+        new one is complete.
 
         Parameters
         ----------
@@ -452,8 +453,10 @@ class Result:
 
         Raises
         ------
+        FileError
+            If the file is damaged, or not a result.
         ModelError
-            If the file is not a result, or the model's coordinates are others.
+            If the model is not the one of the file.
         """
         from ..io.results import load_result
 

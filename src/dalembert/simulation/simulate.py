@@ -108,8 +108,10 @@ def simulate(
         A line that shows how far it is; default only for long runs on a terminal or in a notebook.
     stream : str or path
         A directory to which states are written as they come, with checkpoints: memory stays bounded.
+        One process writes to a directory at a time.
     resume : Result, or True with `stream`
-        Goes on where an interrupted run stopped, to the same bits as without the interruption.
+        Goes on where an interrupted run stopped, to the same bits as without the interruption; refuses what differs
+        from what that run was asked for.
     on_error : str
         ``"raise"``, or ``"return"`` for the partial result with its status.
 
