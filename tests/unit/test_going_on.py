@@ -141,7 +141,7 @@ def test_a_start_at_another_time_than_that_of_the_state_is_as_asked_and_said() -
         assert any("t = 0.8 s" in note and "t_start = 0 s" in note for note in again.stats.notes)
     plain = da.simulate(model, 2.0, t_start=1.0, state=da.State(final.q, final.v))
     assert plain.t[0] == 1.0 and not plain.stats.notes
-    with pytest.raises(da.ModelError, match="after t_start, 0.8 s, the time of the given state"):
+    with pytest.raises(da.ModelError, match=r"after t_start, 0\.8 s, the time of the given state"):
         da.simulate(model, 0.5, state=final)
 
 

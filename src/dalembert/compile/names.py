@@ -164,20 +164,17 @@ class Names:
 
     def _mind_names(self) -> None:
         """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free hinge F and a hinge ``"F.qw"``."""
-        hinges = [*self.forest.hinges, *(c for c in self.forest.chords if isinstance(c.element, Hinge))]
-        for what in ("coordinates", "speeds"):
-            owners: dict[str, str] = {
-                f"{body}.eta[{k}]": body for body in self.flexible for k in range(self._modes(body))
-            }
-            for hinge in hinges:
-                for name in full_names(hinge.name, getattr(hinge.element, what)):
+        cuts = [(c.name, c.element) for c in self.forest.chords if isinstance(c.element, Hinge)]
+        for what, names, places in (("coordinates", self.coordinates, self.q), ("speeds", self.speeds, self.v)):
+            parts = [(owner, names[span]) for owner, span in places.items()]
+            parts += [(owner, tuple(full_names(owner, getattr(hinge, what)))) for owner, hinge in cuts]
+            owners: dict[str, str] = {}
+            for owner, own in parts:
+                for name in own:
                     if name in owners:
                         remedy = f"the {what[:-1]} {name!r} of {owners[name]!r} is called so too: give another name"
-                        raise ModelError(f"connection {hinge.name!r}", "name", hinge.name, remedy)
-                    owners[name] = hinge.name
-
-    def _modes(self, body: str) -> int:
-        return self.q[body].stop - self.q[body].start
+                        raise ModelError(f"connection {owner!r}", "name", owner, remedy)
+                    owners[name] = owner
 
     @property
     def row_units(self) -> tuple[str, ...]:
