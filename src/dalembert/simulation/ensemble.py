@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..errors import IntegrationError, ModelError
-from ..model import Conditions, State
+from ..model import Conditions, Model, State, as_model
 from ..model.conditions import checked_parameter, parameter_place
-from ..result import Motion, Output, Result, Stats, always
+from ..result import Labels, Motion, Output, Result, Stats, always
+from ..system import System
+from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
 from .start import rows_of, start_states
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Ensemble", "batch_size", "simulate_each", "simulate_many"]
 
@@ -66,7 +72,7 @@ class Ensemble:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
         self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
-        self._messages = [_REASONS.get(end, "") for end in ends]
+        self._ends, self._messages = list(ends), ["" if end == "reached" else _REASONS.get(end, end) for end in ends]
         self._conditions, self._parameters, self._runs = conditions, parameters, runs
 
     def __len__(self) -> int:
@@ -103,6 +109,53 @@ class Ensemble:
             message=self._messages[number],
             conditions=None if conditions.as_described else always(conditions),
         )
+
+    @property
+    def labels(self) -> Labels:
+        """Names and units of coordinates, speeds and constraint rows."""
+        return Labels.of(self.model)
+
+    def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
+        """Return an xarray Dataset over runs and times: q, v, x, the parameters of each run, and outputs.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
+        """
+        return ensemble_dataset(self, names)
+
+    def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
+        """Write all runs to a file, ``.nc`` (NetCDF) or ``.zarr``, as `Result.save` does with one.
+
+        Parameters
+        ----------
+        path : str or path
+        names : sequence of str
+            Outputs to store besides, for other programs.
+        """
+        save_ensemble(self, path, names)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Model | System) -> Ensemble:
+        """Read an ensemble that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Model or System
+            That the runs are of.
+
+        Raises
+        ------
+        FileError
+            If the file is damaged, or not one of an ensemble.
+        ModelError
+            If the model is not the one of the file.
+        """
+        conditions, note, arrays = load_ensemble(path, as_model(model))
+        states = (arrays["q"], arrays["v"], arrays["x"])
+        return cls(conditions, arrays["t"], states, note["ends"], Stats(**note["stats"]), arrays.get("parameters"))
 
     def _conditions_of(self, number: int) -> Conditions:
         if self._parameters is None:
