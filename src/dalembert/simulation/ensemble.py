@@ -234,7 +234,7 @@ def simulate_many(
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:
         notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
-    every = [np.ascontiguousarray(part.reshape(-1, part.shape[-1])) for part in states]
+    every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
     motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))
     notes += motion_notes(motion, [conditions])
     stats = Stats(
