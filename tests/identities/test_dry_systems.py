@@ -1,0 +1,112 @@
+"""Random systems with friction, stops, armatures: Coulomb's law holds at every moment, power balances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from random_loops import planar_loop, random_loop
+from random_systems import random_state, random_system
+
+import dalembert as da
+from dalembert.simulation.dry_rows import dry_rows
+
+Array = NDArray[np.float64]
+
+HINGES = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
+
+
+def roughened(system: da.System, rng: np.random.Generator, *, stops: bool = True, armature: bool = True) -> da.System:
+    """Give most hinges friction, some of them stops around zero, armature and damping."""
+    for name, connection in system.connections.items():
+        hinge = connection.element
+        n = hinge.nv
+        data: dict[str, Array | float] = {"friction": rng.uniform(0.0, 2.0, n) * (rng.random(n) < 0.8)}
+        if rng.random() < 0.4:
+            data["static_friction"] = data["friction"] * 1.4
+        if armature and rng.random() < 0.4:
+            data["armature"] = rng.uniform(0.0, 0.5, n)
+        if rng.random() < 0.4:
+            data["damping"] = rng.uniform(0.0, 0.3, n)
+        if stops and hinge.nq == hinge.nv and rng.random() < 0.5:
+            data |= {"lower": -rng.uniform(0.1, 0.6, n), "upper": rng.uniform(0.1, 0.6, n)}
+            data["restitution"] = rng.uniform(0.0, 0.7)
+        system.connections[name] = replace(connection, element=replace(hinge, **data))
+    return system
+
+
+def mind_the_laws(result: da.Result) -> int:
+    """Assert Coulomb's law and the limits at all stored states; returns how many rows were at rest."""
+    model, rows = result.model, dry_rows(result.model)
+    s, u = rows.motion(result.q, result.v)
+    with np.errstate(invalid="ignore"):
+        assert not (s < rows.lower - 1e-8).any() and not (s > rows.upper + 1e-8).any()
+    effort = np.column_stack([_friction(result, name) for name in rows.names])
+    event = np.isin(result.t, [e.t for e in result.events])
+    resting = 0
+    for k in range(len(rows)):
+        moving = (np.abs(u[:, k]) > 1e-6) & ~event
+        f, static = rows.sliding[k], max(rows.static[k], rows.sliding[k])
+        assert effort[moving, k] == pytest.approx(-f * np.sign(u[moving, k]), abs=1e-9)
+        still = (u[:, k] == 0.0) & ~event
+        free = still & (_stop(result, rows.names[k]) == 0)
+        assert (np.abs(effort[free, k]) <= static * (1 + 1e-6) + 1e-7).all()
+        resting += int(still.sum())
+    assert model.nv
+    return resting
+
+
+def _friction(result: da.Result, name: str) -> Array:
+    return np.asarray(result[f"{name}.friction"])
+
+
+def _stop(result: da.Result, name: str) -> Array:
+    return np.asarray(result[f"{name}.stop"])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_trees_with_friction_and_stops(seed: int) -> None:
+    rng = np.random.default_rng(300 + seed)
+    system = roughened(random_system(rng, 4, hinges=HINGES), rng)
+    model = system.compile()
+    _, v = random_state(system, rng)
+    start = da.State(q=np.zeros(model.nq), v=0.5 * v)
+    result = da.simulate(model, 1.5, state=start, rtol=1e-9, atol=1e-11)
+    assert result.status == "finished"
+    scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
+    assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
+    mind_the_laws(result)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_loops_with_friction(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    if seed % 2:
+        closed = planar_loop(rng, 5)
+    else:
+        closed = random_loop(rng, [da.Revolute, da.Spherical, da.Revolute, da.Universal, da.Revolute, da.Revolute])
+    closed = replace(closed, system=roughened(closed.system, rng, stops=False, armature=False))
+    model = closed.system.compile()
+    q, v = closed.state(model)
+    result = da.simulate(model, 1.0, state=da.State(q=q, v=0.3 * v), rtol=1e-9, atol=1e-11)
+    assert result.status == "finished"
+    scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
+    assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
+    assert result["constraints.residual"].max() < 1e-9
+    mind_the_laws(result)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_methods_agree(seed: int) -> None:
+    rng = np.random.default_rng(40 + seed)
+    system = roughened(random_system(rng, 3, hinges=(da.Revolute, da.Prismatic)), rng)
+    model = system.compile()
+    _, v = random_state(system, rng)
+    start = da.State(q=np.zeros(model.nq), v=0.3 * v)
+    ends = {m: da.simulate(model, 0.8, state=start, method=m, rtol=1e-10, atol=1e-12) for m in ("dop853", "radau")}
+    assert [e.name.split(" with")[0] for e in ends["radau"].events] == [
+        e.name.split(" with")[0] for e in ends["dop853"].events
+    ]
+    assert ends["radau"].q[-1] == pytest.approx(ends["dop853"].q[-1], abs=1e-6)
