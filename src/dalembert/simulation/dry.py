@@ -301,18 +301,37 @@ class Dry:
         normal = -side[closed]
         closing = normal * u[closed]
         e = np.where(closing < -self.rest * self.wide, rows.restitution[closed], 0.0)
-        if e.any():  # a rebound that is lost in the tolerance is none
-            pressed = -normal * self._free_accelerations(now, base, np.zeros(len(rows)))[closed]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                height = np.where(pressed > 0, (e * closing) ** 2 / (2 * pressed), np.inf)
-            e = np.where(height < 10 * self.reach, 0.0, e)
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        b = (1 + e) * closing
-        x = solve_box(A, b, np.zeros(len(closed)), np.full(len(closed), np.inf)).x
+        pressed = self._pressed(now, base, closed, normal, A)
+        e = np.where(self._lost(e * closing, pressed), 0.0, e)
+        stays = np.zeros(len(closed), dtype=bool)
+        for _ in range(len(closed) + 1):
+            b = np.where(stays, 1.0, 1.0 + e) * closing
+            x = solve_box(A, b, np.where(stays, -np.inf, 0.0), np.full(len(closed), np.inf)).x
+            leaving = A @ x + closing
+            lost = ~stays & (leaving > self.rest * self.wide) & self._lost(leaving, pressed)
+            if not lost.any():
+                break
+            stays |= lost
         now.v = now.v + (normal * x) @ response.D[closed]
         for k, speed in zip(closed, closing, strict=True):
             if speed < -self.rest * self.wide:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+
+    def _lost(self, speed: Array, pressed: Array) -> Marks:
+        """Return which flights away from a stop are lost in the tolerance, for speeds and what presses back."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < 10 * self.reach
+
+    def _pressed(self, now: Situation, base: Conditions, closed: NDArray[np.intp], normal: Array, A: Array) -> Array:
+        """Return the accelerations with which closed rows would come back to their stops while the others stay."""
+        a0 = normal * self._free_accelerations(now, base, np.zeros(len(self.rows)))[closed]
+        rest = solve_box(A, a0, np.zeros(len(closed)), np.full(len(closed), np.inf))
+        pressed = np.zeros(len(closed))
+        if rest.free:
+            inverse = np.linalg.inv(A[rest.free][:, rest.free])
+            pressed[rest.free] = rest.x[rest.free] / np.diag(inverse)
+        return pressed
 
     def _put_on_stops(self, now: Situation, side: Array) -> None:
         """Put coordinates of the trees exactly onto the stops that they are on."""

@@ -9,6 +9,7 @@ there are efforts lam_l, lam_r within their bounds with
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = ["Holding"]
 
 Array = NDArray[np.float64]
 
+LINK = 1e-9  # of the largest: a smaller share is none
 BEYOND = 1e-9  # of its bounds: an effort beyond them by this part breaks away, so that it does so with a definite sign
 
 
@@ -46,14 +48,38 @@ class Holding:
 
     def margin(self, h: Array) -> Array:
         """Return what is left of the bounds, (k,), as a part of the scale, for efforts (k, l); negative: it lets go."""
-        if not self.share.shape[1]:
-            return self._apart(h, self.lower, self.upper)
-        if len(self.lower) == 1:  # one freedom: bounds add up
-            ends = self.share[0] * self.also_lower, self.share[0] * self.also_upper
-            idle = self.share[0] == 0.0
-            low, high = (np.where(idle, 0.0, pick(*ends)).sum() for pick in (np.minimum, np.maximum))
-            return self._apart(h, self.lower + low, self.upper + high)
-        return np.array([self._together(row) for row in h])
+        left = np.ones(len(h))
+        for locked, also in self.groups:
+            mine = self._of(locked, also)
+            if not also:
+                part = mine._apart(h[:, locked], mine.lower, mine.upper)
+            elif len(locked) == 1:  # one freedom: bounds add up
+                ends = mine.share[0] * mine.also_lower, mine.share[0] * mine.also_upper
+                low, high = (pick(*ends).sum() for pick in (np.minimum, np.maximum))
+                part = mine._apart(h[:, locked], mine.lower + low, mine.upper + high)
+            else:
+                part = np.array([mine._together(row) for row in h[:, locked]])
+            left = np.minimum(left, part)
+        return left
+
+    @cached_property
+    def groups(self) -> list[tuple[list[int], list[int]]]:
+        """Locked rows, and those that follow from them, that have to do with each other."""
+        size = np.abs(self.share)
+        linked = size > LINK * size.max(initial=0.0)
+        groups: list[tuple[set[int], set[int]]] = [({k}, set()) for k in range(len(self.lower))]
+        for column in range(size.shape[1]):
+            touched = set(np.flatnonzero(linked[:, column]).tolist())
+            own = [group for group in groups if group[0] & touched]
+            groups = [group for group in groups if not group[0] & touched]
+            if own:
+                groups.append((set().union(*(g[0] for g in own)), {column}.union(*(g[1] for g in own))))
+        return [(sorted(locked), sorted(also)) for locked, also in groups]
+
+    def _of(self, locked: list[int], also: list[int]) -> Holding:
+        """Return the bounds of some of the rows."""
+        lower, upper, scale = (part[locked] for part in (self.lower, self.upper, self.scale))
+        return Holding(lower, upper, self.also_lower[also], self.also_upper[also], self.share[locked][:, also], scale)
 
     def _apart(self, h: Array, lower: Array, upper: Array) -> Array:
         """Return the margin where every locked row has bounds of its own."""
