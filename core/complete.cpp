@@ -1,6 +1,7 @@
 #include "closures/chain.hpp"
 #include "hinges/registry.hpp"
 #include "closures/constraints.hpp"
+#include "closures/coupling_rows.hpp"
 #include "tables.hpp"
 #include <algorithm>
 #include <stdexcept>
@@ -267,11 +268,16 @@ void complete_chords(Tables &t, ModelData &m, std::vector<std::int64_t> &way_len
       for (const CoupledData &part : t.coupled) {
         if (part.chord != count_of(k))
           continue;
-        mind(within(part.freedom, 0, m.nv) && t.coordinate[std::size_t(part.freedom)] >= 0, "a coupled freedom has no coordinate of its own");
+        mind(within(part.freedom, 0, m.nv) && (chord.program >= 0 || t.coordinate[std::size_t(part.freedom)] >= 0),
+             "a coupled freedom has no coordinate of its own");
         t.support.push_back(part.freedom);
         t.support_factor.push_back(part.factor);
         ends.push_back(body_of[std::size_t(part.freedom)]);
       }
+      const std::int32_t coupled = count_of(t.support.size()) - chord.support;
+      mind(chord.program < 0 || (chord.rows == 1 && within(coupled, 1, DALEMBERT_ISA::most_coupled + 1) &&
+                                 programs_fit(t.joints, chord.program, coupled + 2, 1)),
+           "the programs of a coupling do not fit");
     } else {
       const Ways found = ways(t.bodies, chord.body_a, chord.body_b);
       chord.meet = add_ways(t, found);
@@ -365,7 +371,10 @@ void complete_laws(Tables &t, ModelData &m) {
   const std::int32_t laws = count_of(t.laws.size());
   for (const DriveData &drive : t.drives)
     mind(within(drive.row, -1, m.nc) && within(drive.freedom, -1, m.nv) && within(drive.coordinate, -1, m.nq) && within(drive.law, 0, laws) &&
-             within(drive.level, 0, 3),
+             within(drive.level, 0, 3) && (drive.turns == 0 || drive.turns == 3 || drive.turns == 4) && (drive.moves == 0 || drive.moves == 3) &&
+             drive.law + drive.turns + drive.moves <= laws + (drive.turns == 0) && within(drive.axes[0], 0, 3) && within(drive.axes[1], 0, 3) &&
+             within(drive.axes[2], 0, 3) && (!drive.turns || (drive.row < 0 && drive.freedom + 3 + drive.moves <= m.nv &&
+             drive.coordinate + 4 + drive.moves <= m.nq && drive.level == 0)),
          "a drive refers to something out of range");
   m.drives = pointer(t.drives);
   m.drive_count = count_of(t.drives.size());

@@ -79,7 +79,7 @@ enum class ChordForm : std::int32_t {
   constraint, // of the library (closures/constraints.hpp)
   custom,     // rows by programs
   chain,      // hinges in series, custom ones among them: their pose as a program of inner coordinates
-  coupling,   // of hinge coordinates
+  coupling,   // of hinge coordinates: constant coefficients, or by programs
 };
 
 // a piece of a curve: sum of c[k] u^k, 0 <= u <= 1, and a sphere that holds it
@@ -105,7 +105,7 @@ struct ChordData {
   std::int32_t kind;       // of a hinge or constraint of the library: its number there
   std::int32_t body_a, body_b;
   std::int32_t curve;      // its place in ModelData::curves, for those that have one
-  std::int32_t program;    // custom, chain: its first program among ModelData::joints
+  std::int32_t program;    // custom, chain, coupling: its first program among ModelData::joints; of constant couplings -1
   std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
   std::int32_t row, rows;  // its rows among the constraint rows
   std::int32_t held;       // the last rows of a hinge, one for each speed, hold its coordinates while it sticks; 0: it has none
@@ -261,13 +261,16 @@ struct ElementData {
 };
 constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 
-// a prescribed coordinate of a hinge, or constraint row
+// a prescribed coordinate of a hinge, attitude (and place) of a hinge, or constraint row
 struct DriveData {
   double offset;
   std::int32_t row;        // constraint row, or -1
-  std::int32_t freedom, coordinate;
+  std::int32_t freedom, coordinate; // of a hinge; the first of several
   std::int32_t law, level; // what the law gives: 0 position, 1 speed, 2 acceleration
   std::int32_t cosine;     // of a row: its residual is a cosine, less the offset; else the law's value less the offset
+  std::int32_t turns;      // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
+  std::int32_t axes[3];    // about which angles turn, one after the other
+  std::int32_t moves;      // further 3 laws, of the place of a free hinge, or 0
 };
 
 // ---- connections, for the loads that they transmit

@@ -54,8 +54,9 @@ void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &
     const DriveData &drive = m.drives[k];
     if (drive.row >= 0)
       continue;
-    const std::size_t f = std::size_t(drive.freedom);
-    given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
+    const std::int32_t many = drive.turns ? 3 + drive.moves : 1;
+    for (std::size_t f = std::size_t(drive.freedom); f < std::size_t(drive.freedom + many); ++f)
+      given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
   }
   held.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
   for (const std::int32_t f : locked) {

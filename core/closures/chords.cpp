@@ -2,6 +2,7 @@
 #include "closures/by_lane.hpp"
 #include "closures/chain.hpp"
 #include "closures/constraints.hpp"
+#include "closures/coupling_rows.hpp"
 #include "closures/custom_rows.hpp"
 #include "hinges/registry.hpp"
 #include "tree/kinematics.hpp"
@@ -68,26 +69,21 @@ void chord_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, co
     hold_rows(m, ws, chord, relative, rows);
 }
 
-// sum of coefficient times coordinate = offset: the rows of couplings are constant
-template <class T> static T coupling_residual(const ModelData &m, const ChordData &chord, const T *q) {
-  T sum(-chord.parameter);
-  for (int s = chord.support; s < chord.support + chord.supports; ++s)
-    sum = sum + m.support_factor[s] * q[m.coordinate[m.support[s]]];
-  return sum;
-}
-
-template <class T> static void put_coupling(const ModelData &m, const ChordData &chord, const T *q, const ChordOutputs<T> &out) {
+template <class T>
+static void put_coupling(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const T *q, const T *v, const ChordOutputs<T> &out) {
   const int row = chord.row;
+  CouplingRow<T> found;
+  coupling_row(m, ws, chord, q, out.bias ? v : nullptr, found);
   if (out.residual)
-    out.residual[row] = coupling_residual(m, chord, q);
+    out.residual[row] = found.residual;
   if (out.bias)
-    out.bias[row] = T(0.0);
+    out.bias[row] = found.bias;
   if (out.leverage)
     out.leverage[row] = T(1.0);
   if (out.drift)
-    out.drift[row] = T(0.0);
+    out.drift[row] = found.drift;
   for (int s = 0; out.values && s < chord.supports; ++s)
-    out.values[chord.values + s] = T(m.support_factor[chord.support + s]);
+    out.values[chord.values + s] = found.coefficient(m, chord, s);
 }
 
 template <class T> static void clear_chord(const ChordData &chord, const ChordOutputs<T> &out) {
@@ -237,7 +233,7 @@ template <class T> void evaluate_chords(const ModelData &m, Workspace<T> &ws, co
       continue;
     }
     if (chord.form == ChordForm::coupling) {
-      put_coupling(m, chord, q, out);
+      put_coupling(m, ws, chord, q, v, out);
       continue;
     }
     const ChordPlace<T> place = chord_place(ws, chord);

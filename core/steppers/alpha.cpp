@@ -161,15 +161,11 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
   if (m.nc)
     set_targets(m, t1, system.hosted, system.targets);
   if (run.conditions.given) {
-    for (int f = 0; f < nv; ++f) {
-      if (!run.conditions.given[f])
-        continue;
-      double wanted = 0.0;
-      for (int k = 0; k < m.drive_count; ++k)
-        if (m.drives[k].row < 0 && m.drives[k].freedom == f)
-          wanted = demand(m, m.drives[k], t1, system.hosted).second;
-      mine.A1[f] = ((1.0 - number.alpha_f) * wanted + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
-    }
+    double *wanted = mine.b;
+    prescribe(m, run.conditions.given, t1, system.hosted, wanted);
+    for (int f = 0; f < nv; ++f)
+      if (run.conditions.given[f])
+        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
   }
   copy(mine.lambda0, m.nc, mine.lambda);
   const int most_rounds = afresh ? 30 : 15;

@@ -1,4 +1,5 @@
 #include "system/dynamics.hpp"
+#include "closures/coupling_rows.hpp"
 #include "elements/elements.hpp"
 #include "elements/measures.hpp"
 #include "system/drives.hpp"
@@ -114,11 +115,24 @@ template <class T> unsigned solve_motion(const ModelData &m, const Conditions &c
 static DALEMBERT_INLINE bool holds(const Conditions &c, int chord) { return !c.active || c.active[chord]; }
 
 // couplings act at hinges: what they give need not be supplied
-template <class T> static void take_couplings(const ModelData &m, const Conditions &c, const T *lambda, T *passed) {
+template <class T>
+static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T> &ws, const StateOf<T> &s, const T *a, const T *lambda, T *passed,
+                           T *seconds) {
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
-    for (int s = chord.support; chord.form == ChordForm::coupling && holds(c, k) && s < chord.support + chord.supports; ++s)
-      passed[m.support[s]] = passed[m.support[s]] - m.support_factor[s] * lambda[chord.row];
+    if (chord.form != ChordForm::coupling || !holds(c, k))
+      continue;
+    CouplingRow<T> row;
+    coupling_row(m, ws, chord, s.q, seconds ? s.v : nullptr, row);
+    T second = row.bias;
+    for (int j = 0; j < chord.supports; ++j) {
+      const int f = m.support[chord.support + j];
+      const T factor = row.coefficient(m, chord, j);
+      passed[f] = passed[f] - factor * lambda[chord.row];
+      second = second + factor * a[f];
+    }
+    if (seconds)
+      seconds[chord.row] = second;
   }
 }
 
@@ -127,7 +141,7 @@ template <class T>
 static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &ws, const T *lambda, T *seconds) {
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
-    if (chord.form == ChordForm::coupling || !holds(c, k)) { // constant rows, or none
+    if (chord.form == ChordForm::coupling || !holds(c, k)) { // of couplings see take_couplings
       for (int j = 0; seconds && j < chord.rows; ++j)
         seconds[chord.row + j] = T(0.0);
       continue;
@@ -166,7 +180,7 @@ void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const
   apply_loads(m, c, room, at, s, true);
   push_chords(m, c, ws, lambda, seconds);
   finish_inverse(m, ws, a, room.passed);
-  take_couplings(m, c, lambda, room.passed);
+  take_couplings(m, c, ws, s, a, lambda, room.passed, seconds);
 }
 
 template <class T> void chord_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T *lambda, T *out) {

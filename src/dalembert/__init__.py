@@ -3,7 +3,8 @@
 A `System` describes bodies and connections; ``compile()`` turns it into a `Model` whose kernels run at native speed, on
 one state or on a batch; `simulate` gives a `Result`. What is here is what most need; each family has a room of its own:
 
-    da.hinges  da.constraints  da.elements  da.laws     connections and what drives them
+    da.hinges  da.constraints  da.elements              connections
+    da.laws  da.attitudes                               what drives them
     da.shapes  da.structures                            bodies, rigid and flexible
     da.library  da.tribology  da.rotation  da.errors    ready systems, bearings and films, rotations, what can go wrong
 
@@ -28,7 +29,7 @@ from .analysis import (
     mobility,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
-from .connections import Connection, constraints, elements, hinges, laws
+from .connections import Connection, attitudes, constraints, elements, hinges, laws
 from .connections.constraints import Coupling, CustomConstraint, Distance, gear
 from .connections.elements import Effort, Element, HingeSpring, Load, SpringDamper, TorsionSpring
 from .connections.hinges import (
@@ -116,6 +117,7 @@ __all__ = [
     "Universal",
     "UserFunctionError",
     "assemble",
+    "attitudes",
     "beam",
     "box",
     "check_element",
@@ -149,7 +151,7 @@ __all__ = [
     "tube",
 ]
 
-_ROOMS = ("hinges", "constraints", "elements", "laws", "shapes", "structures", "rotation", "errors")
+_ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
 _FURTHER = ("analysis", "bodies", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "structures", "tribology")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
@@ -15,16 +16,26 @@ from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .checks import a_name, finite_array, shape_of
+from .connections.attitudes import as_attitude
 from .connections.connection import Connection
-from .connections.constraints.couplings import CoordinateConnection, Coupling
+from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from .connections.constraints.mimic import Mimic
 from .connections.constraints.plain import Constraint
-from .connections.drives import Drive
+from .connections.drives import Drive, PoseDrive
 from .connections.elements.element import Element
 from .connections.elements.plain import ForceConnection, ForceElement, TorsionSpring
-from .connections.hinges import Hinge
+from .connections.hinges import Free, Hinge
 from .connections.hinges.custom import CustomHinge
 from .connections.laws import Polynomial, as_law, integrated
+from .connections.prescribed import (
+    LEVELS,
+    is_several,
+    place_rows,
+    pose_drives,
+    several_drives,
+    several_laws,
+    turns_freely,
+)
 from .errors import ModelError
 from .rotation import as_rotation_matrix, quaternion
 
@@ -156,6 +167,10 @@ class System:
     ) -> CoordinateConnection: ...
     @overload
     def connect(
+        self, name: str, element: CustomCoupling, first: str | Connection, *more: str | Connection
+    ) -> CoordinateConnection: ...
+    @overload
+    def connect(
         self, name: str, element: ForceElement, first: Any = None, second: Any = None, *more: Any
     ) -> ForceConnection: ...
     def connect(
@@ -166,9 +181,9 @@ class System:
         Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
-        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
-        markers (`SpringDamper`), on one (`Load`), or at the coordinate of a hinge (`HingeSpring`, `Limits`, `Effort`);
-        an `Element` that measures more takes more ends, a `Block` none.
+        the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
+        its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
+        of a hinge (`HingeSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
@@ -178,15 +193,20 @@ class System:
                 ends = ends[:-1]
             self.forces[name] = self._force(name, element, ends)
             return self.forces[name]
+        if isinstance(element, CustomCoupling):
+            self.couplings[name] = self._custom_coupling(name, element, (first, second, *more))
+            return self.couplings[name]
         if more:
             raise ModelError(item, "ends", 2 + len(more), f"a {type(element).__name__} has two")
         if isinstance(element, Coupling):
             (a, i), (b, j) = self.coordinate(item, "first", first), self.coordinate(item, "second", second)
             if (a, i) == (b, j):
                 raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
-            self.couplings[name] = CoordinateConnection(name, element, a, b, (i, j))
+            self.couplings[name] = CoordinateConnection(name, element, ((a, i), (b, j)))
             return self.couplings[name]
-        if isinstance(element, type) and issubclass(element, (Hinge, Constraint, Coupling, ForceElement)):
+        if isinstance(element, type) and issubclass(
+            element, (Hinge, Constraint, Coupling, CustomCoupling, ForceElement)
+        ):
             raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
         if not isinstance(element, (Hinge, Constraint)):
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
@@ -310,46 +330,201 @@ class System:
         )
 
     def drive(
-        self, coordinate: str | Connection, *, position: Any = None, speed: Any = None, acceleration: Any = None
-    ) -> Drive:
-        """Let a coordinate of a hinge, or what a constraint holds, follow a law of time.
+        self,
+        coordinate: str | Connection | CoordinateConnection | Body | Marker,
+        *,
+        position: Any = None,
+        speed: Any = None,
+        acceleration: Any = None,
+        rotation: Any = None,
+        relative_to: Body | Marker | None = None,
+    ) -> Any:
+        """Let coordinates of a hinge, what a constraint or coupling holds, or a body follow laws of time.
 
-        Give one of position, speed and acceleration.
+        Give one of position, speed and acceleration; rotation may go with a position.
 
         Parameters
         ----------
-        coordinate : str or Connection
-            A hinge with one coordinate, or a coordinate's name (``"C.slide"``); or a constraint whose distance, height
-            or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`).
-        position, speed, acceleration : number, callable of t, or law
+        coordinate : str, Connection, CoordinateConnection, Body or Marker
+            A hinge, or a coordinate's name (``"C.slide"``); a constraint whose distance, height or angle the law
+            prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`, `CustomConstraint`); a
+            `CustomCoupling`, whose formula then follows the law; a body or marker, whose motion is prescribed.
+        position, speed, acceleration : number, callable of t, or law; or a sequence of them
             See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`, `Integral`.
-            rad or m, per s or s2.
+            rad or m, per s or s2. A sequence is for all coordinates of a hinge, or all speeds (``wx, wy, wz`` of
+            a `Spherical`, in axes of its second marker), with None for those that are left open. The position of a
+            `Free` hinge, of a body or marker is x, y, z, m, in axes of the first marker.
+        rotation : Attitude, or a rotation that stays
+            Of a `Spherical` or `Free` hinge, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
+        relative_to : Body or Marker
+            From which the motion of a body or marker is seen; ground if left out.
 
         A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
-        starts. What a constraint holds starts at t = 0 from the element's own value (the length of a `Distance`, the
-        angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated from there.
+        starts. What a constraint or coupling holds starts at t = 0 from the element's own value (the length of a
+        `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated
+        from there.
 
-        A second drive of the same coordinate replaces the first. The hinge is never one at which a loop is cut.
+        The place of a `Free` hinge without its attitude, or a part of it, is held by a constraint that is added,
+        ``"F.place"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``. A second drive of
+        the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
+
+        Returns
+        -------
+        Drive, or tuple of Drive if there are several
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("shaker", gravity=(0, 0, 0))
+        >>> _ = s.body("table", da.box(1.0, 1.0, 0.1, mass=10.0))
+        >>> _ = s.drive("table", position=(0, 0, da.Harmonic(0.01, 20.0)), rotation=da.BryantAngles(0, 0, 0))
+        >>> result = da.simulate(s, 1.0)
+        >>> bool(abs(result["table.motion.force"][:, 2] - 10 * result["table.acceleration"][:, 2]).max() < 1e-9)
+        True
         """
         item = f"drive {getattr(coordinate, 'name', coordinate)!r}"
-        levels = ("position", "speed", "acceleration")
-        given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
-        if len(given) != 1:
-            named = ", ".join(levels[k] for k, _ in given) or "nothing"
+        moved = self._moved(item, coordinate)
+        if moved is not None:
+            if speed is not None or acceleration is not None:
+                remedy = "give position= and rotation= of a body or marker; or drive the speeds of a hinge"
+                raise ModelError(item, "law", "speed" if speed is not None else "acceleration", remedy)
+            coordinate = self._motion_of(item, moved, relative_to)
+        elif relative_to is not None:
             raise ModelError(
-                item, "law", named, "give exactly one of position, speed and acceleration; the rest follows"
+                item, "relative_to", relative_to, "only the motion of a body or marker is seen from another"
             )
+        given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
+        if len(given) != 1 and not (rotation is not None and all(k == 0 for k, _ in given)):
+            named = ", ".join([LEVELS[k] for k, _ in given] + ["rotation"] * (rotation is not None)) or "nothing"
+            raise ModelError(
+                item,
+                "law",
+                named,
+                "give exactly one of position, speed and acceleration, or rotation with or without position; the rest "
+                "follows",
+            )
+        found, part = self._connection_and_part(coordinate)
+        if found is not None and self._is_pose(item, found, part, position, rotation):
+            return self._drive_pose(item, found, part, position, rotation)
         level, law = given[0]
+        if found is not None and part is None and isinstance(found.element, Hinge) and is_several(law):
+            return self._register(several_drives(item, found, level, law))
+        return self._register([self._single_drive(item, coordinate, level, law)])
+
+    def _single_drive(self, item: str, coordinate: Any, level: int, law: Any) -> Drive:
         row = self._drivable_row(coordinate)
-        connection, place = row or self.coordinate(item, "coordinate", coordinate)
-        given_law = as_law(law, item=item, field=levels[level])
-        if isinstance(connection.element, Constraint):
+        connection, place = row or self.coordinate(item, "coordinate", coordinate, speeds=level > 0)
+        given_law = as_law(law, item=item, field=LEVELS[level])
+        element = connection.element
+        if isinstance(element, (Constraint, CustomCoupling)):
+            holonomic = element.holonomic[place]
+            if not holonomic and level == 0:
+                raise ModelError(item, "position", law, "it binds speeds only: give speed=, the value of the formula")
             for left in range(level, 0, -1):
-                given_law = integrated(given_law, connection.element.start if left == 1 else 0.0)
+                given_law = integrated(given_law, element.start if left == 1 else 0.0)
             level = 0
-        drive = Drive(connection, place, given_law, level)
-        self.drives[drive.name] = drive
-        return drive
+        return Drive(connection, place, given_law, level)
+
+    def _register(self, drives: Sequence[Drive]) -> Any:
+        """Take drives in place of those of the same speeds, and return them."""
+        for drive in drives:
+            for name, old in list(self.drives.items()):
+                if old.connection is drive.connection and set(old.freedoms) & set(drive.freedoms):
+                    del self.drives[name]
+            self.drives[drive.name] = drive
+        return drives[0] if len(drives) == 1 else tuple(drives)
+
+    def _is_pose(self, item: str, found: Connection, part: str | None, position: Any, rotation: Any) -> bool:
+        """Return whether an attitude or a place of a hinge that turns freely is meant."""
+        free = turns_freely(found.element)
+        if rotation is not None and (not free or part is not None):
+            raise ModelError(item, "rotation", rotation, "only a Spherical or Free hinge, a body or a marker takes one")
+        if not free or (rotation is None and position is None):
+            return False
+        places = "x" in found.element.coordinates  # type: ignore[union-attr]
+        if position is not None and not places:
+            remedy = "its coordinates are an attitude: give rotation=, or speed= of its angular velocity"
+            raise ModelError(item, "position", position, remedy)
+        if position is not None and not (part is None and is_several(position)) and part not in ("x", "y", "z"):
+            remedy = f"give x, y, z as three laws, or name one of them: {found.name + '.x'!r}"
+            raise ModelError(item, "position", position, remedy)
+        return True
+
+    def _drive_pose(self, item: str, hinge: Connection, part: str | None, position: Any, rotation: Any) -> Any:
+        """Drive the attitude, the place, or parts of the place of a hinge; what is not given stays as driven before."""
+        before = next((d for d in self.drives.values() if d.connection is hinge and isinstance(d, PoseDrive)), None)
+        attitude = before.attitude if before else None
+        if rotation is not None:
+            attitude = as_attitude(rotation, item=item)
+        laws: list[Any] = list(before.place) if before and before.place else [None] * 3
+        rows = self._place_of(hinge)
+        for drive in [d for d in self.drives.values() if rows is not None and d.connection is rows]:
+            laws["xyz".index(rows.element.rows[drive.coordinate])] = drive.law  # type: ignore[union-attr]
+        if part is not None:
+            laws["xyz".index(part)] = as_law(position, item=item, field="position")
+        elif position is not None:
+            laws = several_laws(item, "position", position, ("x", "y", "z"))
+        if rows is not None:
+            self.remove(rows)
+        drives, left = pose_drives(hinge, attitude, (laws[0], laws[1], laws[2]))
+        element, held = place_rows(left)
+        if before is not None:
+            del self.drives[before.name]
+        if element is not None:
+            added = self.connect(f"{hinge.name}.place", element, hinge.first, hinge.second)
+            drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
+            gone = {"vx", "vy", "vz"}  # a place says more than its rates
+            names = hinge.element.speeds  # type: ignore[union-attr]
+            for name, old in list(self.drives.items()):
+                if old.connection is hinge and {names[k] for k in old.freedoms} & gone:
+                    del self.drives[name]
+        return self._register(drives)
+
+    def _place_of(self, hinge: Connection) -> Connection | None:
+        """Return the constraint that holds the place of a driven hinge."""
+        rows = self.connections.get(f"{hinge.name}.place")
+        mine = rows is not None and (rows.first, rows.second) == (hinge.first, hinge.second)
+        return rows if mine and turns_freely(hinge.element) else None
+
+    def _moved(self, item: str, target: Any) -> Marker | None:
+        """Return the marker whose motion is to be prescribed, or None if a connection is meant."""
+        if isinstance(target, str) and self._connection_and_part(target)[0] is None and target in self:
+            target = self[target]
+        if not isinstance(target, (Body, Marker)):
+            return None
+        marker = self._endpoint(item, "body", target)
+        if marker.body is self.ground:
+            raise ModelError(item, "body", marker.name, "ground does not move")
+        return marker
+
+    def _motion_of(self, item: str, marker: Marker, relative_to: Body | Marker | None) -> Connection:
+        """Return the free hinge by which a body or marker is driven."""
+        flexible_body = marker.label is None and marker.body.flexible is not None and not marker.position.any()
+        name = f"{marker.body.name if flexible_body else marker.name}.motion"
+        old = self.connections.get(name)
+        first = self._endpoint(item, "relative_to", self.ground if relative_to is None else relative_to)
+        if old is not None and isinstance(old.element, Free):
+            if relative_to is None or old.first is first:
+                return old
+            self.remove(old)
+        if first.body is marker.body:
+            raise ModelError(item, "relative_to", first.name, "a body does not move relative to itself")
+        return self.connect(name, Free(), first, marker)
+
+    def _custom_coupling(self, name: str, element: CustomCoupling, ends: tuple[Any, ...]) -> CoordinateConnection:
+        item = f"connection {name!r}"
+        while ends and ends[-1] is None:
+            ends = ends[:-1]
+        if len(ends) != len(element.coordinates):
+            wanted = f"its formula has {len(element.coordinates)}: {', '.join(element.coordinates)}"
+            raise ModelError(item, "number of coordinates", len(ends), wanted)
+        places = tuple(
+            self.coordinate(item, field, end, speeds=not element.needs_position(k))
+            for k, (field, end) in enumerate(zip(element.coordinates, ends, strict=True))
+        )
+        if len(set(places)) < len(places):
+            raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
+        return CoordinateConnection(name, element, places)
 
     def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
         """Remove a connection, a named marker, or a body; a body goes with its connections."""
@@ -358,12 +533,15 @@ class System:
             del self.connections[item.name]
             self.initials.pop(item.name, None)
             self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
-            for coupling in [c for c in self.couplings.values() if item in (c.first, c.second)]:
-                del self.couplings[coupling.name]
+            for coupling in [c for c in self.couplings.values() if item in c.hinges]:
+                self.remove(coupling)
+            if (rows := self._place_of(item)) is not None:
+                self.remove(rows)
             self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
             self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
             del self.couplings[item.name]
+            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
             del self.forces[item.name]
         elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
@@ -462,14 +640,15 @@ class System:
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
         for g in self.couplings.values():
-            first, second = new.connections[g.first.name], new.connections[g.second.name]
-            new.couplings[g.name] = CoordinateConnection(g.name, g.element, first, second, g.coordinates)
+            coupled = tuple((new.connections[hinge.name], coordinate) for hinge, coordinate in g.places)
+            new.couplings[g.name] = CoordinateConnection(g.name, g.element, coupled)
         for f in self.forces.values():
             element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
             places = tuple((new.connections[hinge.name], coordinate) for hinge, coordinate in f.places)
             new.forces[f.name] = ForceConnection(f.name, element, tuple(map(twin_of, f.ends)), places)
         for d in self.drives.values():
-            new.drives[d.name] = Drive(new.connections[d.connection.name], d.coordinate, d.law, d.level)
+            name = d.connection.name
+            new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])
         new.initials = dict(self.initials)
         new.places = dict(self.places)
         new.mimics = dict(self.mimics)
@@ -584,8 +763,11 @@ class System:
         known = isinstance(found, Connection) and self.connections.get(found.name) is found
         return (found, part) if known else (None, part)
 
-    def _drivable_row(self, end: Any) -> tuple[Connection, int] | None:
-        """Return the constraint and the number of a row that a drive may prescribe, or None."""
+    def _drivable_row(self, end: Any) -> tuple[Connection | CoordinateConnection, int] | None:
+        """Return the constraint or coupling and the number of a row that a drive may prescribe, or None."""
+        coupling = self.couplings.get(end) if isinstance(end, str) else end
+        if isinstance(coupling, CoordinateConnection) and self.couplings.get(coupling.name) is coupling:
+            return (coupling, 0) if isinstance(coupling.element, CustomCoupling) else None
         found, part = self._connection_and_part(end)
         if found is None or not isinstance(found.element, Constraint) or not found.element.drivable:
             return None
@@ -594,19 +776,25 @@ class System:
             return found, rows.index(part)
         return (found, 0) if part is None and len(rows) == 1 else None
 
-    def coordinate(self, item: str, field: str, end: Any) -> tuple[Connection, int]:
-        """Return the hinge and the number of a coordinate that has a speed of its own."""
+    def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
+        """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
         found, part = self._connection_and_part(end)
         if found is None:
             remedy = "give a hinge's connection, or the name of one of its coordinates"
             raise ModelError(item, field, end, remedy)
         hinge = found.element
         names = hinge.coordinates if isinstance(hinge, Hinge) and hinge.nq == hinge.nv else ()
+        if speeds and isinstance(hinge, Hinge) and hinge.nv:
+            names = hinge.speeds
         if part is None and len(names) == 1:
             return found, 0
         if part in names:
             return found, names.index(part)
         remedy = "it has no coordinate of its own to couple or drive"
+        if turns_freely(hinge):
+            assert isinstance(hinge, Hinge)
+            rates = ", ".join(f"{found.name}.{name}" for name in hinge.speeds)
+            remedy += f"; drive its rotation=, or speeds and accelerations of {rates}"
         if names:
             remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
         raise ModelError(item, field, end, remedy)

@@ -133,13 +133,13 @@ class Forest:
         couplings = (*system.couplings.values(), *_mimics(system))
         cut = {chord.name for chord in chords}
         for coupling in couplings:
-            for name in {coupling.first.name, coupling.second.name} & cut:
+            for name in {hinge.name for hinge in coupling.hinges} & cut:
                 raise TopologyError(
                     f"coupling {coupling.name!r}: a loop is made of coupled hinges only, so that {name!r} has to be "
                     "cut and has no coordinate; leave one hinge of each loop uncoupled"
                 )
         for drive in system.drives.values():
-            if drive.connection.name in cut and isinstance(drive.connection.element, Hinge):
+            if drive.connection.name in cut and drive.of_hinge:
                 raise TopologyError(
                     f"drive {drive.name!r}: every hinge of its loop is driven or coupled, so that one has to be cut; "
                     "a loop needs at least one hinge that is free to follow"
@@ -251,9 +251,7 @@ class Forest:
         for chord in self.chords:
             lines.append(f"chord {chord.name}: {chord.element.kind}, {chord.first.name} → {chord.second.name}")
         for coupling in self.couplings:
-            lines.append(
-                f"coupling {coupling.name}: {coupling.second.name} = {coupling.element.ratio:.6g} {coupling.first.name}"
-            )
+            lines.append(f"coupling {coupling.name}: {coupling.meaning}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -270,23 +268,24 @@ class Forest:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
-    Hinges whose coordinates are coupled, driven, acted upon or carry an armature come first, because a cut hinge has no
-    coordinates; then hinges that may stick; then hinges of massless bodies, so that these do not end up as leaves that
-    move no inertia; then custom hinges, whose rows cost a search.
+    Hinges that are driven come first, then those whose coordinates are coupled, acted upon or carry an armature,
+    because a cut hinge has no coordinates; then hinges that may stick; then hinges of massless bodies, so that these do
+    not end up as leaves that move no inertia; then custom hinges, whose rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
-    wanted = {hinge.name for c in (*system.couplings.values(), *_mimics(system)) for hinge in (c.first, c.second)}
-    wanted |= {drive.connection.name for drive in system.drives.values()}
+    driven = {drive.connection.name for drive in system.drives.values() if drive.of_hinge}
+    wanted = {hinge.name for c in (*system.couplings.values(), *_mimics(system)) for hinge in c.hinges}
+    wanted |= driven
     wanted |= {hinge.name for force in system.forces.values() for hinge, _ in force.places}
     hinges = [c for c in system.connections.values() if isinstance(c.element, Hinge)]
     wanted |= {c.name for c in hinges if isinstance(c.element, Hinge) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
-    def rank(c: Connection) -> tuple[bool, bool, bool, bool, int]:
-        compiled, dry = bool(c.element.kernel), isinstance(c.element, Hinge) and c.element.dry
+    def rank(c: Connection) -> tuple[bool, bool, bool, bool, bool, int]:
+        dry = isinstance(c.element, Hinge) and c.element.dry
         heavy = light.isdisjoint((c.first.body.name, c.second.body.name))
-        return c.name not in wanted, not dry, heavy, compiled, c.element.nv
+        return c.name not in driven, c.name not in wanted, not dry, heavy, bool(c.element.kernel), c.element.nv
 
     for c in sorted(hinges, key=rank):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):
@@ -321,7 +320,7 @@ def _mimics(system: System) -> list[CoordinateConnection]:
         name = f"{follower}.mimic"
         while name in system:
             name += "'"
-        couplings.append(CoordinateConnection(name, mimic, leader, last, (0, 0)))
+        couplings.append(CoordinateConnection(name, mimic, ((leader, 0), (last, 0))))
     return couplings
 
 

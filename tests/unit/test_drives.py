@@ -234,7 +234,7 @@ BAD = {
     "two laws": (lambda s: s.drive("A", position=1, speed=1), da.ModelError, "exactly one"),
     "unknown": (lambda s: s.drive("X", position=1), da.ModelError, "'X'"),
     "several coordinates": (lambda s: s.drive("C", position=1), da.ModelError, "C.angle, C.slide"),
-    "quaternion": (lambda s: s.drive("S", speed=1), da.ModelError, "no coordinate"),
+    "quaternion": (lambda s: s.drive("S", speed=1), da.ModelError, "S.wx, S.wy, S.wz"),
     "text": (lambda s: s.drive("A", position="fast"), da.ModelError, "position"),
     "not monotonic": (
         lambda s: da.Spline([0, 1, 0.5, 2], [0, 1, 2, 3]),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.drives import Drive, PoseDrive
 from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, as_model
@@ -100,7 +101,7 @@ def motion_with(
     start = model.initial_state().q if guess is None else guess
     at = np.where(np.isnan(q_given), start, q_given)
     if model.nc or (guess is None and model.system.places):
-        held = [drive.name for drive in model.hinge_drives if drive.level == 0]
+        held = [name for drive in model.hinge_drives if drive.level == 0 for name in drive.speed_names]
         try:
             at = assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
         except AssemblyError as error:
@@ -108,11 +109,16 @@ def motion_with(
             failure.q, failure.residuals = error.q, error.residuals
             raise failure from None
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    paced = {d.name: float(d.motion(t)[1]) for d in model.hinge_drives if d.level <= 1}  # type: ignore[arg-type]
+    paced = {
+        name: float(speed)
+        for drive in model.hinge_drives
+        if drive.level <= 1
+        for name, speed in zip(drive.speed_names, drive.given(t)[1], strict=True)
+    }
     try:
         speeds = speeds_at(at, paced)
         if model.nc:
-            everything = [drive.name for drive in model.hinge_drives]
+            everything = [name for drive in model.hinge_drives for name in drive.speed_names]
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
     except (AssemblyError, SingularityError) as error:
         order = 1 if isinstance(error, AssemblyError) else 2
@@ -135,9 +141,17 @@ def _driven(model: Model, t: float, order: int) -> str:
     """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
     asked = []
     for drive in model.drives:
-        value, element = drive.motion(t)[order], drive.connection.element
-        names = element.coordinates if isinstance(element, Hinge) else element.rows
-        unit = ("rad" if names[drive.coordinate].startswith("angle") else "m") + ("", "/s", "/s2")[order]
+        element = drive.connection.element
+        if isinstance(drive, PoseDrive):
+            asked.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
+            continue
+        value = drive.motion(t)[order]
+        unit = element.speed_units[drive.coordinate] if isinstance(element, Hinge) else _row_unit(model, drive)
         if value is not None:
-            asked.append(f"{drive.name!r} {value:.6g} {unit}")
+            asked.append(f"{drive.name!r} {value:.6g} {unit}{('', '/s', '/s2')[order]}")
     return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"
+
+
+def _row_unit(model: Model, drive: Drive) -> str:
+    """Return the unit of what is driven of a constraint or coupling."""
+    return model.compiled.names.row_units[model.driven_row(drive)]

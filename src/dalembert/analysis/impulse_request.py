@@ -13,7 +13,6 @@ from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..checks import finite_array
 from ..connections.connection import Connection
-from ..connections.drives import Drive
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model, refusals
@@ -63,7 +62,7 @@ class Request:
         model = self.model
         given, speeds = np.zeros(model.nv, dtype=bool), np.zeros(model.nv)
         prescribed = model.drive_motion(self.t)[1]
-        driven = {_column(model, drive): drive for drive in model.hinge_drives}
+        driven = {column: drive for drive in model.hinge_drives for column in model.driven_freedoms(drive)}
         for column in driven:
             given[column], speeds[column] = True, prescribed[column]  # NaN: the speed stays as it is
         for lock in self.locks:
@@ -83,12 +82,8 @@ class Request:
     @property
     def efforts(self) -> dict[str, list[int]]:
         """Places in v of tree locks and hinge drives, by name."""
-        result = {drive.name: [_column(self.model, drive)] for drive in self.model.hinge_drives}
+        result = {drive.name: self.model.driven_freedoms(drive) for drive in self.model.hinge_drives}
         return result | {lock.name: lock.columns for lock in self.locks if lock.chord is None}
-
-
-def _column(model: Model, drive: Drive) -> int:
-    return int(model.v_slice(drive.connection.name).start) + int(drive.coordinate)
 
 
 def _speeds_of(model: Model, name: str) -> Speeds | None:

@@ -26,7 +26,7 @@ def asked_positions(model: Model) -> Values:
     Flexible bodies are among them, undeformed unless given: as little deformed as can be.
     """
     asked = {name: np.zeros(_width(model, name)) for name in model.flexible_names}
-    driven = {(d.connection.name, d.coordinate) for d in model.hinge_drives if d.level == 0}
+    driven = {(d.connection.name, k) for d in model.hinge_drives for k in d.places}
     for name, initial in model.system.initials.items():
         if initial.meant is not None:
             asked |= _undriven(model, name, initial.meant, driven, "coordinates")
@@ -36,7 +36,7 @@ def asked_positions(model: Model) -> Values:
 def asked_speeds(model: Model) -> Values:
     """Return the start speeds that are given and that no drive prescribes, by name of a connection or speed."""
     asked: Values = {}
-    driven = {(d.connection.name, d.coordinate) for d in model.hinge_drives if d.level <= 1}
+    driven = {(d.connection.name, k) for d in model.hinge_drives if d.level <= 1 for k in d.freedoms}
     for name, initial in model.system.initials.items():
         if initial.speed is not None:
             asked |= _undriven(model, name, initial.speed, driven, "speeds")
@@ -126,7 +126,9 @@ def _undriven(model: Model, name: str, values: Array, driven: set[tuple[str, int
     if len(free) == len(values):
         return {name: values}
     hinge = _hinge(model, name)
-    names = full_names(name, getattr(hinge, kind)) if hinge else ()
+    if hinge is None or (kind == "coordinates" and hinge.nq != hinge.nv):  # x of a free hinge is held by the hinge only
+        return {}
+    names = full_names(name, getattr(hinge, kind))
     return {names[k]: values[k : k + 1] for k in free}
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..connections.connection import Connection
+from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
 from ..connections.hinges import Hinge
 from ..topology import Forest
@@ -44,9 +45,14 @@ def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names:
     coupled = Rows("coupled")
     for coupling in forest.couplings:
         law = coupling.element
-        k = rows.add(form=number("chord_form", "coupling"), parameter=law.offset, curve=-1, rows=1)
-        hinges = zip((coupling.first, coupling.second), coupling.coordinates, (-law.ratio, 1.0), strict=True)
-        for hinge, part, factor in hinges:
+        fields: dict[str, Any] = {"form": number("chord_form", "coupling"), "curve": -1, "rows": 1}
+        if isinstance(law, CustomCoupling):
+            k = rows.add(**fields, **joints.of_chord(law))
+            factors = (1.0,) * len(coupling.places)
+        else:
+            k = rows.add(**fields, parameter=law.offset, program=-1)
+            factors = (-law.ratio, 1.0)
+        for (hinge, part), factor in zip(coupling.places, factors, strict=True):
             if factor:
                 coupled.add(factor=factor, chord=k, freedom=names.v[hinge.name].start + part)
     return {"chords": rows.array(), "coupled": coupled.array(), "curves": curves.array(), "pieces": pieces.array()}
@@ -115,7 +121,7 @@ def lean_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
 def chord_order(forest: Forest) -> NDArray[np.int32]:
     """Return the chords in an order that keeps those that share a tree close together."""
     ends = [{c.first.body.name, c.second.body.name} for c in forest.chords]
-    ends += [{m.body.name for h in (c.first, c.second) for m in (h.first, h.second)} for c in forest.couplings]
+    ends += [{m.body.name for h in c.hinges for m in (h.first, h.second)} for c in forest.couplings]
     count = len(ends)
     natural = np.arange(count, dtype=np.int32)
     trees: dict[int, list[int]] = {}

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..connections.drives import Drive
-from ..connections.hinges import Hinge
 from ..errors import SingularityError
 from ..system import System
 from ..topology import Forest
@@ -159,6 +158,6 @@ def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
     """Return which rows bind positions: not those that a drive gives a speed or an acceleration."""
     bound = names.holonomic.copy()
     for drive in drives:
-        if drive.level and not isinstance(drive.connection.element, Hinge):
+        if drive.level and not drive.of_hinge:
             bound[names.row_connections.index(drive.connection.name) + drive.coordinate] = False
     return bound

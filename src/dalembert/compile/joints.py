@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.custom import CustomConstraint, PfaffConstraint
 from ..connections.constraints.plain import Constraint
 from ..connections.formulas.expressions import Program
@@ -83,9 +84,9 @@ class JointTables:
         programs = hinge.programs[int(reversed)]
         return self._add(programs.pose, programs.bias)
 
-    def of_chord(self, element: Hinge | Constraint) -> dict[str, int]:
+    def of_chord(self, element: Hinge | Constraint | CustomCoupling) -> dict[str, int]:
         """Return the fields of a chord that has programs: the first of these, inner coordinates, where they start."""
-        if isinstance(element, (CustomConstraint, PfaffConstraint)):
+        if isinstance(element, (CustomConstraint, PfaffConstraint, CustomCoupling)):
             return {"program": self._add(*element.programs)}
         if isinstance(element, KinematicChain):
             programs = element.programs

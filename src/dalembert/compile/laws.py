@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import AxisAngle, Constraint
-from ..connections.drives import Drive
+from ..connections.drives import Drive, PoseDrive
+from ..connections.hinges import Hinge
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
 from .names import Names
 from .schema import Rows, number
@@ -65,8 +67,20 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables) -> ND
     rows = Rows("drives")
     for drive in drives:
         element, name = drive.connection.element, drive.connection.name
-        law = laws.add(drive.law)
-        if isinstance(element, Constraint):
+        law, *_ = [laws.add(law) for law in drive.laws]
+        if isinstance(drive, PoseDrive):
+            axes = drive.attitude.axes
+            rows.add(
+                row=-1,
+                freedom=names.v[name].start,
+                coordinate=names.q[name].start,
+                law=law,
+                turns=len(drive.attitude.laws),
+                axes=axes or (0, 0, 0),
+                moves=len(drive.place),
+            )
+        elif not isinstance(element, Hinge):
+            assert isinstance(element, (Constraint, CustomCoupling))
             # the law's value less the residual it asks for
             cosine = isinstance(element, AxisAngle)
             offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]
@@ -75,6 +89,7 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables) -> ND
                 row=row, freedom=-1, coordinate=-1, law=law, level=drive.level, cosine=cosine, offset=float(offset)
             )
         else:
-            freedom, coordinate = (where[name].start + drive.coordinate for where in (names.v, names.q))
+            freedom = names.v[name].start + drive.coordinate
+            coordinate = names.q[name].start + drive.coordinate if element.nq == element.nv else -1
             rows.add(row=-1, freedom=freedom, coordinate=coordinate, law=law, level=drive.level)
     return rows.array()

@@ -1,7 +1,7 @@
 """Connections: elements between markers, or between the coordinates of hinges, and the laws that drive them."""
 
-from . import constraints, elements, hinges, laws
+from . import attitudes, constraints, elements, hinges, laws
 from .connection import Connection
 from .drives import Drive
 
-__all__ = ["Connection", "Drive", "constraints", "elements", "hinges", "laws"]
+__all__ = ["Connection", "Drive", "attitudes", "constraints", "elements", "hinges", "laws"]

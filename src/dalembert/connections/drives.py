@@ -1,17 +1,25 @@
-"""Drives: a coordinate of a hinge, or what a constraint holds, follows a law of time."""
+"""Drives: coordinates of a hinge, or what a constraint or coupling holds, follow laws of time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rotation import quaternion
+from .attitudes import Attitude
 from .hinges import Hinge
-from .laws import Law
+from .laws import Constant, Law
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .constraints.couplings import CoordinateConnection
 
-__all__ = ["Drive"]
+__all__ = ["Drive", "PoseDrive"]
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,26 +28,55 @@ class Drive:
 
     Attributes
     ----------
-    connection : Connection
-        The hinge or constraint.
+    connection : Connection or CoordinateConnection
+        The hinge, constraint or coupling.
     coordinate : int
-        Which of its coordinates, or of its rows.
+        Which of its coordinates, or of its rows; of a hinge whose coordinates have no speeds of their own, which speed.
     law : Law
     level : int
-        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for a constraint.
+        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for what is no hinge.
     """
 
-    connection: Connection
+    connection: Connection | CoordinateConnection
     coordinate: int
     law: Law
     level: int
 
     @property
+    def of_hinge(self) -> bool:
+        """Whether a hinge is driven, not a row."""
+        return isinstance(self.connection.element, Hinge)
+
+    @property
     def name(self) -> str:
         """Name of the driven coordinate or row."""
         element = self.connection.element
-        names = element.coordinates if isinstance(element, Hinge) else element.rows
+        names = element.speeds if isinstance(element, Hinge) else element.rows
         return self.connection.name if len(names) == 1 else f"{self.connection.name}.{names[self.coordinate]}"
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """All its laws."""
+        return (self.law,)
+
+    @property
+    def freedoms(self) -> tuple[int, ...]:
+        """Which speeds of a hinge it prescribes."""
+        return (self.coordinate,)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Which coordinates of a hinge it prescribes."""
+        return () if self.level else (self.coordinate,)
+
+    @property
+    def speed_names(self) -> list[str]:
+        """Names of the speeds of a hinge that it prescribes."""
+        return [self.name]
+
+    def on(self, connection: Connection | CoordinateConnection) -> Drive:
+        """Return the same drive of another connection."""
+        return Drive(connection, self.coordinate, self.law, self.level)
 
     def motion(self, t: float) -> tuple[float | None, float | None, float]:
         """Return position, speed and acceleration at t; None for what the law leaves open."""
@@ -49,3 +86,73 @@ class Drive:
         if self.level == 1:
             return None, value, rate
         return None, None, value
+
+    def given(self, t: float) -> tuple[Array, Array, Array]:
+        """Return positions at `places`, speeds and accelerations at `freedoms` at t; NaN for speeds left open."""
+        position, speed, acceleration = self.motion(t)
+        places = np.zeros(0) if position is None else np.array([position])
+        return places, np.array([np.nan if speed is None else speed]), np.array([acceleration])
+
+
+@dataclass(frozen=True, eq=False)
+class PoseDrive(Drive):
+    """The attitude of a hinge that turns freely, and the place of one that is free, follow laws of time.
+
+    Attributes
+    ----------
+    attitude : Attitude
+        Of the second marker in the first.
+    place : tuple of Law
+        Of x, y, z of the second marker in axes of the first, m; empty where it is left open.
+    """
+
+    attitude: Attitude
+    place: tuple[Law, ...] = ()
+
+    @classmethod
+    def of(
+        cls, connection: Connection | CoordinateConnection, attitude: Attitude, place: tuple[Law, ...] = ()
+    ) -> PoseDrive:
+        """Return the drive of a hinge."""
+        return cls(connection, 0, Constant(0.0), 0, attitude, place)
+
+    @property
+    def name(self) -> str:
+        """Name of what is driven."""
+        return f"{self.connection.name}.{'pose' if self.place else 'rotation'}"
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """All its laws: of the attitude, then of the place."""
+        return (*self.attitude.laws, *self.place)
+
+    @property
+    def freedoms(self) -> tuple[int, ...]:
+        """Which speeds of the hinge it prescribes."""
+        return tuple(range(3 + len(self.place)))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Which coordinates of the hinge it prescribes."""
+        return tuple(range(4 + len(self.place)))
+
+    @property
+    def speed_names(self) -> list[str]:
+        """Names of the speeds that it prescribes."""
+        element = self.connection.element
+        assert isinstance(element, Hinge)
+        return [f"{self.connection.name}.{element.speeds[k]}" for k in self.freedoms]
+
+    def on(self, connection: Connection | CoordinateConnection) -> PoseDrive:
+        """Return the same drive of another connection."""
+        return PoseDrive.of(connection, self.attitude, self.place)
+
+    def given(self, t: float) -> tuple[Array, Array, Array]:
+        """Return coordinates, speeds and accelerations at t: u = C^T c', u' = C^T c'' - omega x u for the place c."""
+        q, omega, bend = self.attitude(t)
+        if not self.place:
+            return q, omega, bend
+        c, rate, second = np.array([law(t) for law in self.place], dtype=float).T
+        C = quaternion(*q)
+        u = C.T @ rate
+        return np.append(q, c), np.append(omega, u), np.append(bend, C.T @ second - np.cross(omega, u))

@@ -203,6 +203,15 @@ class Spline:
         object.__setattr__(self, "values", x)
         object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
 
+    @classmethod
+    def columns(cls, times: ArrayLike, values: ArrayLike, degree: int = 3) -> tuple[Spline, ...]:
+        """Return a spline for each column of a table of values (n, k): of points (n, 3), laws of x, y and z."""
+        shape = shape_of(values)
+        if shape is None or len(shape) != 2:
+            raise ModelError("Spline.columns", "values", values, "give a table (n, k), a row for each time")
+        table = finite_array(values, shape, item="Spline.columns", field="values")
+        return tuple(cls(times, column, degree) for column in table.T)
+
     def pieces(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1).
 

@@ -160,7 +160,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
 
 def locked_freedoms(model: Model, hinges: Iterable[str], item: str) -> frozenset[int]:
     """Return the freedoms of hinges that are to be locked."""
-    driven = {model.v_slice(d.connection.name).start + d.coordinate for d in model.hinge_drives}
+    driven = {freedom for drive in model.hinge_drives for freedom in model.driven_freedoms(drive)}
     freedoms: set[int] = set()
     for hinge in hinges:
         mine = set(_freedoms(model, hinge))

@@ -17,7 +17,9 @@ from ..bodies.rigid import Body
 from ..checks import finite_array, finite_number
 from ..compile import compile_system
 from ..compile.inertia import freedoms_without_inertia
+from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
+from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
 from . import refusals
@@ -619,6 +621,9 @@ class Model(NamedModel):
     ) -> dict[str, Any]:
         """Return what each drive exerts along what it drives at t, by name, N m or N: numbers, or (B,) for a batch.
 
+        Of an attitude (``"S.rotation"``) it is the moment along the speeds of the hinge, (3,) or (B, 3); of a pose
+        (``"F.pose"``) moment and force, (6,) or (B, 6).
+
         Times the speed of the drive it is the drive's power. For a hinge it is the hinge force beside that of elements;
         for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
         grows.
@@ -634,13 +639,15 @@ class Model(NamedModel):
         efforts = {}
         for drive in self.drives:
             element = drive.connection.element
-            if isinstance(element, Constraint):
+            if not drive.of_hinge:
+                assert isinstance(element, (Constraint, CustomCoupling))
                 # slope of the row against what is driven
                 slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
                 efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
-                place = self.v_slice(drive.connection.name).start + drive.coordinate
-                efforts[drive.name] = found["tau"][..., place] - found["applied"][..., place]
+                places = self.driven_freedoms(drive)
+                found_here = found["tau"][..., places] - found["applied"][..., places]
+                efforts[drive.name] = found_here if isinstance(drive, PoseDrive) else found_here[..., 0]
         return {name: effort if np.ndim(effort) else float(effort) for name, effort in efforts.items()}
 
     # ---- whole system

@@ -16,8 +16,9 @@ from ..bodies.rigid import Body
 from ..compile import Compiled, compile_system
 from ..compile.compiled import random_coordinates
 from ..compile.signals import OutputInput
+from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
-from ..connections.hinges import Hinge
+from ..connections.drives import Drive
 from ..errors import ModelError
 from ..system import System
 from . import refusals
@@ -52,7 +53,7 @@ class NamedModel(_core.Model):
         )
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
-        self.hinge_drives = tuple(d for d in self.drives if isinstance(d.connection.element, Hinge))
+        self.hinge_drives = tuple(d for d in self.drives if d.of_hinge)
         self.body_names, self.hinge_names = names.bodies, names.hinges
         self.coordinate_names, self.speed_names = names.coordinates, names.speeds
         self.coordinate_kinds, self.speed_kinds = names.coordinate_kinds, names.speed_kinds
@@ -190,12 +191,8 @@ class NamedModel(_core.Model):
         """Return position (nq,), speed (nv,) and acceleration (nv,) that driven hinges have at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
         for drive in self.hinge_drives:
-            place = drive.coordinate
-            position, speed, acceleration = drive.motion(t)
-            span_q, span_v = self.q_slice(drive.connection.name), self.v_slice(drive.connection.name)
-            q[span_q.start + place] = np.nan if position is None else position
-            v[span_v.start + place] = np.nan if speed is None else speed
-            a[span_v.start + place] = acceleration
+            freedoms, places = self.driven_freedoms(drive), self.q_slice(drive.connection.name).start
+            q[[places + k for k in drive.places]], v[freedoms], a[freedoms] = drive.given(t)
         return q, v, a
 
     def row_motion(self, t: float) -> Array:
@@ -203,7 +200,7 @@ class NamedModel(_core.Model):
         targets = np.zeros((3, self.nc))
         for drive in self.drives:
             element = drive.connection.element
-            if isinstance(element, Constraint):
+            if isinstance(element, (Constraint, CustomCoupling)):
                 value, rate, second = drive.law(t)
                 lower, upper = element.limits
                 if not lower < value < upper:
@@ -212,6 +209,11 @@ class NamedModel(_core.Model):
                     raise ModelError(f"drive {drive.name!r}", where, value, remedy)
                 targets[:, self.driven_row(drive)] = element.target(value, rate, second)
         return targets
+
+    def driven_freedoms(self, drive: Drive) -> list[int]:
+        """Return where the speeds of a hinge that a drive prescribes stand in v."""
+        start = self.v_slice(drive.connection.name).start
+        return [start + k for k in drive.freedoms]
 
     def driven_row(self, drive: Any) -> int:
         """Return the constraint row that a drive prescribes."""

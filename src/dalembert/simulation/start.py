@@ -29,7 +29,7 @@ TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
 def check_tables(model: Model, t_start: float, t_end: float) -> None:
     """Refuse laws that end before the run does."""
-    laws: list[tuple[str, Any]] = [(f"drive {drive.name!r}", drive.law) for drive in model.drives]
+    laws: list[tuple[str, Any]] = [(f"drive {drive.name!r}", law) for drive in model.drives for law in drive.laws]
     for force in model.system.forces.values():
         element = force.element
         if isinstance(element, (Effort, Load)):

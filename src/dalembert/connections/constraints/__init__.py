@@ -2,7 +2,7 @@
 
 from .cams import CamFollower, PointOnCurve, RollingCam
 from .chains import Bar, KinematicChain, Offset
-from .couplings import CoordinateConnection, Coupling, belt, gear, rack_and_pinion, screw_coupling
+from .couplings import CoordinateConnection, Coupling, CustomCoupling, belt, gear, rack_and_pinion, screw_coupling
 from .curves import Arc, Curve, Line
 from .custom import CustomConstraint, PfaffConstraint
 from .plain import (
@@ -29,6 +29,7 @@ __all__ = [
     "Coupling",
     "Curve",
     "CustomConstraint",
+    "CustomCoupling",
     "Distance",
     "KinematicChain",
     "Line",

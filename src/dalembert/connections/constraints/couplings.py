@@ -1,4 +1,4 @@
-"""Couplings: one hinge coordinate in proportion to another.
+"""Couplings: hinge coordinates bound to each other, in proportion or by any formula.
 
     second = ratio * first + offset
 
@@ -10,18 +10,29 @@ hinges on its carrier.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ..formulas.calculus import Calculus
+from ..formulas.derivatives import Rate
+from ..formulas.expressions import Program, is_symbolic
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into
+from ..formulas.parts import inputs_of, needed
+from ..formulas.rows import row_programs
+from ..formulas.traced import traced
 from ..hinges.hinge import Hinge
 
 if TYPE_CHECKING:
     from ..connection import Connection
     from .mimic import Mimic
 
-__all__ = ["CoordinateConnection", "Coupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
+__all__ = ["CoordinateConnection", "Coupling", "CustomCoupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
+
+_MOST = 32  # coordinates of one formula: core/closures/coupling_rows.hpp
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,35 +68,187 @@ class Coupling:
         return "Coupling"
 
 
+class CustomCoupling:
+    """Coordinates of any number of hinges bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
+
+    Parameters
+    ----------
+    formula : text, SymPy, or a function ``f(s1, s2, ..., t, *parameters)`` of the coordinates
+        What has to be zero. Of the coordinates ``s1 s2 ...`` of the hinges in the order in which they are connected
+        (rad or m), the time ``t`` and parameters, it binds positions; one that uses their rates ``ds1 ds2 ...``, in
+        which it has to be linear, binds speeds only (nonholonomic).
+    parameters : dict of str to float
+    coordinates : sequence of str
+        Names of the coordinates in place of ``s1 s2 ...``; rates are then ``d`` and the name. A function needs them, or
+        takes as many coordinates as ``coordinates`` says by number.
+    definitions : dict of str to formula
+        Named parts that the formula uses.
+    unit : str
+        ``"m"`` or ``"rad"`` of the residual, which scales what counts as closed; if left out that of the first
+        coordinate.
+
+    Connect it between hinges or coordinates: ``s.connect("differential", coupling, "left", "right", "case")``. All
+    derivatives are found from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
+    coordinate is the effort at that coordinate. A drive of it lets the formula follow a law of time instead of staying
+    zero.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> differential = da.CustomCoupling("left + right - 2*case", coordinates=("left", "right", "case"))
+    >>> cam = da.CustomCoupling("s2 - h*(1 - cos(s1))", {"h": 0.02})
+    >>> len(differential.coordinates), cam.holonomic
+    (3, (True,))
+    """
+
+    rows: ClassVar[tuple[str, ...]] = ("formula",)
+    drivable: ClassVar[bool] = True
+    limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    start: ClassVar[float] = 0.0
+
+    def __init__(
+        self,
+        formula: Any,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        coordinates: Sequence[str] | int | None = None,
+        definitions: Mapping[str, Any] | None = None,
+        unit: str | None = None,
+    ) -> None:
+        item = self.kind
+        if unit not in (None, "m", "rad"):
+            raise ModelError(item, "unit", unit, 'give "m" or "rad"')
+        self.formula, self.unit = formula, unit
+        self.parameters = checked_parameters(item, parameters or {})
+        self.definitions = dict(definitions or {})
+        self.coordinates = self._named(coordinates)
+        if not 1 <= len(self.coordinates) <= _MOST:
+            raise ModelError(item, "number of coordinates", len(self.coordinates), f"give one to {_MOST}")
+        self.rates = tuple(f"d{name}" for name in self.coordinates)
+        self.programs, self.by_rates = self._compiled()
+
+    def _named(self, coordinates: Any) -> tuple[str, ...]:
+        """Return the names of the coordinates: given, counted, or as many as the formula uses."""
+        item = self.kind
+        if isinstance(coordinates, int):
+            return tuple(f"s{k + 1}" for k in range(coordinates))
+        if coordinates is not None:
+            return checked_names(item, "coordinates", coordinates)
+        if callable(self.formula) and not is_symbolic(self.formula):
+            raise ModelError(item, "coordinates", None, "give the names of the coordinates that the function takes")
+        parts = [str(self.formula), *(str(part) for part in self.definitions.values())]
+        used = [int(number) for part in parts for number in re.findall(r"\bd?s([1-9][0-9]*)\b", part)]
+        if not used:
+            remedy = "it uses no coordinate: write s1, s2 ..., or give coordinates=(names)"
+            raise ModelError(item, "formula", self.formula, remedy)
+        return tuple(f"s{k + 1}" for k in range(max(used)))
+
+    def _compiled(self) -> tuple[tuple[Program, Program], bool]:
+        item, names = self.kind, self.coordinates
+        formula, parts = self.formula, dict[str, str]()
+        if callable(formula) and not is_symbolic(formula):
+            found, parts = traced(formula, (*names, TIME, *self.parameters), item=item)
+            formula = found if isinstance(found, str) or not isinstance(found, Sequence) else found[0]
+        program = Program((*names, TIME, *self.rates))
+        inputs = [program.emit("input", k) for k in range(2 * len(names) + 1)]
+        k, n = Calculus(program), len(names)
+        used = dict(zip(program.inputs, inputs, strict=True))
+        places = compile_into(k, [formula], used, {**self.parameters, **self.definitions, **parts}, item=item)
+        speeds = inputs[n + 1 :]
+        by_rates = bool(set(speeds) & needed(program, places))
+        moving = Rate(k, {**dict(zip(inputs[:n], speeds, strict=True)), inputs[n]: k.one})
+        programs = row_programs(
+            k,
+            [self.formula],
+            places,
+            moving,
+            speeds,
+            item=item,
+            by_rates=by_rates,
+            names=self.rates,
+            what="the coordinates",
+        )
+        return programs, by_rates
+
+    @property
+    def kind(self) -> str:
+        """Name of the element type."""
+        return "CustomCoupling"
+
+    def needs_position(self, number: int) -> bool:
+        """Return whether it uses a coordinate itself, not only its rate."""
+        return any(number in inputs_of(program, program.outputs) for program in self.programs)
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """Whether it binds positions too."""
+        return (not self.by_rates,)
+
+    def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        """Return residual, rate and second rate that a driven value asks for."""
+        return value, rate, second
+
+    def with_parameters(self, **numbers: float) -> CustomCoupling:
+        """Return the same coupling with other numbers for some parameters."""
+        parameters = changed(self.kind, self.parameters, numbers)
+        return CustomCoupling(
+            self.formula, parameters, coordinates=self.coordinates, definitions=self.definitions, unit=self.unit
+        )
+
+    def __repr__(self) -> str:
+        return f"CustomCoupling({self.formula!r})"
+
+
 @dataclass(frozen=True, eq=False)
 class CoordinateConnection:
-    """A coupling between coordinates of two hinges.
+    """A coupling between coordinates of hinges.
 
     Attributes
     ----------
     name : str
-    element : Coupling or Mimic
-    first, second : Connection
-        The hinges.
-    coordinates : (int, int)
-        Which of their coordinates.
+    element : Coupling, CustomCoupling or Mimic
+    places : tuple of (Connection, int)
+        The hinges, and which of their coordinates.
     """
 
     name: str
-    element: Coupling | Mimic
-    first: Connection
-    second: Connection
-    coordinates: tuple[int, int]
+    element: Coupling | CustomCoupling | Mimic
+    places: tuple[tuple[Connection, int], ...]
+
+    @property
+    def hinges(self) -> tuple[Connection, ...]:
+        """The hinges."""
+        return tuple(hinge for hinge, _ in self.places)
+
+    @property
+    def first(self) -> Connection:
+        """The hinge of the first coordinate."""
+        return self.places[0][0]
+
+    @property
+    def second(self) -> Connection:
+        """The hinge of the last coordinate: the second of two."""
+        return self.places[-1][0]
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Unit of the row, that of the second coordinate."""
-        hinge = self.second.element
-        assert isinstance(hinge, Hinge)
-        return (hinge.speed_units[self.coordinates[1]],)
+        """Unit of the row: that of the second coordinate, or of a formula."""
+        formula = isinstance(self.element, CustomCoupling)
+        if isinstance(self.element, CustomCoupling) and self.element.unit is not None:
+            return (self.element.unit,)
+        hinge, coordinate = self.places[0 if formula else -1]
+        assert isinstance(hinge.element, Hinge)
+        return (hinge.element.speed_units[coordinate],)
+
+    @property
+    def meaning(self) -> str:
+        """What it says, in coordinates by name."""
+        if isinstance(self.element, CustomCoupling):
+            return f"{self.element.formula} = 0 of {', '.join(hinge.name for hinge in self.hinges)}"
+        return f"{self.second.name} = {self.element.ratio:.6g} {self.first.name}"
 
     def __repr__(self) -> str:
-        return f"<CoordinateConnection {self.name!r}: {self.second.name} = {self.element.ratio:.6g} {self.first.name}>"
+        return f"<CoordinateConnection {self.name!r}: {self.meaning}>"
 
 
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:

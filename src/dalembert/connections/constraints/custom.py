@@ -16,7 +16,7 @@ from ..formulas.calculus import Calculus, Matrix, Vector
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into
-from ..formulas.parts import needed, part_of
+from ..formulas.rows import row_programs
 from ..formulas.traced import traced
 from .plain import Constraint
 
@@ -97,23 +97,17 @@ class _RowsByFormula(Constraint):
         places = compile_into(k, formulas, used, definitions, item=item)
         entries = [entry for row in R for entry in row]
         moving = Rate(k, {**dict(zip([*p, *entries], [*v, *(e for row in spun for e in row)], strict=True)), t: k.one})
-        if self.nonholonomic:
-            rates, residuals = places, [k.zero] * len(places)
-        else:
-            rates, residuals = [moving(place) for place in places], places
-        by_rate = [Rate(k, {one: k.one}) for one in (*w, *v)]
-        gradients = [[along(rate) for along in by_rate] for rate in rates]
-        speeds = set(w) | set(v)
-        for formula, gradient in zip(formulas, gradients, strict=True):
-            if any(speeds & needed(k.program, [entry]) for entry in gradient):
-                raise ModelError(item, "row", formula, f"it must be linear in the rates {', '.join(_RATES)}")
-        drifts = [_without(k, rate, speeds) for rate in rates]
-        first = part_of(k.program, [*residuals, *(g for gradient in gradients for g in gradient), *drifts])
-        second = part_of(k.program, [moving(rate) for rate in rates])
-        for formula, gradient in zip(formulas, gradients, strict=True):
-            if all(entry == k.zero for entry in gradient):
-                raise ModelError(item, "row", formula, "it does not depend on the relative motion of the markers")
-        return first, second
+        return row_programs(
+            k,
+            formulas,
+            places,
+            moving,
+            [*w, *v],
+            item=item,
+            by_rates=self.nonholonomic,
+            names=_RATES,
+            what="the relative motion of the markers",
+        )
 
 
 class CustomConstraint(_RowsByFormula):
@@ -217,9 +211,3 @@ def _pose_inputs() -> tuple[Calculus, Vector, Matrix, Vector, Vector, int, dict[
     named = dict(zip((*_PLACE, *_ENTRIES, TIME), inputs[:13], strict=True))
     named.update(zip(_TURN, k.vector_of_turn(R), strict=True))
     return k, inputs[:3], R, inputs[13:16], inputs[16:19], inputs[12], named
-
-
-def _without(k: Calculus, place: int, gone: set[int]) -> int:
-    """Return a place with some inputs put to zero."""
-    inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
-    return k.graft(part_of(k.program, [place]), inputs)[0]

@@ -158,7 +158,7 @@ def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
     def value(m: Motion) -> Array:
         effort = hinge.applied(m)
         for drive in drives:
-            effort[:, drive.coordinate] = m.effort(drive)
+            effort[:, list(drive.freedoms)] = m.effort(drive).reshape(len(effort), -1)
         return effort
 
     meaning = f"effort at hinge {hinge.name!r}: of its drive; else of elements, friction, control and what holds it"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...connections.constraints.couplings import CustomCoupling
 from ..quadrature import over_intervals
 from .motion import Motion
 from .output import Output
@@ -49,7 +50,8 @@ def _exchanges_power(result: Result) -> bool:
     """Whether anything is there that may bring or take energy: more than bodies, weights and connections at rest."""
     model = result._model()
     acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
-    # rows of constraints may move by themselves
+    # rows of constraints and couplings may move by themselves
+    acted = acted or any(isinstance(coupling.element, CustomCoupling) for coupling in model.forest.couplings)
     return acted or result.conditions is not None or any(not c.element.kernel for c in model.forest.chords)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...connections.connection import Connection
-from ...connections.constraints.couplings import CoordinateConnection
+from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
 from ...connections.elements.element import Element
 from ...connections.elements.plain import ForceConnection
 from ...connections.hinges import Hinge
@@ -63,7 +63,10 @@ def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str,
     """Return the effort of a coupling, which is its multiplier."""
     if quantity not in ("effort", *coupling.element.rows):
         return None
+    formula = isinstance(coupling.element, CustomCoupling)
     meaning = f"effort that coupling {coupling.name!r} passes to its second coordinate"
+    if formula:
+        meaning = f"multiplier of the formula of coupling {coupling.name!r}"
     return replace(multiplier(model, f"{coupling.name}.{coupling.element.rows[0]}", name), meaning=meaning)
 
 

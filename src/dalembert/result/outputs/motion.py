@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...bodies.markers import Marker
 from ...connections.constraints.plain import AxisAngle
-from ...connections.drives import Drive
+from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
 from ...model import Conditions, Dynamics, Energy, Model
 
@@ -159,12 +159,12 @@ class Motion:
     # ---- drives
 
     def effort(self, drive: Drive) -> Array:
-        """Return the effort of a drive, (n,) N m or N: what times the driven rate is its power."""
+        """Return the effort of a drive, (n,) N m or N, of a pose (n, k): what times the driven rate is its power."""
         element, model = drive.connection.element, self.model
         if isinstance(element, Hinge):
-            place = model.v_slice(drive.connection.name).start + drive.coordinate
-            effort: Array = self.part("tau")[:, place] - self.part("applied")[:, place]
-            return effort
+            places = model.driven_freedoms(drive)
+            effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
+            return effort if isinstance(drive, PoseDrive) else effort[:, 0]
         effort = self.part("lam")[:, model.driven_row(drive)].copy()
         if isinstance(element, AxisAngle):  # the multiplier goes with the residual, which is a cosine
             effort *= [element.target(drive.law(t)[0], 1.0, 0.0)[1] for t in self.t.tolist()]

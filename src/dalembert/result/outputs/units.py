@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...connections.constraints.couplings import CoordinateConnection
-from ...connections.hinges import Hinge
 from ...model import Model
 
 __all__ = ["coupling_unit", "effort_unit", "joined", "rate_unit", "row_units"]
@@ -33,9 +32,7 @@ def row_units(model: Model) -> list[str]:
 
 def coupling_unit(coupling: CoordinateConnection) -> str:
     """Return the unit of the effort that a coupling passes to its second coordinate."""
-    hinge = coupling.second.element
-    assert isinstance(hinge, Hinge)
-    return effort_unit(hinge.speed_units[coupling.coordinates[1]])
+    return effort_unit(coupling.row_units[0])
 
 
 def joined(units: Iterable[str]) -> str:

@@ -1,0 +1,50 @@
+// Rows between coordinates s of hinges, each with its speed s':
+//
+//     constant        sum of coefficient times s = offset                                                             (1)
+//     by programs     phi(s, t), or coefficients of rates that bind speeds alone: g . s' + drift = 0                  (2)
+//
+// One program takes s, t; it gives the residual, g, the drift (phi' = g . s' + drift). The next takes s' besides, and gives
+// what is left of the second rate while the speeds do not change.
+#pragma once
+
+#include "elements/program.hpp"
+#include "tree/workspace.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+constexpr int most_coupled = 32; // coordinates in one coupling by programs
+
+template <class T> struct CouplingRow {
+  T residual, drift, bias;
+  T out[most_coupled + 2];
+
+  T coefficient(const ModelData &m, const ChordData &chord, int s) const {
+    return chord.program < 0 ? T(m.support_factor[chord.support + s]) : out[1 + s];
+  }
+};
+
+// v may be null: then there is no bias
+template <class T>
+inline void coupling_row(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const T *q, const T *v, CouplingRow<T> &row) {
+  const std::int32_t *freedom = m.support + chord.support;
+  row.bias = row.drift = T(0.0);
+  if (chord.program < 0) {
+    row.residual = T(-chord.parameter);
+    for (int s = 0; s < chord.supports; ++s)
+      row.residual = row.residual + m.support_factor[chord.support + s] * q[m.coordinate[freedom[s]]];
+    return;
+  }
+  T in[2 * most_coupled + 1];
+  for (int s = 0; s < chord.supports; ++s) {
+    in[s] = m.coordinate[freedom[s]] < 0 ? T(0.0) : q[m.coordinate[freedom[s]]]; // of an attitude only speeds are bound
+    in[chord.supports + 1 + s] = v ? v[freedom[s]] : T(0.0);
+  }
+  in[chord.supports] = ws.t;
+  const ProgramTable &joints = m.joints;
+  run_program(m, joints, joints.programs[chord.program], in, ws.joint_values, row.out);
+  row.residual = row.out[0], row.drift = row.out[1 + chord.supports];
+  if (v)
+    run_program(m, joints, joints.programs[chord.program + 1], in, ws.joint_values, &row.bias);
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,194 @@
+"""Attitudes as functions of time, for drives of hinges that turn freely.
+
+An attitude is called with a time (s) and returns the unit quaternion (scalar first) of the second marker in the first,
+and angular velocity and acceleration in axes of the second. Behind it stand laws of time: three angles, or the four
+components of a quaternion p of any length. With p' and p'' the rates of p, which follow from those of the laws,
+
+    omega = 2 Im(p* p') / |p|^2        omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                     (1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_array, shape_of
+from ..errors import ModelError
+from ..rotation import as_rotation_matrix, quaternion_from_matrix
+from .laws import Constant, Law, Spline, as_law
+
+__all__ = ["Attitude", "AttitudeSpline", "BryantAngles", "EulerAngles", "as_attitude"]
+
+Array = NDArray[np.float64]
+
+
+class Attitude:
+    """What attitudes share.
+
+    Attributes
+    ----------
+    laws : tuple of law
+        Of three angles (rad), or of the four components of a quaternion.
+    axes : tuple of int
+        About which the angles turn, 0 to 2, each about axes that those before have turned; empty for a quaternion.
+    """
+
+    laws: tuple[Law, ...]
+    axes: tuple[int, ...] = ()
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        """Return quaternion (4,), angular velocity (3,) rad/s and acceleration (3,) rad/s2 at t, s."""
+        jets = np.array([law(t) for law in self.laws], dtype=float)
+        p, rate, second = _after(self.axes, jets) if self.axes else (jets[:, 0], jets[:, 1], jets[:, 2])
+        square = float(p @ p)
+        if not square > 0.0:
+            raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more attitudes")
+        conjugate = p * np.array([1.0, -1.0, -1.0, -1.0])
+        omega = 2 * _product(conjugate, rate)[1:] / square
+        bend = 2 * _product(conjugate, second)[1:] / square - 2 * float(p @ rate) / square * omega
+        return p / np.sqrt(square), omega, bend
+
+
+class EulerAngles(Attitude):
+    """An attitude by three successive turns, each a law of time.
+
+    Parameters
+    ----------
+    angles : (3,) of number, callable of t, or law; rad
+    convention : str
+        Three axis letters as in `rotation.euler`. Capitals: each turn about an axis already turned (``"ZXZ"`` Euler,
+        ``"XYZ"`` Bryant); small letters: about axes of the first marker.
+
+    Any angles give a regular attitude: there is no singular position in *following* given angles.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> q, omega, _ = EulerAngles((0.0, 0.0, da.Polynomial((0.0, 2.0))), "ZXZ")(0.5)
+    >>> omega.round(12), q.round(6)
+    (array([0., 0., 2.]), array([0.877583, 0.      , 0.      , 0.479426]))
+    """
+
+    def __init__(self, angles: Sequence[Any], convention: str = "ZXZ") -> None:
+        item = type(self).__name__
+        letters = convention if isinstance(convention, str) else ""
+        if len(letters) != 3 or letters.lower().strip("xyz") or not (letters.isupper() or letters.islower()):
+            raise ModelError(item, "convention", convention, 'give three axes, "ZXZ", or "xyz" for fixed axes')
+        if any(a == b for a, b in pairwise(letters)):
+            raise ModelError(item, "convention", convention, "two turns about one axis after each other are one turn")
+        if isinstance(angles, (str, bytes)) or not isinstance(angles, (Sequence, np.ndarray)) or len(angles) != 3:
+            raise ModelError(item, "angles", angles, "give three: numbers, functions of time, or laws")
+        laws = [as_law(angle, item=item, field=f"angles[{k}]") for k, angle in enumerate(angles)]
+        axes = ["xyz".index(letter) for letter in letters.lower()]
+        if letters.islower():
+            laws, axes = laws[::-1], axes[::-1]
+        self.convention = letters
+        self.laws, self.axes = tuple(laws), tuple(axes)
+
+
+class BryantAngles(EulerAngles):
+    """An attitude by Bryant (Cardan) angles: turns about x, the turned y, the turned z; each a law of time, rad."""
+
+    def __init__(self, angle_1: Any, angle_2: Any, angle_3: Any) -> None:
+        super().__init__((angle_1, angle_2, angle_3), "XYZ")
+
+
+class AttitudeSpline(Attitude):
+    """A smooth attitude through given ones: a spline of quaternions.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Strictly increasing.
+    rotations : (n, 4) quaternions, scalar first, (n, 3, 3) matrices, or a sequence of n rotations of any form
+        Two that follow each other differ by less than half a turn: of the ways between them the shorter one is taken.
+    degree : int
+        3 or 5, of the spline; at least degree + 1 attitudes.
+
+    Components of quaternions, with signs that follow each other, are joined by splines, and the result is normalised.
+    So the attitude is reached exactly, angular acceleration is continuous (degree 3) or twice differentiable (degree
+    5), and neither the choice of axes nor that of the attitude from which turns are counted makes a difference.
+    Outside the table there is no value.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> turns = [da.rotation.axis_angle("z", a) for a in (0.0, 0.5, 1.0, 1.5)]
+    >>> q, omega, _ = AttitudeSpline([0, 1, 2, 3], turns)(2.0)
+    >>> bool(abs(q - da.rotation.quaternion_from_matrix(turns[2])).max() < 1e-15), omega[:2].tolist()
+    (True, [0.0, 0.0])
+    """
+
+    def __init__(self, times: ArrayLike, rotations: Any, degree: int = 3) -> None:
+        item = "AttitudeSpline"
+        shape = shape_of(rotations)
+        if shape is not None and len(shape) == 2 and shape[1] == 4:
+            q = finite_array(rotations, shape, item=item, field="rotations").copy()
+            lengths = np.linalg.norm(q, axis=1)
+            if (lengths < 1e-12).any():
+                k = int(lengths.argmin())
+                raise ModelError(item, f"rotations[{k}]", q[k], "a quaternion needs a length other than zero")
+            q /= lengths[:, None]
+        else:
+            try:
+                listed = list(rotations)
+            except TypeError:
+                raise ModelError(item, "rotations", rotations, "give one for each time") from None
+            q = np.array([quaternion_from_matrix(as_rotation_matrix(r, item=item)) for r in listed]).reshape(-1, 4)
+        count = shape_of(times)
+        if count is None or count != (len(q),):
+            raise ModelError(item, "times", times, f"give one for each of {len(q)} rotations")
+        for k in range(1, len(q)):
+            cosine = float(q[k - 1] @ q[k])
+            if abs(cosine) < 1e-6:
+                where = f"rotations[{k - 1}:{k + 1}]"
+                raise ModelError(item, where, q[k - 1 : k + 1], "they are half a turn apart: give one in between")
+            q[k] *= np.sign(cosine)
+        self.times, self.rotations = np.asarray(times, dtype=float), q
+        self.laws = tuple(Spline(self.times, column, degree) for column in q.T)
+        self._mind_length()
+
+    def _mind_length(self) -> None:
+        """Refuse attitudes so far apart that the spline between them comes near to zero."""
+        fine = np.linspace(self.times[0], self.times[-1], 20 * len(self.times))
+        length = np.linalg.norm([law._curves[0](fine) for law in self.laws], axis=0)  # type: ignore[attr-defined]
+        k = int(length.argmin())
+        if length[k] < 0.3:
+            at = f"length of the spline at t = {fine[k]:.6g} s"
+            raise ModelError("AttitudeSpline", at, float(length[k]), "the attitudes are too far apart: give more")
+
+
+def as_attitude(rotation: Any, *, item: str) -> Attitude:
+    """Return an attitude from one, or from a rotation of any form that stays."""
+    if isinstance(rotation, Attitude):
+        return rotation
+    if callable(rotation):
+        remedy = "give a BryantAngles, EulerAngles or AttitudeSpline, whose laws may be functions, or a rotation"
+        raise ModelError(item, "rotation", rotation, remedy)
+    held = Attitude()
+    held.laws = tuple(Constant(float(c)) for c in quaternion_from_matrix(as_rotation_matrix(rotation, item=item)))
+    return held
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Return the product of two quaternions."""
+    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
+
+
+def _after(axes: tuple[int, ...], angles: Array) -> tuple[Array, Array, Array]:
+    """Return the quaternion of turns one after another, with two rates; angles (3, 3): value, rate, second rate."""
+    p, rate, second = np.array([1.0, 0, 0, 0]), np.zeros(4), np.zeros(4)
+    for axis, (angle, turning, bend) in zip(axes, angles, strict=True):
+        unit = np.eye(4)[axis + 1]
+        scalar = np.eye(4)[0]
+        s, c = np.sin(angle / 2), np.cos(angle / 2)
+        e, across = c * scalar + s * unit, c * unit - s * scalar
+        e1, e2 = turning / 2 * across, bend / 2 * across - turning**2 / 4 * e
+        second = _product(second, e) + 2 * _product(rate, e1) + _product(p, e2)
+        rate = _product(rate, e) + _product(p, e1)
+        p = _product(p, e)
+    return p, rate, second

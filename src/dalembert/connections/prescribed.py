@@ -1,0 +1,89 @@
+"""From what a user asks of a hinge to drives: of all its coordinates, of its attitude, of its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from .attitudes import Attitude
+from .connection import Connection
+from .constraints.custom import CustomConstraint
+from .constraints.plain import Constraint, PointOnPoint
+from .drives import Drive, PoseDrive
+from .hinges import Hinge
+from .hinges.custom import CustomHinge
+from .laws import Law, as_law
+
+__all__ = [
+    "LEVELS",
+    "Place",
+    "is_several",
+    "place_rows",
+    "pose_drives",
+    "several_drives",
+    "several_laws",
+    "turns_freely",
+]
+
+LEVELS = ("position", "speed", "acceleration")
+Place = tuple[Law | None, Law | None, Law | None]
+
+
+def is_several(value: Any) -> bool:
+    """Return whether a value is a law for each of several coordinates."""
+    return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def turns_freely(hinge: Any) -> bool:
+    """Return whether the coordinates of a hinge are a quaternion, and maybe a place."""
+    return isinstance(hinge, Hinge) and "qw" in hinge.coordinates
+
+
+def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> list[Law | None]:
+    """Return a law for each of some names, None where nothing is given."""
+    listed = list(given)
+    if len(listed) != len(names):
+        remedy = f"give {len(names)}, of {', '.join(names)}; None where nothing is prescribed"
+        raise ModelError(item, f"number of laws of {field}", len(listed), remedy)
+    laws = [None if law is None else as_law(law, item=item, field=f"{field}[{k}]") for k, law in enumerate(listed)]
+    if all(law is None for law in laws):
+        raise ModelError(item, field, given, "give at least one law")
+    return laws
+
+
+def several_drives(item: str, connection: Connection, level: int, given: Any) -> list[Drive]:
+    """Return drives of all coordinates of a hinge, or of those for which a law is given."""
+    hinge = connection.element
+    assert isinstance(hinge, Hinge)
+    if level == 0 and turns_freely(hinge):
+        raise ModelError(item, "position", given, "its coordinates are an attitude: give rotation=")
+    clock = hinge.clock if isinstance(hinge, CustomHinge) else None
+    numbers = [k for k in range(hinge.nv) if k != clock]
+    laws = several_laws(item, LEVELS[level], given, [hinge.speeds[k] for k in numbers])
+    return [Drive(connection, k, law, level) for k, law in zip(numbers, laws, strict=True) if law is not None]
+
+
+def pose_drives(connection: Connection, attitude: Attitude | None, place: Place) -> tuple[list[Drive], Place]:
+    """Return the drive of an attitude, with the place if all of it is given, and what is left of the place.
+
+    The speeds of a free hinge are in axes that turn with it. So a place without an attitude, or a part of one, is not
+    a matter of its freedoms: it takes rows (see `place_rows`).
+    """
+    if attitude is None:
+        return [], place
+    if not any(law is None for law in place):
+        whole = tuple(law for law in place if law is not None)
+        return [PoseDrive.of(connection, attitude, whole)], (None, None, None)
+    return [PoseDrive.of(connection, attitude)], place
+
+
+def place_rows(place: Place) -> tuple[Constraint | None, list[Law]]:
+    """Return the constraint whose rows are the given parts of a place, and their laws; None if there is none."""
+    names = [name for name, law in zip("xyz", place, strict=True) if law is not None]
+    laws = [law for law in place if law is not None]
+    if not laws:
+        return None, []
+    return (PointOnPoint() if len(laws) == 3 else CustomConstraint(names, names=names)), laws
