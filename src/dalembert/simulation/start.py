@@ -48,11 +48,12 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
 
     Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
     """
-    for drive in model.drives:
-        if drive.level or not isinstance(drive.law, Function):
+    laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
+    for drive, law in laws:
+        if not isinstance(law, Function):
             continue
         try:
-            b, first, last, spread = _steepest(drive.law.value, t_start, t_end)
+            b, first, last, spread = _steepest(law.value, t_start, t_end)
         except Exception:  # of the user's function: said where the run meets it
             continue
         if abs(last - first) > 1e-6 * spread:
