@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,9 +26,11 @@ __all__ = [
     "Law",
     "Polynomial",
     "Ramp",
+    "Smoothed",
     "Spline",
     "as_law",
     "integrated",
+    "steps_of",
 ]
 
 Triple = tuple[float, float, float]
@@ -245,27 +248,37 @@ class Function:
     value : callable of t (s)
     rate, second : callable of t
         Its first and second derivative.
+    breaks : (k,) s
+        Times at which it has a jump or a corner; from each on the next piece holds.
 
-    Missing derivatives come from five-point differences, good to about nine and six digits; give them, or use a
-    library law, where that is too little.
+    Missing derivatives come from five-point differences, good to about nine and six digits, which do not reach across
+    `breaks`; give them, or use a library law, where that is too little.
     """
 
     value: Callable[[float], float]
     rate: Callable[[float], float] | None = None
     second: Callable[[float], float] | None = None
+    breaks: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        shape = shape_of(self.breaks)
+        if shape is None or len(shape) != 1:
+            raise ModelError("Function", "breaks", self.breaks, "give a list of times")
+        breaks = finite_array(self.breaks, shape, item="Function", field="breaks")
+        object.__setattr__(self, "breaks", tuple(sorted(float(t) for t in breaks)))
         for name in ("value", "rate", "second"):
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise ModelError("Function", name, given, "give a function of time")
 
     def __call__(self, t: float) -> Triple:
-        rate = _evaluate(self.rate, t) if self.rate else _slope(self.value, t)
+        rate = _evaluate(self.rate, t) if self.rate else _slope(self.value, t, self.breaks)
         if self.second:
             second = _evaluate(self.second, t)
+        elif self.rate:
+            second = _slope(self.rate, t, self.breaks)
         else:
-            second = _slope(self.rate, t) if self.rate else _curvature(self.value, t)
+            second = _curvature(self.value, t, self.breaks)
         return _evaluate(self.value, t), rate, second
 
 
@@ -305,6 +318,44 @@ class Integral:
         return self.start * t + _quadrature(lambda s: ((t - s) * self.law(s)[0], 0.0, 0.0), t)
 
 
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """The mean of a law over a window: what jumps becomes steep, corners become round.
+
+    Parameters
+    ----------
+    law : law, callable of t, or number
+    width : float, s
+        Of the window about each time; the law must be defined half of it beyond the run at either end.
+
+    With h half the width, the value is the mean of the law from t - h to t + h, and its rate is what the law gains from
+    one end of the window to the other over the width, exactly. Away from corners and jumps, by more than h, a straight
+    line stays itself and a curve is off by f'' width^2 / 24.
+
+    Examples
+    --------
+    >>> step = Smoothed(lambda t: 0.0 if t < 1.0 else 3.0, 0.1)
+    >>> [round(x, 6) for x in step(1.0)[:2]], step(1.2)[0]
+    ([1.5, 30.0], 3.0)
+    """
+
+    law: Any
+    width: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", as_law(self.law, item="Smoothed", field="law"))
+        object.__setattr__(self, "width", finite_number(self.width, item="Smoothed", field="width"))
+        if self.width <= 0:
+            raise ModelError("Smoothed", "width", self.width, "it must be positive")
+
+    def __call__(self, t: float) -> Triple:
+        a, b = t - self.width / 2, t + self.width / 2
+        first, last = self.law(a), self.law(b)
+        own = getattr(self.law, "integral", None)
+        area = own(b) - own(a) if own else _area(self.law, a, b)
+        return area / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
+
+
 def integrated(law: Law, start: float) -> Law:
     """Return start + the integral of a law from t = 0, in closed form where there is one."""
     if isinstance(law, Constant):
@@ -316,7 +367,7 @@ def integrated(law: Law, start: float) -> Law:
 
 def as_law(value: Any, *, item: str, field: str) -> Law:
     """Return a law from a law, a number or a callable of time."""
-    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral)):
+    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral, Smoothed)):
         return value
     if callable(value):
         result = _call(value, 0.0)
@@ -344,16 +395,33 @@ def _evaluate(function: Callable[[float], Any], t: float) -> float:
     return number
 
 
-def _slope(function: Callable[[float], Any], t: float) -> float:
-    h = 1e-3 * max(1.0, abs(t))
+def _slope(function: Callable[[float], Any], t: float, breaks: tuple[float, ...] = ()) -> float:
+    h, side = _room(t, 1e-3 * max(1.0, abs(t)), breaks)
+    if side:
+        f = [_evaluate(function, t + side * k * h) for k in range(5)]
+        return side * (-25 * f[0] + 48 * f[1] - 36 * f[2] + 16 * f[3] - 3 * f[4]) / (12 * h)
     near, far = (_evaluate(function, t + k * h) - _evaluate(function, t - k * h) for k in (1, 2))
     return (8 * near - far) / (12 * h)
 
 
-def _curvature(function: Callable[[float], Any], t: float) -> float:
-    h = 3e-3 * max(1.0, abs(t))
+def _curvature(function: Callable[[float], Any], t: float, breaks: tuple[float, ...] = ()) -> float:
+    h, side = _room(t, 3e-3 * max(1.0, abs(t)), breaks)
+    if side:
+        f = [_evaluate(function, t + side * k * h) for k in range(5)]
+        return (35 * f[0] - 104 * f[1] + 114 * f[2] - 56 * f[3] + 11 * f[4]) / (12 * h * h)
     near, far = (_evaluate(function, t + k * h) + _evaluate(function, t - k * h) for k in (1, 2))
     return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
+
+
+def _room(t: float, h: float, breaks: tuple[float, ...]) -> tuple[float, int]:
+    """Return a step of differences at t, and their side: 0 both, else that on which no break is near."""
+    before = max((b for b in breaks if b <= t), default=-math.inf)
+    after = min((b for b in breaks if b > t), default=math.inf)
+    if t - before > 2 * h and after - t > 2 * h:
+        return h, 0
+    side = 1 if after - t >= t - before else -1
+    # a value at the end of the piece may be the next one's already
+    return min(h, 0.24 * (after - t if side > 0 else t - before)), side
 
 
 def _quadrature(law: Law, t: float) -> float:
@@ -365,6 +433,43 @@ def _quadrature(law: Law, t: float) -> float:
             "Integral", f"error at t = {t:.6g} s", error, "the law is too rough: give its integral instead"
         )
     return float(value)
+
+
+def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[tuple[float, float, float, float]]:
+    """Return where a function jumps: last time before, first time after, values there.
+
+    It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
+    stays.
+    """
+    values = np.array([float(value(t)) for t in times.tolist()])
+    spread = float(np.ptp(values))
+    steps = []
+    for k in np.flatnonzero(np.abs(np.diff(values)) > 1e-6 * spread):
+        (a, b), (first, last) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
+        whole = abs(last - first)
+        for done in range(45):
+            middle = (a + b) / 2
+            between = float(value(middle))
+            if abs(between - first) > abs(last - between):
+                b, last = middle, between
+            else:
+                a, first = middle, between
+            if abs(last - first) < 1e-6 * spread or (done == 10 and abs(last - first) < 0.01 * whole):
+                break
+        else:
+            steps.append((a, b, first, last))
+    return steps
+
+
+def _area(law: Law, a: float, b: float) -> float:
+    """Return the integral of a law that may jump from a to b."""
+    from scipy.integrate import quad
+
+    value = law.value if isinstance(law, Function) else lambda s: law(s)[0]
+    breaks = getattr(law, "breaks", ()) or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
+    ends = [a, *(t for t in breaks if a < t < b), b]
+    parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
+    return float(sum(parts))
 
 
 def _title(function: Any) -> str:

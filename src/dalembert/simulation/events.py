@@ -107,6 +107,7 @@ class Situation:
         self.model = conditions.model
         self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
         self.energy_loss = 0.0
+        self.before: State | None = None  # of a jump that began a moment earlier
         self.stopped = False
         self.done: list[str] = []
 

@@ -269,6 +269,10 @@ class Run:
             now = Situation(self.conditions, replace(before))
             event.act(now)
             after = State(q=now.q, v=now.v, t=moment, x=now.x)
+            if now.before is not None:  # a jump that began a moment earlier
+                before = replace(now.before, t=moment)
+                if fresh:
+                    self.records.replace_last(moment, before.q, before.v, before.x)
             energy = self._energy(now.conditions, after) - self._energy(self.conditions, before)
             record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
             self.events.append(record)

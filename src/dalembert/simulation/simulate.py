@@ -27,6 +27,7 @@ from .progress import Progress
 from .resume import asked_state
 from .run import Run
 from .soft_stops import with_soft_stops
+from .speed_jumps import jump_events, jump_notes, refuse_jumps, speed_jumps
 from .start import check_jumps, check_tables, start_state, start_time
 from .stream import Stream, begun_at
 
@@ -177,10 +178,12 @@ def simulate(
         raise ModelError("simulate", "method", method, remedy)
     check_tables(model, t_start, t_end)
     check_jumps(model, t_start, t_end)
+    jumps = speed_jumps(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
+        refuse_jumps(jumps, "many runs at once do not jump")
         if dry is None:
             return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, said)
         sampled = np.linspace(t_start, t_end, 101) if wanted is None else wanted
@@ -195,6 +198,7 @@ def simulate(
     with Interrupt() as interrupt:
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
+            refuse_jumps(jumps, f"method {method!r} does not jump")
             start, notes = start_state(model, state, t_start)
             notes = said + notes
             try:
@@ -205,6 +209,8 @@ def simulate(
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
+        if jumps:
+            watch = Watch(model, [*watch.events, *jump_events(jumps, t_start, t_end)])
         run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry)
         if stream is not None:
             run.stream = Stream(stream, model, t_start, resume is True)
@@ -337,6 +343,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         run.notes += run.dry.notes()
     motion = Motion(run.model, t, q, v, x, conditions=run.track.conditions)
     run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
+    run.notes += jump_notes(run.watch.events, run.events)
     result = Result(
         run.model,
         t,
