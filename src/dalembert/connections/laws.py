@@ -335,7 +335,7 @@ class Smoothed:
     Examples
     --------
     >>> step = Smoothed(lambda t: 0.0 if t < 1.0 else 3.0, 0.1)
-    >>> [round(x, 6) for x in step(1.0)[:2]], step(1.2)[0]
+    >>> [round(x, 6) for x in step(1.0)[:2]], round(step(1.2)[0], 9)
     ([1.5, 30.0], 3.0)
     """
 
