@@ -10,7 +10,12 @@ import pytest
 import dalembert as da
 
 TIGHT: dict[str, Any] = {"rtol": 1e-10, "atol": 1e-10}
-FAST = {"dop853": TIGHT, "radau": {"rtol": 1e-9, "atol": 1e-9}}
+FAST: dict[str, dict[str, Any]] = {
+    "dop853": TIGHT,
+    "dopri5": TIGHT,
+    "radau": {"rtol": 1e-9, "atol": 1e-9},
+    "rk4": {"step": 1e-3},
+}
 
 
 def step(t: float) -> float:

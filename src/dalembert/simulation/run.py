@@ -82,6 +82,7 @@ class Run:
         if dry is not None:
             watch.also(dry.events)
         self.stream: Stream | None = None
+        self.stops: list[float] = []  # times that no step goes across
         self.asked = asked_for(options, conditions)
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
@@ -171,7 +172,8 @@ class Run:
             wanted = self._times_left() if self.track.sampled else None
             failed: Exception | None = None
             try:
-                outcome = self.integrator.advance(self.t_end, steps, wanted)
+                until = next((stop for stop in self.stops if stop > self.integrator.t), self.t_end)
+                outcome = self.integrator.advance(until, steps, wanted)
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             rows = self.integrator.take()
@@ -189,14 +191,14 @@ class Run:
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
-            if outcome == REACHED:
+            if outcome == REACHED and until == self.t_end:
                 return "finished"
             if outcome == STIFF:
                 self.notes.append(
                     f"t = {self.integrator.t:.6g} s: stability held explicit steps back; went on with radau"
                 )
                 self._change_method("radau")
-            elif outcome != PAUSED:
+            elif outcome not in (PAUSED, REACHED):
                 raise failure(self, outcome)
             used = time.perf_counter() - began
             if self.history is not None:
@@ -271,8 +273,8 @@ class Run:
             after = State(q=now.q, v=now.v, t=moment, x=now.x)
             if now.before is not None:  # a jump that began a moment earlier
                 before = replace(now.before, t=moment)
-                if fresh:
-                    self.records.replace_last(moment, before.q, before.v, before.x)
+                self.records.drop_after(now.before.t)
+                self.records.add(moment, before.q, before.v, before.x)
             energy = self._energy(now.conditions, after) - self._energy(self.conditions, before)
             record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
             self.events.append(record)

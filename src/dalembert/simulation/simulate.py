@@ -209,9 +209,11 @@ def simulate(
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
-        if jumps:
-            watch = Watch(model, [*watch.events, *jump_events(jumps, t_start, t_end)])
+        strikes = jump_events(jumps, t_start, t_end)
+        if strikes:
+            watch = Watch(model, [*watch.events, *strikes])
         run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry)
+        run.stops = [event.value + 1e-11 * (t_end - t_start) for event in strikes]
         if stream is not None:
             run.stream = Stream(stream, model, t_start, resume is True)
         run.asked |= {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}

@@ -46,6 +46,13 @@ class Records:
         self.parts.pop()
         self.add(t, q, v, x)
 
+    def drop_after(self, t: float) -> None:
+        """Forget states later than a time."""
+        while self.parts and self.last_time() > t:
+            times, *others = self.parts.pop()
+            kept = times <= t
+            self.extend(times[kept], *(part[kept] for part in others))
+
     def last(self) -> tuple[float, Array, Array, Array]:
         """Return the last row."""
         t, q, v, x = self.parts[-1]
