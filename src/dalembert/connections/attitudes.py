@@ -82,6 +82,9 @@ class EulerAngles(Attitude):
             raise ModelError(item, "convention", convention, "two turns about one axis after each other are one turn")
         if isinstance(angles, (str, bytes)) or not isinstance(angles, (Sequence, np.ndarray)) or len(angles) != 3:
             raise ModelError(item, "angles", angles, "give three: numbers, functions of time, or laws")
+        if any(angle is None for angle in angles):
+            remedy = "give all three; an angle alone is driven as a coordinate of a CustomHinge of three turns"
+            raise ModelError(item, "angles", angles, remedy)
         laws = [as_law(angle, item=item, field=f"angles[{k}]") for k, angle in enumerate(angles)]
         axes = ["xyz".index(letter) for letter in letters.lower()]
         if letters.islower():
