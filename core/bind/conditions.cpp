@@ -236,7 +236,7 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
           const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness) {
-  if (!PyObject_TypeCheck(model.ptr(), model_type()))
+  if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
   new (self) BoundConditions(*m.described); // with its owner

@@ -20,6 +20,7 @@ struct AlphaRoom {
   double *residual;        // nv
   double *lambda;          // nc: at the end of the step
   double *lambda0;         // nc: at its beginning
+  double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room) {
@@ -35,6 +36,7 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   room.residual = arena.take<double>(nv);
   room.lambda = arena.take<double>(std::size_t(m.nc));
   room.lambda0 = arena.take<double>(std::size_t(m.nc));
+  room.grip = arena.take<double>(std::size_t(m.nc));
   return arena.used;
 }
 
@@ -65,6 +67,33 @@ static bool motion_residual(const Integration &i, AlphaRoom &mine, double t) {
   return true;
 }
 
+// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that hinges
+// and drives do not demand already.
+static void bind_row(const ModelData &m, AlphaRoom &mine, const ChordData &chord, int j, const LoopRoom<double> &loops,
+                     const unsigned char *given) {
+  const std::ptrdiff_t nv = m.nv, size = nv + m.nc, row = nv + chord.row + j;
+  const double *entries = loops.values + chord.values + std::ptrdiff_t(j) * chord.supports;
+  double *E = mine.matrix, &grip = mine.grip[chord.row + j];
+  grip = 0.0;
+  for (int s = 0; s < chord.supports; ++s) {
+    const std::ptrdiff_t f = m.support[chord.support + s];
+    if (!(given && given[f]) && mine.mass[f * (nv + 1)] > 0.0)
+      grip += entries[s] * entries[s] / mine.mass[f * (nv + 1)];
+  }
+  if (!(loops.leverage[chord.row + j] > independence(loops.opening)) || !(grip > 0.0)) {
+    grip = 0.0;
+    E[row * (size + 1)] = 1.0;
+    mine.lambda[chord.row + j] = 0.0;
+    return;
+  }
+  for (int s = 0; s < chord.supports; ++s) {
+    const std::ptrdiff_t f = m.support[chord.support + s];
+    E[row * size + f] = entries[s];
+    E[f * size + row] = -entries[s];
+  }
+  E[row * (size + 1)] = -1e-10 * grip;
+}
+
 // the matrix of (4) at the state in q1, v1, a1, factored
 static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double rate, double second) {
   const ModelData &m = i.m;
@@ -93,24 +122,11 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
           E[f * size + first + l] -= weight * mine.derivatives.column[f][l];
     }
   }
-  double heaviest = 0.0, longest = 0.0;
-  for (std::ptrdiff_t f = 0; f < nv; ++f)
-    heaviest = std::max(heaviest, std::fabs(E[f * (size + 1)]));
-  evaluate_chords<double>(m, loops.ws, room.q1, nullptr, {.values = loops.values, .active = run.conditions.active});
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int j = 0; j < chord.rows; ++j)
-      for (int s = 0; s < chord.supports; ++s) {
-        const std::ptrdiff_t row = nv + chord.row + j, f = m.support[chord.support + s];
-        const double entry = loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s];
-        E[row * size + f] = entry;
-        E[f * size + row] = -entry;
-        longest = std::max(longest, entry * entry);
-      }
-  }
-  const double eps = 1e-10 * longest / std::max(heaviest, 1e-300) + 1e-300;
-  for (std::ptrdiff_t row = nv; row < size; ++row)
-    E[row * (size + 1)] = -eps;
+  evaluate_chords<double>(m, loops.ws, room.q1, nullptr,
+                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.active});
+  for (int k = 0; k < m.chord_count; ++k)
+    for (int j = 0; j < m.chords[k].rows; ++j)
+      bind_row(m, mine, m.chords[k], j, loops, run.conditions.given);
   for (std::ptrdiff_t f = 0; run.conditions.given && f < nv; ++f)
     if (run.conditions.given[f]) { // follows its law
       for (std::ptrdiff_t j = 0; j < size; ++j)
@@ -187,6 +203,10 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
       const ChordData &chord = m.chords[k];
       for (int j = 0; j < chord.rows; ++j) {
         const int row = chord.row + j;
+        if (mine.grip[row] == 0.0) {
+          mine.b[nv + row] = 0.0;
+          continue;
+        }
         if (m.holonomic[row]) {
           mine.b[nv + row] = system.targets[row] - system.loops.rhs[row];
           continue;
@@ -202,7 +222,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     solve_lu(mine.matrix, mine.exchange, size, mine.b);
     double square = 0.0;
     for (int f = 0; f < nv; ++f) {
-      const double part = mine.b[f] / (run.atol + run.rtol * position_size(m, room.q1, f));
+      const double part = mine.b[f] / (run.atol[f] + run.rtol * position_size(m, room.q1, f));
       square += part * part;
       mine.A1[f] += mine.b[f] / (h * h * number.beta);
     }

@@ -15,8 +15,9 @@
 //
 //     P dxi = (target - P v1) / gamma'                                                                                (5)
 //
-// scaled so that its parts do not differ by powers of h (Bottasso, Bauchau, Cardona 2007). The small eps makes rows that
-// repeat others harmless; it does not change the solution, on which dlambda = 0. Speeds are put onto the loops after the
+// scaled so that its parts do not differ by powers of h (Bottasso, Bauchau, Cardona 2007). The small eps, a
+// part of P M^-1 P^T of its row, makes rows that repeat others harmless; it does not change the solution, on which dlambda = 0.
+// Rows that can move nothing (a second weld between two bodies) are left out. Speeds are put onto the loops after the
 // step, those of driven freedoms left as they are, which stands for the stabilising multipliers of the index-2 form.
 #pragma once
 

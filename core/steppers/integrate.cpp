@@ -95,7 +95,7 @@ double first_step(Work &work, double until) {
   first_stage(i);
   double size = 0.0;
   for (int f = 0; f < m.nv; ++f) {
-    const double sq = run.atol + run.rtol * position_size(m, room.q, f), sv = run.atol + run.rtol * std::fabs(room.v[f]);
+    const double sq = run.atol[f] + run.rtol * position_size(m, room.q, f), sv = run.atol[m.nv + f] + run.rtol * std::fabs(room.v[f]);
     size += std::pow(position_size(m, room.q, f) / sq, 2) + std::pow(room.v[f] / sv, 2);
   }
   const double slope = measure(i, room.K, room.q, room.v, room.x);
@@ -237,6 +237,10 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       outcome = Outcome::reached;
       break;
     }
+    if (recorder.stop()) {
+      outcome = Outcome::stopped;
+      break;
+    }
     double h = std::min(run.step, run.max_step);
     const bool last = h * 1.0000001 >= left;
     if (last)
@@ -295,11 +299,10 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
   SteppingRoom &room = work.room;
   Outcome outcome = Outcome::reached;
   if (work.stepper.dense_from_stages) { // once more; that they were accurate enough is known
-    const double rtol = run.rtol, atol = run.atol;
-    run.rtol = run.atol = 1e30;
     double error;
+    run.judged = true;
     outcome = take_step(work, h, error);
-    run.rtol = rtol, run.atol = atol;
+    run.judged = false;
     if (outcome != Outcome::reached)
       return outcome;
   }

@@ -46,6 +46,10 @@ class Conditions:
 class Points:
     def __init__(self, body: int, frames: Array, nodes: Array | None, single: bool) -> None: ...
 
+class Flag:
+    set: bool
+    def __init__(self) -> None: ...
+
 class Integrator:
     def __init__(
         self,
@@ -53,7 +57,7 @@ class Integrator:
         conditions: Conditions,
         method: int,
         rtol: float,
-        atol: float,
+        atol: Array,
         max_step: float,
         fixed_step: float,
         spectral_radius: float,
@@ -61,7 +65,9 @@ class Integrator:
         watch: bool,
     ) -> None: ...
     def start(self, t: float, q: Array, v: Array, x: Array) -> int: ...
-    def advance(self, until: float, most_steps: int, times: Array | None = None) -> int: ...
+    def advance(
+        self, until: float, most_steps: int, times: Array | None = None, flag: Flag | None = None
+    ) -> int: ...
     def take(self) -> tuple[Array, Array, Array, Array, Array]: ...
     def state(self) -> tuple[float, Array, Array, Array, Array, Array]: ...
     def dense(
@@ -77,7 +83,8 @@ class Integrator:
         x: Array,
         parameters: Array | None,
         threads: int,
-    ) -> tuple[Array, Array, Array, Array, Array]: ...
+        flag: Flag | None = None,
+    ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
     def checkpoint(self) -> bytes: ...
     def restore(self, blob: bytes) -> None: ...
     @property

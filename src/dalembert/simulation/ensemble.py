@@ -14,6 +14,7 @@ from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
 from ..model.conditions import checked_parameter, parameter_place
 from ..result import Motion, Output, Result, Stats, always
+from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
@@ -29,7 +30,9 @@ _REASONS = {
     "apart": "the loops cannot be closed",
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
+    "stopped": "interrupted",
 }
+_STATUS = {"reached": "finished", "stopped": "interrupted"}
 
 
 class Ensemble:
@@ -42,9 +45,11 @@ class Ensemble:
     q : (B, n, nq) rad or m
     v : (B, n, nv) rad/s or m/s
     x : (B, n, nx)
-        NaN from where a run failed.
+        NaN from where a run failed or was interrupted.
     status : tuple of str, (B,)
-        ``"finished"`` or ``"failed"``.
+        ``"finished"``, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
+    reached : (B,) s
+        Time that each run got to.
     stats : Stats
         Of all runs together.
     """
@@ -55,21 +60,25 @@ class Ensemble:
         t: Array,
         states: tuple[Array, Array, Array],
         ends: list[str],
+        reached: Array,
         stats: Stats,
         parameters: Array | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
-        self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
-        self._messages = [_REASONS.get(end, "") for end in ends]
+        self.reached = reached
+        self.status = tuple(_STATUS.get(end, "failed") for end in ends)
+        self._messages = [
+            f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else "" for end, t in zip(ends, reached, strict=True)
+        ]
         self._conditions, self._parameters = conditions, parameters
 
     def __len__(self) -> int:
         return len(self.q)
 
     def __repr__(self) -> str:
-        failed = sum(status == "failed" for status in self.status)
-        ending = f"{failed} failed" if failed else "all finished"
+        counts = {status: self.status.count(status) for status in ("failed", "interrupted")}
+        ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
     def __getitem__(self, run: int | str) -> Any:
@@ -153,6 +162,7 @@ def simulate_many(
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
+    on_error: str,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`."""
     began, model = time.perf_counter(), conditions.model
@@ -160,7 +170,10 @@ def simulate_many(
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     integrator = options.integrator(conditions)
-    outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
+    with Interrupt() as interrupt:
+        outcomes, reached, counts, *states = integrator.batch(
+            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), interrupt.flag
+        )
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
     if options.project:
@@ -184,7 +197,9 @@ def simulate_many(
         rtol=options.rtol,
         atol=options.atol,
     )
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
+    if on_error != "return":
+        keep_for_next(interrupt)
+    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, reached, stats, numbers)
 
 
 def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:

@@ -20,6 +20,7 @@ from .progress import Progress
 from .run import Run
 from .simulate import make_result
 from .start import start_state
+from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["Live"]
 
@@ -73,7 +74,7 @@ class Live:
         events: Event | Sequence[Event] = (),
         method: str = "auto",
         rtol: float = 1e-8,
-        atol: float = 1e-10,
+        atol: Tolerance = DEFAULT_ATOL,
         max_step: float | None = None,
         step: float | None = None,
     ) -> None:
@@ -129,6 +130,8 @@ class Live:
         ------
         IntegrationError, SingularityError, UserFunctionError
             With what was computed as ``error.result``.
+        KeyboardInterrupt
+            On Ctrl-C, at the time that was reached; it can be advanced further.
         """
         span = finite_number(time, item="Live", field="time")
         if span <= 0:

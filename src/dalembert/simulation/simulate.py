@@ -18,7 +18,7 @@ from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
 from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
-from .interrupt import Interrupt
+from .interrupt import Interrupt, forget, heed, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
@@ -26,6 +26,7 @@ from .progress import Progress
 from .run import Run
 from .start import check_jumps, check_tables, start_state
 from .stream import Stream
+from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["make_result", "simulate"]
 
@@ -42,7 +43,7 @@ def simulate(
     parameters: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
-    atol: float = 1e-10,
+    atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
@@ -76,8 +77,13 @@ def simulate(
         ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems;
         with a fixed step ``"rk4"``, ``"euler"`` (semi-implicit) and ``"alpha"`` (generalised alpha).
         ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
-    rtol, atol : float
-        Tolerated error per step, relative to positions and speeds, and absolute (rad, m, and per s).
+    rtol : float
+        Tolerated error per step, relative to positions and speeds.
+    atol : float or dict of str to float
+        The absolute one, of all variables (rad, m, and per s; units of element states), or by kind (``"position"``,
+        ``"speed"``, ``"state"`` of elements, ``"angle"``, ``"length"``, ``"eta"`` of flexible bodies) and by name
+        (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names go
+        before kinds; what is left out has 1e-10.
     max_step : float, s
     step : float, s
         Of methods with a fixed step.
@@ -102,12 +108,17 @@ def simulate(
     Returns
     -------
     Result, or Ensemble for many runs
-        On Ctrl-C the part that was computed, with status ``"interrupted"``.
+        On Ctrl-C the part that was computed, with status ``"interrupted"``; of many runs those that are finished, and
+        the others as far as they got.
 
     Raises
     ------
     IntegrationError, SingularityError, UserFunctionError
         With the partial result as ``error.result``.
+    KeyboardInterrupt
+        If Ctrl-C was pressed during an earlier run of the same script, loop or cell, which returned its part: one press
+        stops a loop of runs. Not with ``on_error="return"``, which leaves it to the program to look at the status; nor
+        with `resume`, or at the next statement of a prompt or notebook.
 
     Examples
     --------
@@ -121,6 +132,9 @@ def simulate(
     >>> bool(abs(result["energy.total"]).max() < 1e-7)
     True
     """
+    if resume is None and on_error != "return":
+        heed()
+    forget()
     model = as_model(system)
     t_start, t_end = (
         finite_number(t, item="simulate", field=name) for t, name in ((t_start, "t_start"), (t_end, "t_end"))
@@ -157,23 +171,27 @@ def simulate(
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
-    with Interrupt() as interrupt:
-        line = Progress(t_start, t_end, progress)
-        if is_foreign(method):
-            start, notes = start_state(model, state, t_start)
-            try:
-                return simulate_elsewhere(
+        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, on_error)
+    line, interrupt = Progress(t_start, t_end, progress), Interrupt()
+    if is_foreign(method):
+        start, notes = start_state(model, state, t_start)
+        try:
+            with interrupt:
+                result = simulate_elsewhere(
                     method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
                 )
-            except DalembertError as error:
-                if on_error == "raise" or error.result is None:
-                    raise
-                return error.result
+        except DalembertError as error:
+            if on_error == "raise" or error.result is None:
+                raise
+            return error.result
+    else:
         run = Run(conditions, options, t_end, wanted, watch, line, interrupt)
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
-        return _carry_out(run, state, t_start, resume, on_error)
+        result = _carry_out(run, state, t_start, resume, on_error)
+    if on_error != "return":
+        keep_for_next(interrupt)
+    return result
 
 
 def _first_conditions(
@@ -203,7 +221,8 @@ def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | b
             run.start(start)
         else:
             run.restore(_resume_point(run, resume))
-        status = run.go()
+        with run.interrupt:
+            status = run.go()
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
             mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
