@@ -235,7 +235,11 @@ public:
   void restore(const nb::bytes &blob) {
     if (blob.size() != sizeof run + memory.size)
       throw nb::value_error("the checkpoint is of another model, method or version");
-    std::memcpy(static_cast<void *>(&run), blob.c_str(), sizeof run);
+    Run kept;
+    std::memcpy(static_cast<void *>(&kept), blob.c_str(), sizeof kept);
+    if (kept.method != run.method)
+      throw nb::value_error("the checkpoint is of another method");
+    run = kept;
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
     run.atol = tolerances.data();

@@ -281,7 +281,7 @@ struct Work {
     if (!is_made(given.points, points_type()))
       return refuse("points", given.points) != nullptr;
     const BoundPoints &found = *nanobind::inst_ptr<BoundPoints>(given.points);
-    if (found.data.body > model.data.nb)
+    if (found.data.body > model.data.nb || (found.data.nodes && model.data.bodies[found.data.body].form != Form::modal))
       return refuse("points", given.points) != nullptr;
     call.points = found.data;
     points = found.single ? 0 : found.data.count;

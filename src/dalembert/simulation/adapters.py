@@ -271,9 +271,7 @@ class _SundialsSteps:
         else:
             residual = Residual(equations, start)
             algebraic = np.arange(residual.size - len(residual.rows), residual.size)
-            atol = np.concatenate(
-                [of_states(equations.model, options.tolerances), np.full(len(algebraic), NO_MATTER)]
-            )
+            atol = np.concatenate([of_states(equations.model, options.tolerances), np.full(len(algebraic), NO_MATTER)])
 
             def defect(t: float, y: Array, slope: Array, out: Array) -> None:
                 self._fill(out, lambda: residual(t, np.array(y), np.array(slope)))

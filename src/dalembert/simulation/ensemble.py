@@ -18,6 +18,7 @@ from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
+from .small_notes import small_notes
 from .start import rows_of, start_states
 
 __all__ = ["Ensemble", "batch_size", "simulate_many"]
@@ -186,6 +187,7 @@ def simulate_many(
     if implicit:
         notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
     notes += motion_notes(conditions, states[0], states[1])
+    notes += small_notes(conditions, options, states[0], states[1], states[2])
     stats = Stats(
         method=options.method,
         steps=int(total[0]),

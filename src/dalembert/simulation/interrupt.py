@@ -1,8 +1,8 @@
 """Ctrl-C as a wish, not as an accident: a run stops before its next step and keeps what it has.
 
-One press ends the run that is under way, which returns what there is. It was meant for the program, too: if that goes on
-to another run by itself, as a loop does, `heed` raises there what Ctrl-C always raises. Going on with the run that was
-interrupted, or the next statement at a prompt or in a notebook, answers the press.
+One press ends the run that is under way, which returns what there is. It was meant for the program, too: if that goes
+on to another run by itself, as a loop does, `heed` raises there what Ctrl-C always raises. Going on with the run that
+was interrupted, or the next statement at a prompt or in a notebook, answers the press.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .. import _core
 
 __all__ = ["Interrupt", "forget", "heed", "keep_for_next"]
 
-_waiting: list[FrameType | None] = []  # the statement that was being executed when a key was pressed, until that is answered
+_waiting: list[FrameType | None] = []  # the statement under way when a key was pressed, until that is answered
 
 
 class Interrupt:
@@ -79,7 +79,7 @@ def heed() -> None:
 
 
 def _statement() -> FrameType | None:
-    """Return the frame of the statement under way: of a script all of it, of a prompt or a cell the one entered last."""
+    """Return the frame of the statement under way: all of a script, or what was entered last at a prompt or in a cell."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and not frame.f_code.co_name.startswith(("<module>", "<cell line")):
         frame = frame.f_back

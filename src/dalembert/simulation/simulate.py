@@ -24,6 +24,7 @@ from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
+from .small_notes import small_notes
 from .start import check_jumps, check_tables, start_state
 from .stream import Stream
 from .tolerances import DEFAULT_ATOL, Tolerance
@@ -291,7 +292,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
-    run.notes += motion_notes(run.conditions, q, v)
+    run.notes += [*motion_notes(run.conditions, q, v), *small_notes(run.conditions, run.options, q, v, x)]
     result = Result(
         run.model,
         t,

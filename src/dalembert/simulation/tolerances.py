@@ -54,7 +54,7 @@ def tolerances(model: Model, given: Tolerance) -> tuple[float | dict[str, float]
 
 
 def of_states(model: Model, atol: Array) -> Array:
-    """Return tolerances of [q; v; x], (nq + nv + nx,), from those of increments, for steppers that know no attitudes."""
+    """Return tolerances of [q; v; x], (nq + nv + nx,), from those of increments; for steppers without attitudes."""
     positions = np.empty(model.nq)
     names = model.compiled.names
     for owner, coordinates in names.q.items():
