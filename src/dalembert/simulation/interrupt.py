@@ -79,7 +79,7 @@ def heed() -> None:
 
 
 def _statement() -> FrameType | None:
-    """Return the frame of the statement under way: all of a script, or what was entered last at a prompt or in a cell."""
+    """Return the frame of the statement under way: all of a script, or what was entered last at a prompt or cell."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and not frame.f_code.co_name.startswith(("<module>", "<cell line")):
         frame = frame.f_back
