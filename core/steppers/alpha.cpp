@@ -1,9 +1,12 @@
 #include "steppers/alpha.hpp"
 #include "scalar/dense_lu.hpp"
+#include "steppers/control.hpp"
+#include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
 #include "system/derivatives.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
+#include "tree/chart.hpp"
 #include "tree/manifold.hpp"
 #include "tree/mass_matrix.hpp"
 #include <algorithm>
@@ -14,6 +17,9 @@ namespace dalembert::DALEMBERT_ISA {
 struct AlphaRoom {
   DerivativesRoom derivatives;
   double *A, *A1;          // nv: acceleration-like variables
+  double *B;               // nv: A as a step of this length would have left it (6)
+  double *jerk, *x_jerk;   // nv, nx: rates of A and of dx in the last step
+  double *e;               // 2 nv + nx: error of a step
   double *matrix, *b;      // (nv + nc)^2, nv + nc
   std::int32_t *exchange;
   double *mass;            // nv x nv
@@ -21,6 +27,9 @@ struct AlphaRoom {
   double *lambda;          // nc: at the end of the step
   double *lambda0;         // nc: at its beginning
   double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
+  struct Kept {
+    double length, tried;  // of the last step, 0: none; of the one under way
+  } *kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room) {
@@ -29,6 +38,10 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   const std::size_t nv = std::size_t(m.nv), size = nv + std::size_t(m.nc);
   room.A = arena.take<double>(nv);
   room.A1 = arena.take<double>(nv);
+  room.B = arena.take<double>(nv);
+  room.jerk = arena.take<double>(nv);
+  room.x_jerk = arena.take<double>(std::size_t(m.nx));
+  room.e = arena.take<double>(std::size_t(increments(m)));
   room.matrix = arena.take<double>(size * size);
   room.b = arena.take<double>(size);
   room.exchange = arena.take<std::int32_t>(size);
@@ -37,11 +50,13 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   room.lambda = arena.take<double>(std::size_t(m.nc));
   room.lambda0 = arena.take<double>(std::size_t(m.nc));
   room.grip = arena.take<double>(std::size_t(m.nc));
+  room.kept = arena.take<AlphaRoom::Kept>(1);
   return arena.used;
 }
 
 struct AlphaNumbers {
   double alpha_m, alpha_f, beta, gamma;
+  double shift() const { return alpha_m - alpha_f; }
 };
 static AlphaNumbers alpha_numbers(double rho) {
   const double alpha_m = (2.0 * rho - 1.0) / (rho + 1.0), alpha_f = rho / (rho + 1.0), gamma = 0.5 + alpha_f - alpha_m;
@@ -152,9 +167,9 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
   // (1), (2) from A1 to increments and accelerations
   const auto place = [&]() {
     for (int f = 0; f < nv; ++f) {
-      z[f] = h * room.v[f] + h * h * ((0.5 - number.beta) * mine.A[f] + number.beta * mine.A1[f]);
-      z[nv + f] = h * ((1.0 - number.gamma) * mine.A[f] + number.gamma * mine.A1[f]);
-      room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.A[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
+      z[f] = h * room.v[f] + h * h * ((0.5 - number.beta) * mine.B[f] + number.beta * mine.A1[f]);
+      z[nv + f] = h * ((1.0 - number.gamma) * mine.B[f] + number.gamma * mine.A1[f]);
+      room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
     }
     for (int body = 1; body <= m.nb; ++body) { // places of free bodies: xi'' = u' + omega x u at the beginning of the step
       const BodyData &b = m.bodies[body];
@@ -169,7 +184,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     return displaced(i, t1, z, room.q1, room.v1, room.x1);
   };
   for (int f = 0; f < nv; ++f)
-    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.A[f] - room.v[f] / h) / number.beta : mine.A[f];
+    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.B[f] - room.v[f] / h) / number.beta : mine.B[f];
   copy(room.dx, m.nx, room.dx1);
   if (m.hosted_laws && m.drive_count && !consult(m, run.conditions, system, {t1, room.q, room.v, room.x}))
     return Outcome::host;
@@ -184,7 +199,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
       for (int k = 0; k < m.drive_count; ++k)
         if (m.drives[k].row < 0 && m.drives[k].freedom == f)
           wanted = demand(m, m.drives[k], t1, system.hosted).second;
-      mine.A1[f] = ((1.0 - number.alpha_f) * wanted + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
+      mine.A1[f] = ((1.0 - number.alpha_f) * wanted + number.alpha_f * room.a[f] - number.alpha_m * mine.B[f]) / (1.0 - number.alpha_m);
     }
   }
   copy(mine.lambda0, m.nc, mine.lambda);
@@ -249,15 +264,55 @@ static AlphaRoom room_of(const Integration &i) {
   return room;
 }
 
-static Outcome alpha_step(const Integration &i, double h, double &) {
+// (7), in units of the tolerance
+static double alpha_error(const Integration &i, AlphaRoom &mine, double h) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  const AlphaNumbers number = alpha_numbers(i.run.spectral_radius);
+  const double d = number.shift(), c_q = 0.5 * d + number.beta - 1.0 / 6.0;
+  const double c_v = 0.5 * d * d + (0.5 + d) * number.gamma - 1.0 / 6.0;
+  const double before = mine.kept->length, between = before > 0.0 ? 2.0 / (h + before) : 0.0;
+  const unsigned char *given = i.run.conditions.given;
+  for (int f = 0; f < m.nv; ++f) {
+    const double jerk = (mine.A1[f] - mine.B[f]) / h;
+    mine.e[f] = c_q * h * h * h * jerk;
+    mine.e[m.nv + f] = given && given[f] ? 0.0 : c_v * h * h * h * (jerk - mine.jerk[f]) * between;
+  }
+  for (int k = 0; k < m.nx; ++k) {
+    const double jerk = (room.dx1[k] - room.dx[k]) / h;
+    mine.e[2 * m.nv + k] = h * h / 12.0 * (before > 0.0 ? h * (jerk - mine.x_jerk[k]) * between : jerk);
+  }
+  if (m.nc && i.run.project)
+    permit_speeds(m, i.run.conditions, room.motion.system, room.q1, mine.e + m.nv, room.change, given);
+  const double error = measure(i, mine.e, room.q1, room.v1, room.x1, &i.run.worst_freedom);
+  return std::max(error, turn_error(turn_square<double>(m, room.z), 3));
+}
+
+static Outcome alpha_step(const Integration &i, double h, double &error) {
   AlphaRoom mine = room_of(i);
-  const Outcome outcome = alpha_newton(i, mine, h, false);
-  return outcome == Outcome::reached || outcome == Outcome::host ? outcome : alpha_newton(i, mine, h, true);
+  mine.kept->tried = h;
+  if (i.room.near) { // the loops are of no use to Newton's method there
+    const Outcome outcome = explicit_step(i, dopri5_tableau, h, error);
+    copy(i.room.a1, i.m.nv, mine.A1);
+    copy(i.room.motion.system.lambda, i.m.nc, mine.lambda);
+    mine.kept->tried = 0.0;
+    return outcome;
+  }
+  const double later = mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
+  for (int f = 0; f < i.m.nv; ++f)
+    mine.B[f] = mine.A[f] + later * mine.jerk[f];
+  Outcome outcome = alpha_newton(i, mine, h, false);
+  if (outcome != Outcome::reached && outcome != Outcome::host)
+    outcome = alpha_newton(i, mine, h, true);
+  if (outcome == Outcome::reached && !(i.run.fixed_step > 0.0))
+    error = alpha_error(i, mine, h);
+  return outcome;
 }
 
 const Stepper alpha_stepper{
     .name = "alpha",
-    .order = 2,
+    .order = 3, // of the error of a step
+    .adaptive = true,
     .implicit = true,
     .bytes =
         [](const ModelData &m) {
@@ -267,13 +322,20 @@ const Stepper alpha_stepper{
     .begin =
         [](const Integration &i) {
           const AlphaRoom mine = room_of(i);
+          *mine.kept = {};
           copy(i.room.a, i.m.nv, mine.A);
           copy(i.room.motion.system.lambda, i.m.nc, mine.lambda0);
         },
     .step = alpha_step,
+    .accept = [](const Integration &i, double h, double error) { return explicit_accept(i, 3, h, error); },
     .move_on =
         [](const Integration &i) {
           const AlphaRoom mine = room_of(i);
+          const double h = mine.kept->length = mine.kept->tried;
+          for (int f = 0; h > 0.0 && f < i.m.nv; ++f)
+            mine.jerk[f] = (mine.A1[f] - mine.B[f]) / h;
+          for (int k = 0; h > 0.0 && k < i.m.nx; ++k)
+            mine.x_jerk[k] = (i.room.dx1[k] - i.room.dx[k]) / h;
           copy(mine.A1, i.m.nv, mine.A);
           copy(mine.lambda, i.m.nc, mine.lambda0);
         },

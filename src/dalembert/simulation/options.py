@@ -16,7 +16,7 @@ from .tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "make_options"]
 
-FIXED = ("rk4", "euler", "alpha")
+FIXED = ("rk4", "euler")  # methods whose steps have one length
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,12 @@ def make_options(
 
 def _fixed_step(method: str, step: float | None, span: float) -> float:
     """Return the length of steps, s; 0 for methods that choose it."""
-    if method not in FIXED:
+    if method not in (*FIXED, "alpha"):
         if step is not None:
             remedy = f"method {method!r} chooses its steps: use rtol, atol and max_step"
             raise ModelError("simulate", "step", step, remedy)
+        return 0.0
+    if step is None and method == "alpha":
         return 0.0
     if step is None:
         raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")

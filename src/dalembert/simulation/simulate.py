@@ -75,8 +75,8 @@ def simulate(
     parameters : dict of str to float or (B,)
         Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
     method : str
-        ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems;
-        with a fixed step ``"rk4"``, ``"euler"`` (semi-implicit) and ``"alpha"`` (generalised alpha).
+        ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems,
+        and ``"alpha"`` (2, generalised alpha); with a fixed step ``"rk4"`` and ``"euler"`` (semi-implicit).
         ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
     rtol : float
         Tolerated error per step, relative to positions and speeds.
@@ -87,7 +87,7 @@ def simulate(
         before kinds; what is left out has 1e-10.
     max_step : float, s
     step : float, s
-        Of methods with a fixed step.
+        Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
     control : function of a State
         Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
