@@ -184,7 +184,7 @@ static void fetch(const nb::object &array, double *to) {
 bool Scope::consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
   nb::gil_scoped_acquire acquired;
-  if (me.raised)
+  if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
     return false;
   try {
     me.code.host(t, copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads);

@@ -144,8 +144,11 @@ public:
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
     Attention attention(flag);
     Recorder recorder{&Records::record, &records, attention.stop()};
-    const int outcome =
-        guarded([&] { return model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder); });
+    const Asked asked(scope, flag);
+    const int outcome = guarded([&] {
+      const Outcome found = model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder);
+      return found == Outcome::host && attention.asked() ? Outcome::stopped : found;
+    });
     if (attention.raise())
       throw nb::python_error();
     return outcome;
@@ -205,6 +208,7 @@ public:
     if (parameters && parameters->size() != n * std::size_t(m.parameter_count))
       throw nb::value_error("the parameters do not fit the runs");
     Attention attention(flag);
+    const Asked asked(scope, flag);
     const BatchTask task{begin, until, times, q, v, x, parameters, threads, attention};
     Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}, {}};
     out.allocate();
@@ -261,6 +265,13 @@ private:
   Block memory;
   Records records;
   std::vector<double> tolerances; // absolute ones
+
+  // the host looks at a flag while this lasts
+  struct Asked {
+    Scope &scope;
+    Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
+    ~Asked() { scope.flag = nullptr; }
+  };
 
   void restart() {
     run.started = 0;
@@ -398,7 +409,7 @@ private:
       if (outcome == Outcome::reached)
         outcome = steppers.advance(m, mine, implicit.data, task.until, all, samples, recorder);
     }
-    out.report(k, outcome, mine.t, mine.counts);
+    out.report(k, outcome == Outcome::host && task.attention.asked() ? Outcome::stopped : outcome, mine.t, mine.counts);
   }
 };
 

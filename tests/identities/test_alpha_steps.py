@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 from flexible_systems import random_flexible
-from test_alpha_redundant import gap, redundant
+from redundant_systems import gap, redundant
 
 import dalembert as da
 from dalembert.library import chain
@@ -78,7 +78,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_errors_follow_the_tolerance(name: str) -> None:
-    """A hundredth of the tolerance: a fifth of the length, so at least a tenth of the error, of a method of order two."""
+    """A hundredth of the tolerance makes steps a fifth as long, and errors of order two less than a tenth."""
     make, span = CASES[name]
     m = make().compile()
     exact = da.simulate(m, span, rtol=1e-11, atol=1e-12)
@@ -107,7 +107,7 @@ def test_random_redundant_systems_agree_with_dop853(seed: int) -> None:
 
 
 def test_steps_are_short_only_where_it_is_lively() -> None:
-    """A stiff spring at the end of a slow fall: steps differ by orders of magnitude, and the energy is accounted for."""
+    """A stiff spring at the end of a slow fall: steps differ in length by far, and the energy is accounted for."""
     s = da.System("fall")
     s.connect("P", da.Prismatic("z"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.connect("stop", da.Limits(-0.5, 10.0, stiffness=1e6, damping=10.0), "P")

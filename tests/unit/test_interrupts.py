@@ -140,6 +140,36 @@ def test_live_goes_on_after_a_press() -> None:
     assert live.result().status == "finished"
 
 
+def test_a_loop_of_short_advances_stops() -> None:
+    live = da.Live(block())
+    with pytest.raises(KeyboardInterrupt), press_after(0.3):
+        while True:
+            live.advance(1e-6)
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_slow_functions_of_the_user_are_not_asked_again(method: str) -> None:
+    """A press while a function is at work that a step asks many times: the step is given up, and can be taken later."""
+
+    def control(state: da.State) -> dict[str, float]:
+        times.append(state.t)
+        if len(times) == press_at:
+            signal.raise_signal(signal.SIGINT)
+        return {"X": -0.1 * state.v[0]}
+
+    times: list[float] = []
+    press_at = 0
+    whole = da.simulate(block(), 5.0, method=method, control=control)
+    evaluations = len(times)
+    for press_at in range(evaluations // 2, evaluations // 2 + 20, 3):
+        times = []
+        part = da.simulate(block(), 5.0, method=method, control=control)
+        assert part.status == "interrupted" and len(times) == press_at
+        press_at = 0
+        rest = da.simulate(block(), 5.0, method=method, control=control, resume=part)
+        np.testing.assert_array_equal(rest.q, whole.q)
+
+
 def test_a_press_while_loops_are_closed_is_raised_at_once() -> None:
     def angle(t: float) -> float:
         if armed:

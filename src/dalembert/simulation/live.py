@@ -151,7 +151,7 @@ class Live:
             raise
         if status == "event":
             self._ended = f"event {run.events[-1].name!r}"
-        elif status == "interrupted":
+        if run.interrupt.pressed:
             raise KeyboardInterrupt
 
     def result(self, status: str = "finished", message: str = "") -> Result:
