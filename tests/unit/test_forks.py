@@ -47,6 +47,8 @@ for _ in range(150):
         os.waitpid(child, 0)
     wrong += found[1] != 0
 done.set()
+for thread in threads:
+    thread.join()
 print(hung, wrong)
 """
 
