@@ -78,7 +78,7 @@ static bool motion_residual(const Integration &i, AlphaRoom &mine, double t) {
     mine.residual[f] = system.passed[f] - system.tau[f];
   if (m.nc)
     evaluate_chords<double>(m, system.loops.ws, room.q1, nullptr,
-                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active});
+                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active, .held = c.held});
   return true;
 }
 
@@ -138,7 +138,8 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
     }
   }
   evaluate_chords<double>(m, loops.ws, room.q1, nullptr,
-                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.active});
+                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.active,
+                           .held = run.conditions.held});
   for (int k = 0; k < m.chord_count; ++k)
     for (int j = 0; j < m.chords[k].rows; ++j)
       bind_row(m, mine, m.chords[k], j, loops, run.conditions.given);

@@ -67,6 +67,29 @@ def test_a_run_that_did_not_begin_says_so() -> None:
         part.run(99)
 
 
+def test_an_ensemble_of_runs_with_friction_keeps_its_finished_runs() -> None:
+    """Runs that change their conditions on the way are made one after the other."""
+    s = da.System("block", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x", friction=0.01), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("k", da.HingeSpring(stiffness=1.0), "X")
+    s.initial("X", position=0.1)
+
+    def press(state: da.State) -> dict[str, float]:
+        if abs(state.v[0]) > 1e3 and not pressed:  # that of the third
+            pressed.append(state.t)
+            signal.raise_signal(signal.SIGINT)
+        return {}
+
+    pressed: list[float] = []
+    stiffnesses = [1.0, 2.0, ENDLESS, 1.0]
+    part = da.simulate(s, 1.0, method="dop853", parameters={"k.stiffness": stiffnesses}, control=press)
+    assert part.status == ("finished", "finished", "interrupted", "interrupted")
+    assert part.reached[2] < 1.0 and part.reached[3] == 0.0
+    with pytest.raises(da.IntegrationError, match="run 3 has no states"):
+        part.run(3)
+    assert np.isnan(part["X.position"][3]).all() and np.isfinite(part["X.position"][:2]).all()
+
+
 def test_one_press_stops_a_loop_of_short_runs() -> None:
     runs = 0
     with pytest.raises(KeyboardInterrupt), press_after(0.5):

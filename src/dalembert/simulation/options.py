@@ -48,6 +48,11 @@ class Options:
             watch=self.watch,
         )
 
+    @property
+    def finest(self) -> float:
+        """The smallest absolute tolerance."""
+        return float(self.tolerances.min(initial=1.0))
+
     def plain(self) -> dict[str, Any]:
         """Return them by name."""
         numbers = {name: float(getattr(self, name)) for name in ("rtol", "max_step", "step", "spectral_radius")}
