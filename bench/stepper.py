@@ -22,7 +22,9 @@ def make_stepper(
     """Return a stepper of the core for a model as described."""
     flags = {"project": True, "watch": False} | how
     numbers = {"max_step": np.inf, "step": step, "spectral_radius": 0.8}
-    return Options(method=method, rtol=rtol, atol=atol, **numbers, **flags).integrator(model.conditions())
+    tolerances = np.full(2 * model.nv + model.nx, atol)
+    options = Options(method=method, rtol=rtol, atol=atol, tolerances=tolerances, **numbers, **flags)
+    return options.integrator(model.conditions())
 
 
 def print_stepper(rounds: int = 40) -> list[dict[str, float | str]]:

@@ -130,7 +130,6 @@ void complete_bodies(Tables &t, ModelData &m) {
     b.H = m.columns;
     complete_hinge(t, m, b);
     m.columns += b.moves;
-    t.attitudes |= b.nq != b.nv;
     m.nq += b.nq;
     m.nv += b.nv;
     depth[i] = depth[std::size_t(b.parent)] + 1;

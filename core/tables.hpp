@@ -51,7 +51,6 @@ struct Tables {
   std::vector<std::int32_t> support, tree, coordinate;
   std::vector<double> support_factor;
   std::vector<unsigned char> is_holonomic, is_lean;
-  bool attitudes = false; // has quaternions among its coordinates
 };
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The

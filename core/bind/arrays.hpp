@@ -39,15 +39,14 @@ struct Reference {
 
 // true if every number is finite: 0 x is 0 for those and NaN for the others
 inline bool all_finite(const double *x, std::ptrdiff_t n) {
-  double a = 0.0, b = 0.0;
+  double sums[8] = {};
   std::ptrdiff_t i = 0;
-  for (; i + 1 < n; i += 2) {
-    a += 0.0 * x[i];
-    b += 0.0 * x[i + 1];
-  }
-  if (i < n)
-    a += 0.0 * x[i];
-  return a + b == 0.0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; ++k)
+      sums[k] += 0.0 * x[i + k];
+  for (; i < n; ++i)
+    sums[0] += 0.0 * x[i];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7])) == 0.0;
 }
 
 inline bool any_infinite(PyArrayObject *array) {
@@ -63,7 +62,8 @@ inline PyObject *raise_through(PyObject *self, const char *hook, const char *ker
   return nullptr;
 }
 
-// a float64 C-contiguous aligned view or copy, or nullptr (no exception set) if that cannot be had
+// a float64 C-contiguous aligned view or copy, or nullptr if that cannot be had: a lack of memory stays raised, all else is
+// cleared
 inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
   if (PyArray_Check(value)) {
     auto *array = reinterpret_cast<PyArrayObject *>(value);
@@ -71,8 +71,12 @@ inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
       return array;
   }
   Reference any(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+  const auto forget = [] {
+    if (!PyErr_ExceptionMatches(PyExc_MemoryError))
+      PyErr_Clear();
+  };
   if (!any.object) {
-    PyErr_Clear();
+    forget();
     return nullptr;
   }
   const int type = PyArray_TYPE(reinterpret_cast<PyArrayObject *>(any.object));
@@ -80,7 +84,7 @@ inline PyArrayObject *as_doubles(PyObject *value, Reference &holder) {
     return nullptr;
   holder.reset(PyArray_FROMANY(any.object, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
   if (!holder.object)
-    PyErr_Clear();
+    forget();
   return reinterpret_cast<PyArrayObject *>(holder.object);
 }
 

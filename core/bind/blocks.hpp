@@ -20,14 +20,16 @@ public:
   std::byte *const data;
 };
 
-// keeps released blocks for the next call; the most recent one is handed over without a lock
+// Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock of
+// the others: in a child that was forked while another thread held it, it is never given back.
 class BlockPool {
 public:
   BlockPool() { spare.reserve(most_spare); } // so that giving back never allocates
   ~BlockPool() {
     delete recent.load();
-    for (Block *block : spare)
-      delete block;
+    std::unique_lock mine(lock, std::try_to_lock);
+    for (std::size_t k = 0; mine && k < spare.size(); ++k)
+      delete spare[k];
   }
   Block *take(std::size_t bytes) {
     if (Block *block = recent.exchange(nullptr, std::memory_order_acquire)) {
@@ -35,11 +37,11 @@ public:
         return block;
       put_aside(block);
     }
-    std::lock_guard guard(lock);
-    for (Block *&block : spare)
-      if (block->size >= bytes) {
-        Block *found = block;
-        block = spare.back();
+    std::unique_lock mine(lock, std::try_to_lock);
+    for (std::size_t k = 0; mine && k < spare.size(); ++k)
+      if (spare[k]->size >= bytes) {
+        Block *found = spare[k];
+        spare[k] = spare.back();
         spare.pop_back();
         return found;
       }
@@ -53,8 +55,8 @@ public:
 private:
   static constexpr std::size_t most_spare = 16;
   void put_aside(Block *block) {
-    std::lock_guard guard(lock);
-    if (spare.size() < most_spare)
+    std::unique_lock mine(lock, std::try_to_lock);
+    if (mine && spare.size() < most_spare)
       spare.push_back(block);
     else
       delete block;

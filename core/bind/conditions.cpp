@@ -190,7 +190,7 @@ static void fetch(const nb::object &array, double *to) {
 bool Scope::consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
   nb::gil_scoped_acquire acquired;
-  if (me.raised)
+  if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
     return false;
   try {
     me.code.host(t, copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads);
@@ -242,7 +242,7 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
           const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness) {
-  if (!PyObject_TypeCheck(model.ptr(), model_type()))
+  if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
   new (self) BoundConditions(*m.described); // with its owner

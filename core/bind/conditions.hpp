@@ -1,7 +1,7 @@
 // What may differ between two evaluations of one model, as Python holds it, and what of it is code in Python.
 #pragma once
 
-#include "bind/arrays.hpp"
+#include "bind/attention.hpp"
 #include "system/conditions.hpp"
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -62,6 +62,7 @@ public:
   Scope &operator=(const Scope &) = delete;
 
   Conditions conditions;
+  const Flag *flag = nullptr; // once it is set, the host is not asked any more
 
   // raises in Python what a function or the host has raised; false if nothing was
   bool raise();

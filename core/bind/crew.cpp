@@ -1,4 +1,5 @@
 #include "bind/crew.hpp"
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -24,7 +25,25 @@ template <class T> void wait_while(const std::atomic<T> &value, T old) {
   }
 }
 
-long process() {
+// Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new crew; nothing is
+// locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
+Crew &the_crew() {
+  static std::atomic<Crew *> crew{nullptr};
+  Crew *now = crew.load(std::memory_order_acquire);
+  while (!now || !now->is_of(this_process())) {
+    Crew *fresh = new Crew(this_process());
+    if (crew.compare_exchange_strong(now, fresh, std::memory_order_acq_rel)) {
+      now = fresh;
+      break;
+    }
+    delete fresh;
+  }
+  return *now;
+}
+
+} // namespace
+
+long this_process() {
 #if defined(_WIN32)
   return 0;
 #else
@@ -32,63 +51,66 @@ long process() {
 #endif
 }
 
-// never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new crew.
-Crew &the_crew() {
-  static std::mutex lock;
-  static Crew *crew = nullptr;
-  static long owner = 0;
-  std::lock_guard guard(lock);
-  if (!crew || owner != process()) {
-    crew = new Crew();
-    owner = process();
-  }
-  return *crew;
-}
-
-} // namespace
-
-void Crew::run(int count, const std::function<void(int)> &work) {
+void Crew::run(int count, const std::function<void(int)> &work, Attention *attention) {
   if (count == 1)
     return work(0);
-  the_crew().run_here(count, work);
+  the_crew().run_here(count, work, attention);
 }
 
-void Crew::run_here(int count, const std::function<void(int)> &work) {
+void Crew::run_here(int count, const std::function<void(int)> &work, Attention *attention) {
   std::unique_lock mine(busy, std::try_to_lock);
   if (mine)
     grow(count - 1);
-  if (!mine || hands == 0) {
+  const int helping = mine ? std::min(int(hands.size()), count - 1) : 0;
+  if (!helping) {
     for (int k = 0; k < count; ++k)
       work(k);
     return;
   }
   job = &work;
-  job_count = count;
-  waiting_for.store(hands, std::memory_order_relaxed);
-  round.fetch_add(1, std::memory_order_release);
-  round.notify_all();
+  waiting_for.store(helping, std::memory_order_relaxed);
+  for (int k = 0; k < helping; ++k) {
+    hands[std::size_t(k)].round.fetch_add(1, std::memory_order_release);
+    hands[std::size_t(k)].round.notify_one();
+  }
   work(0);
-  for (int k = hands + 1; k < count; ++k) // more parts than hands
+  for (int k = helping + 1; k < count; ++k) // more parts than hands
     work(k);
+  if (attention)
+    wait_attentively(*attention);
   for (int left; (left = waiting_for.load(std::memory_order_acquire)) > 0;)
     wait_while(waiting_for, left);
 }
 
+// Naps that grow with the time that has passed, with a look for signals between them.
+void Crew::wait_attentively(Attention &attention) const {
+  using namespace std::chrono;
+  const auto began = steady_clock::now();
+  while (waiting_for.load(std::memory_order_acquire) > 0 && !attention.asked())
+    std::this_thread::sleep_for(std::clamp(duration_cast<microseconds>((steady_clock::now() - began) / 50), microseconds(1), microseconds(5000)));
+}
+
 void Crew::grow(int wanted) {
   try {
-    for (; hands < wanted; ++hands)
-      std::thread(&Crew::serve, this, hands + 1, round.load()).detach();
+    while (int(hands.size()) < wanted) {
+      Hand &hand = hands.emplace_back();
+      try {
+        std::thread(&Crew::serve, this, std::ref(hand), int(hands.size())).detach();
+      } catch (...) {
+        hands.pop_back();
+        throw;
+      }
+    }
   } catch (const std::system_error &) {
     // work with those that there are
   }
 }
 
-void Crew::serve(int number, unsigned seen) {
-  for (;;) {
-    wait_while(round, seen);
-    seen = round.load(std::memory_order_acquire);
-    if (number < job_count)
-      (*job)(number);
+void Crew::serve(Hand &hand, int number) {
+  for (unsigned seen = 0;;) {
+    wait_while(hand.round, seen);
+    seen = hand.round.load(std::memory_order_acquire);
+    (*job)(number);
     if (waiting_for.fetch_sub(1, std::memory_order_acq_rel) == 1)
       waiting_for.notify_all();
   }

@@ -1,29 +1,43 @@
 // Threads that wait between batches, so that a batch does not pay for starting them.
 #pragma once
 
+#include "bind/attention.hpp"
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <mutex>
 
 namespace dalembert::bind {
 
+// changes in a child after a fork
+long this_process();
+
 class Crew {
 public:
-  // runs work(0) ... work(count - 1), work(0) in the calling thread; returns when all are done.
-  // A second caller while the crew is busy, or a lack of threads, makes it run them one after the other.
-  static void run(int count, const std::function<void(int)> &work);
+  explicit Crew(long process) : process(process) {}
+  bool is_of(long other) const { return process == other; }
+
+  // runs work(0) ... work(count - 1), work(0) in the calling thread; returns when all are done. A second caller while the
+  // crew is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as there are
+  // parts. With `attention`, signals are looked for while the others finish.
+  static void run(int count, const std::function<void(int)> &work, Attention *attention = nullptr);
 
 private:
-  void grow(int hands);
-  void serve(int number, unsigned seen);
-  void run_here(int count, const std::function<void(int)> &work);
+  // a thread that serves; a new value of its round is a call to work
+  struct Hand {
+    std::atomic<unsigned> round{0};
+  };
 
+  void grow(int hands);
+  void serve(Hand &hand, int number);
+  void run_here(int count, const std::function<void(int)> &work, Attention *attention);
+  void wait_attentively(Attention &attention) const;
+
+  const long process;
   std::mutex busy;
-  int hands = 0;                                    // threads that serve
-  std::atomic<unsigned> round{0};                   // a new value is a call to work
+  std::deque<Hand> hands;                           // stay where they are
   std::atomic<int> waiting_for{0};                  // hands still at work
   const std::function<void(int)> *job = nullptr;
-  int job_count = 0;
 };
 
 } // namespace dalembert::bind

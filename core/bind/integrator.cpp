@@ -58,7 +58,7 @@ struct Records {
 // samples of many runs
 struct Batch {
   std::size_t n, samples, nq, nv, nx;
-  std::vector<double> q, v, x, outcomes, counts;
+  std::vector<double> q, v, x, outcomes, reached, counts;
 
   void allocate() {
     constexpr double none = std::numeric_limits<double>::quiet_NaN(); // where a run has failed
@@ -66,17 +66,19 @@ struct Batch {
     v.assign(n * samples * nv, none);
     x.assign(n * samples * nx, none);
     outcomes.assign(n, 0.0);
+    reached.assign(n, 0.0);
     counts.assign(n * 4, 0.0);
   }
-  void report(std::size_t k, Outcome outcome, const Counts &c) {
+  void report(std::size_t k, Outcome outcome, double t, const Counts &c) {
     outcomes[k] = double(outcome);
+    reached[k] = t;
     const std::int64_t columns[4] = {c.steps, c.rejected, c.evaluations, c.jacobians};
     for (std::size_t j = 0; j < 4; ++j)
       counts[4 * k + j] = double(columns[j]);
   }
   nb::tuple take() {
     const npy_intp rows = npy_intp(n), times = npy_intp(samples);
-    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(counts.data(), {rows, 4}), doubles(q.data(), {rows, times, npy_intp(nq)}),
+    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(reached.data(), {rows}), doubles(counts.data(), {rows, 4}), doubles(q.data(), {rows, times, npy_intp(nq)}),
                           doubles(v.data(), {rows, times, npy_intp(nv)}), doubles(x.data(), {rows, times, npy_intp(nx)}));
   }
 };
@@ -101,13 +103,14 @@ struct BatchTask {
   const Doubles &times, &q, &v, &x;
   const std::optional<Doubles> &parameters; // none, or a row per run
   int threads;
+  Attention &attention;
 };
 
 const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
 
 class Integrator {
 public:
-  Integrator(nb::object owner, nb::object conditions, int method, double rtol, double atol, double max_step, double fixed_step,
+  Integrator(nb::object owner, nb::object conditions, int method, double rtol, const Doubles &atol, double max_step, double fixed_step,
              double spectral_radius, bool project, bool watch)
       : owner(owner), chosen(conditions), model(checked(owner, conditions, method)),
         scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true), memory(model->integrators->bytes(model->data, method)),
@@ -116,7 +119,10 @@ public:
     run = Run{};
     run.method = method;
     run.rtol = rtol;
-    run.atol = atol;
+    if (atol.size() != std::size_t(2 * model->data.nv + model->data.nx))
+      throw nb::value_error("the tolerances do not fit the model");
+    tolerances.assign(atol.data(), atol.data() + atol.size());
+    run.atol = tolerances.data();
     run.max_step = max_step;
     run.fixed_step = fixed_step;
     run.spectral_radius = spectral_radius;
@@ -132,12 +138,20 @@ public:
     return guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
   }
 
-  int advance(double until, std::int64_t most_steps, std::optional<Doubles> times) {
+  int advance(double until, std::int64_t most_steps, std::optional<Doubles> times, const Flag *flag) {
     Samples samples{nullptr, 0, 0};
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
-    Recorder recorder{&Records::record, &records};
-    return guarded([&] { return model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder); });
+    Attention attention(flag);
+    Recorder recorder{&Records::record, &records, attention.stop()};
+    const Asked asked(scope, flag);
+    const int outcome = guarded([&] {
+      const Outcome found = model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder);
+      return found == Outcome::host && attention.asked() ? Outcome::stopped : found;
+    });
+    if (attention.raise())
+      throw nb::python_error();
+    return outcome;
   }
 
   nb::tuple take() { return records.take(); }
@@ -161,9 +175,10 @@ public:
       throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
+    Attention attention;
     guarded([&] {
       Outcome outcome = Outcome::reached;
-      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached; first = last) {
+      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked(); first = last) {
         const std::size_t k = std::size_t(rows.data()[first]);
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
           ++last;
@@ -176,21 +191,26 @@ public:
       }
       return outcome;
     });
+    if (attention.raise())
+      throw nb::python_error();
     nb::tuple taken = found.take();
     return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
-  // Runs from many states, sampled at times: (outcomes, counts, q, v, x), a row per run. Parameters: none, or a row per
-  // run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on threads.
+  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters: none, or
+  // a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on
+  // threads. Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
-                  std::optional<Doubles> parameters, int threads) {
+                  std::optional<Doubles> parameters, int threads, const Flag *flag) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
     if (parameters && parameters->size() != n * std::size_t(m.parameter_count))
       throw nb::value_error("the parameters do not fit the runs");
-    const BatchTask task{begin, until, times, q, v, x, parameters, threads};
-    Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}};
+    Attention attention(flag);
+    const Asked asked(scope, flag);
+    const BatchTask task{begin, until, times, q, v, x, parameters, threads, attention};
+    Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}, {}};
     out.allocate();
     const bool lanes = !std::strcmp(model->integrators->name(run.method), "dop853") && model->integrators->runs_in_lanes(m, run);
     guarded([&] {
@@ -204,6 +224,8 @@ public:
         one_by_one(task, out, alone);
       return Outcome::reached;
     });
+    if (attention.raise())
+      throw nb::python_error();
     return out.take();
   }
 
@@ -217,9 +239,14 @@ public:
   void restore(const nb::bytes &blob) {
     if (blob.size() != sizeof run + memory.size)
       throw nb::value_error("the checkpoint is of another model, method or version");
-    std::memcpy(static_cast<void *>(&run), blob.c_str(), sizeof run);
+    Run kept;
+    std::memcpy(static_cast<void *>(&kept), blob.c_str(), sizeof kept);
+    if (kept.method != run.method)
+      throw nb::value_error("the checkpoint is of another method");
+    run = kept;
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
+    run.atol = tolerances.data();
   }
 
   // what the garbage collector has to know
@@ -237,15 +264,25 @@ private:
   Scope scope;
   Block memory;
   Records records;
+  std::vector<double> tolerances; // absolute ones
+
+  // the host looks at a flag while this lasts
+  struct Asked {
+    Scope &scope;
+    Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
+    ~Asked() { scope.flag = nullptr; }
+  };
 
   void restart() {
     run.started = 0;
     run.stiff_signs = run.calm_signs = run.rejected_last = 0;
   }
   static const BoundModel *checked(const nb::object &owner, const nb::object &conditions, int method) {
-    if (!PyObject_TypeCheck(owner.ptr(), model_type()) || !PyObject_TypeCheck(conditions.ptr(), conditions_type()))
+    if (!is_made(owner.ptr(), model_type()) || !is_made(conditions.ptr(), conditions_type()))
       throw nb::type_error("give a model, and conditions");
     const BoundModel *model = bound(owner.ptr());
+    if (nb::inst_ptr<BoundConditions>(conditions.ptr())->owner != model)
+      throw nb::value_error("the conditions belong to another model");
     if (!model->integrators->name(method))
       throw nb::value_error("there is no such method");
     return model;
@@ -288,9 +325,10 @@ private:
     for (int k = 0; k < workers; ++k)
       blocks.push_back(std::make_unique<Block>(model->integrators->bytes_lanes(m)));
     std::atomic<std::size_t> next{0};
-    Crew::run(workers, [&](int worker) {
+    const auto work = [&](int worker) {
       for (std::size_t group = next++; group < groups; group = next++) {
         LaneTask lanes{};
+        lanes.stop = task.attention.stop();
         const std::size_t first = group * width;
         lanes.count = int(std::min(width, out.n - first));
         Run mine = run;
@@ -307,9 +345,10 @@ private:
         const Samples samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0};
         model->integrators->run_lanes(m, mine, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, lanes);
         for (int lane = 0; lane < lanes.count; ++lane)
-          out.report(first + std::size_t(lane), lanes.outcome[lane], lanes.counts[lane]);
+          out.report(first + std::size_t(lane), lanes.outcome[lane], lanes.reached[lane], lanes.counts[lane]);
       }
-    });
+    };
+    Crew::run(workers, work, &task.attention);
   }
 
   // some or all of the runs, each by itself; what Python evaluates has one thread
@@ -320,10 +359,11 @@ private:
     for (int k = 0; k < workers; ++k)
       blocks.push_back(std::make_unique<Block>(memory.size));
     std::atomic<std::size_t> next{0};
-    Crew::run(workers, [&](int worker) {
+    const auto work = [&](int worker) {
       for (std::size_t k = next++; k < which.size(); k = next++)
         run_alone(task, *blocks[std::size_t(worker)], out, which[k]);
-    });
+    };
+    Crew::run(workers, work, &task.attention);
   }
 
   // the number of a method
@@ -344,10 +384,12 @@ private:
     if (task.parameters)
       mine.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
     BatchRow row{out, k, 0};
-    Recorder recorder{&BatchRow::record, &row};
+    Recorder recorder{&BatchRow::record, &row, task.attention.stop()};
     Samples samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0};
     std::memset(room.data, 0, room.size);
     const double *parts[5];
+    if (task.attention.asked()) // what it had done in lanes, if anything, is kept
+      return out.report(k, Outcome::stopped, std::max(out.reached[k], task.begin), mine.counts);
     Outcome outcome = steppers.start(m, mine, room.data, task.begin, row_of(task.q, k, m.nq), row_of(task.v, k, m.nv), row_of(task.x, k, m.nx));
     if (outcome == Outcome::reached && samples.count && samples.times[0] <= task.begin) {
       steppers.state(m, mine, room.data, parts);
@@ -367,7 +409,7 @@ private:
       if (outcome == Outcome::reached)
         outcome = steppers.advance(m, mine, implicit.data, task.until, all, samples, recorder);
     }
-    out.report(k, outcome, mine.counts);
+    out.report(k, outcome == Outcome::host && task.attention.asked() ? Outcome::stopped : outcome, mine.t, mine.counts);
   }
 };
 
@@ -384,17 +426,21 @@ PyType_Slot slots[] = {
 } // namespace
 
 void add_integrator(nb::module_ &module) {
+  nb::class_<Flag>(module, "Flag")
+      .def(nb::init<>())
+      .def_prop_rw("set", [](const Flag &flag) { return flag.set.load(); }, [](Flag &flag, bool set) { flag.set.store(set); });
   nb::class_<Integrator>(module, "Integrator", nb::type_slots(slots))
-      .def(nb::init<nb::object, nb::object, int, double, double, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("conditions"),
+      .def(nb::init<nb::object, nb::object, int, double, const Doubles &, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("conditions"),
            nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"),
            nb::arg("project"), nb::arg("watch"))
       .def("start", &Integrator::start, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
-      .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none())
+      .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none(),
+           nb::arg("flag") = nb::none())
       .def("take", &Integrator::take)
       .def("state", &Integrator::state)
       .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
-           nb::arg("parameters").none(), nb::arg("threads"))
+           nb::arg("parameters").none(), nb::arg("threads"), nb::arg("flag") = nb::none())
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })

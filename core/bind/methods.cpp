@@ -2,6 +2,7 @@
 #include "bind/docs.hpp"
 #include "bind/specs.hpp"
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -30,9 +31,9 @@ constexpr Argument time{"t", T::t, E::one}, states{"x", T::x, E::x, O::starts};
 constexpr Spec specs[] = {
     // the system as described
     {.kernel = Kernel::motion, .name = "forward_dynamics", .arguments = {q, v, tau, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
-     .outputs = 1, .described = true, .inverts = true, .bare = Kernel::motion, .doc = docs::forward_dynamics},
+     .outputs = 1, .described = true, .bare = Kernel::motion, .doc = docs::forward_dynamics},
     {.kernel = Kernel::dynamics, .name = "dynamics", .arguments = {time, q, v, states, more_tau, loads, inputs, prescribed}, .inputs = 8,
-     .results = {E::v, E::v, E::rows, E::x}, .outputs = 4, .described = true, .named = true, .inverts = true, .bare = Kernel::dynamics,
+     .results = {E::v, E::v, E::rows, E::x}, .outputs = 4, .described = true, .named = true, .bare = Kernel::dynamics,
      .doc = docs::dynamics},
     {.kernel = Kernel::supplied, .name = "inverse_dynamics", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7, .results = {E::v},
      .outputs = 1, .described = true, .open = true, .bare = Kernel::inverse_dynamics, .doc = docs::inverse_dynamics},
@@ -47,7 +48,7 @@ constexpr Spec specs[] = {
     {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,
                  E::v_inputs, E::x_inputs, E::rows_inputs, E::v, E::x, E::rows, E::v_parameters, E::x_parameters, E::rows_parameters},
-     .outputs = 21, .described = true, .chosen = true, .inverts = true},
+     .outputs = 21, .described = true, .chosen = true},
     {.kernel = Kernel::d_supplied, .name = "_d_supplied", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7,
      .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .described = true},
     // trees
@@ -56,7 +57,7 @@ constexpr Spec specs[] = {
      .doc = docs::mass_matrix},
     {.kernel = Kernel::composite_diagonal, .name = "_composite_diagonal", .arguments = {q}, .inputs = 1, .results = {E::v}, .outputs = 1},
     {.kernel = Kernel::solve_mass_matrix, .name = "solve_mass_matrix", .arguments = {q, right}, .inputs = 2, .results = {E::v}, .outputs = 1,
-     .inverts = true, .doc = docs::solve_mass_matrix},
+     .doc = docs::solve_mass_matrix},
     {.kernel = Kernel::poses, .name = "_poses", .arguments = {q}, .inputs = 1, .results = {E::bodies_pose}, .outputs = 1},
     {.kernel = Kernel::velocities, .name = "velocities", .arguments = {q, v}, .inputs = 2, .results = {E::bodies_six}, .outputs = 1,
      .doc = docs::velocities},
@@ -72,9 +73,9 @@ constexpr Spec specs[] = {
      .points = true},
     {.kernel = Kernel::energy, .name = "_energy", .arguments = {q, v}, .inputs = 2, .results = {E::two}, .outputs = 1},
     {.kernel = Kernel::center_of_mass, .name = "center_of_mass", .arguments = {q}, .inputs = 1, .results = {E::three}, .outputs = 1,
-     .inverts = true, .doc = docs::center_of_mass},
+     .doc = docs::center_of_mass},
     {.kernel = Kernel::centroidal_matrix, .name = "centroidal_momentum_matrix", .arguments = {q}, .inputs = 1, .results = {E::six_v},
-     .outputs = 1, .inverts = true, .doc = docs::centroidal_momentum_matrix},
+     .outputs = 1, .doc = docs::centroidal_momentum_matrix},
     {.kernel = Kernel::integrate, .name = "integrate", .arguments = {q, v}, .inputs = 2, .results = {E::q}, .outputs = 1,
      .doc = docs::integrate},
     {.kernel = Kernel::difference, .name = "difference", .arguments = {q0, q1}, .inputs = 2, .results = {E::v}, .outputs = 1,
@@ -86,7 +87,7 @@ constexpr Spec specs[] = {
     {.kernel = Kernel::d_inverse_by_duals, .name = "_d_inverse_dynamics_by_duals", .arguments = {q, v, a, loads}, .inputs = 4,
      .results = {E::matrix, E::matrix}, .outputs = 2},
     {.kernel = Kernel::d_forward_dynamics, .name = "_d_forward_dynamics", .arguments = {q, v, tau, loads}, .inputs = 4,
-     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .inverts = true},
+     .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3},
     // closures
     {.kernel = Kernel::constraint_residual, .name = "constraint_residual", .arguments = {q, t}, .inputs = 2, .results = {E::rows},
      .outputs = 1, .doc = docs::constraint_residual},
@@ -98,8 +99,7 @@ constexpr Spec specs[] = {
      .doc = docs::constraint_drift},
     {.kernel = Kernel::cut_motion, .name = "_cut_motion", .arguments = {q, v, a}, .inputs = 3, .results = {E::cut_q, E::cut_v, E::cut_v},
      .outputs = 3},
-    {.kernel = Kernel::row_pivots, .name = "_row_pivots", .arguments = {q}, .inputs = 1, .results = {E::rows}, .outputs = 1,
-     .inverts = true},
+    {.kernel = Kernel::row_pivots, .name = "_row_pivots", .arguments = {q}, .inputs = 1, .results = {E::rows}, .outputs = 1},
 };
 constexpr std::size_t spec_count = sizeof specs / sizeof *specs;
 
@@ -207,6 +207,7 @@ struct Work {
   Reference holders[max_arguments], zeros;
   PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
+  std::optional<Attention> attention; // while it works without the GIL
 
   Work(const Spec &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
     call.kernel = spec.kernel;
@@ -224,7 +225,9 @@ struct Work {
   Work &operator=(const Work &) = delete;
 
   // the reason why an argument does not do
-  PyObject *refuse(const char *argument, PyObject *value) { return raise_through(self, "_refuse", spec.name, argument, value); }
+  PyObject *refuse(const char *argument, PyObject *value) {
+    return PyErr_Occurred() ? nullptr : raise_through(self, "_refuse", spec.name, argument, value);
+  }
 
   bool choose_model() {
     if (given.bare) {
@@ -238,7 +241,7 @@ struct Work {
           return refuse("conditions", given.conditions) != nullptr;
       }
     }
-    if (given.conditions && (!PyObject_TypeCheck(given.conditions, conditions_type()) || conditions().owner != &model))
+    if (given.conditions && (!is_made(given.conditions, conditions_type()) || conditions().owner != &model))
       return refuse("conditions", given.conditions) != nullptr;
     return true;
   }
@@ -275,10 +278,10 @@ struct Work {
   }
 
   bool read_points() {
-    if (!PyObject_TypeCheck(given.points, points_type()))
+    if (!is_made(given.points, points_type()))
       return refuse("points", given.points) != nullptr;
     const BoundPoints &found = *nanobind::inst_ptr<BoundPoints>(given.points);
-    if (found.data.body > model.data.nb)
+    if (found.data.body > model.data.nb || (found.data.nodes && model.data.bodies[found.data.body].form != Form::modal))
       return refuse("points", given.points) != nullptr;
     call.points = found.data;
     points = found.single ? 0 : found.data.count;
@@ -343,8 +346,9 @@ struct Work {
       return model.run_one(*data, call);
     if (count == 0)
       return 0;
+    attention.emplace();
     GilRelease released;
-    return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1);
+    return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
   }
 
   // with code outside the core; what Python evaluates has one thread
@@ -352,7 +356,7 @@ struct Work {
     Scope scope(*data, chosen);
     call.conditions = &scope.conditions;
     found = run_states(!chosen.code.any());
-    return !scope.raise();
+    return !scope.raise() && !(attention && attention->raise());
   }
 
   // runs the kernel; false with an exception set
@@ -364,7 +368,7 @@ struct Work {
         return run_scoped(conditions(), found);
       call.conditions = described ? &conditions().plain : &none;
       found = run_states(true);
-      return true;
+      return !(attention && attention->raise());
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
     } catch (nanobind::python_error &error) {
@@ -385,7 +389,7 @@ struct Work {
       }
     if (!spec.judged)
       return true;
-    if (count < 0 && (spec.inverts || model.tables.attitudes))
+    if (count < 0)
       for (int k = 0; k < spec.outputs; ++k)
         if (call.out[k].data && !all_finite(call.out[k].data, call.out[k].size))
           found |= bad_output;
@@ -412,6 +416,10 @@ struct Work {
 };
 
 PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, Py_ssize_t positional, PyObject *names) {
+  if (!nanobind::inst_ready(self)) {
+    PyErr_Format(PyExc_TypeError, "%s() needs a model that has been initialised", spec.name);
+    return nullptr;
+  }
   Work work(spec, self);
   if (!sort_arguments(spec, args, positional, names, work.given))
     return nullptr;

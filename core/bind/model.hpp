@@ -7,7 +7,9 @@
 #include "kernels.hpp"
 #include "steppers/run.hpp"
 #include "tables.hpp"
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 
 namespace dalembert::bind {
@@ -27,8 +29,9 @@ struct BoundModel {
     return kernels->one(m, memory.data(), call, 0);
   }
 
-  // returns the Findings of all states
-  unsigned run_batch(const ModelData &m, const Call &call, std::ptrdiff_t count, int threads) const {
+  // Returns the Findings of all states. Threads take pieces as they go, few at first, then as many as make the look for
+  // signals between them cheap.
+  unsigned run_batch(const ModelData &m, const Call &call, std::ptrdiff_t count, int threads, Attention &attention) const {
     // outputs too large for a pack of them go one state at a time
     const bool lanes = kernels->has_lanes(m, call) && kernels->bytes_lanes(m, call) < (std::size_t(256) << 20);
     const std::ptrdiff_t grain = lanes ? kernels->lanes : 1;
@@ -40,13 +43,26 @@ struct BoundModel {
     for (std::ptrdiff_t k = 0; k < workers; ++k)
       memory.push_back(std::make_unique<Lease>(lanes ? packs : singles, bytes));
     std::atomic<unsigned> found{0};
+    std::atomic<std::ptrdiff_t> next{0};
     Crew::run(int(workers), [&](int k) {
-      const std::ptrdiff_t begin = pieces * k / workers * grain;
-      const std::ptrdiff_t last = pieces * (k + 1) / workers * grain;
-      const std::ptrdiff_t end = last < count ? last : count;
+      using Clock = std::chrono::steady_clock;
+      constexpr std::chrono::milliseconds long_enough{2};
       std::byte *room = memory[std::size_t(k)]->data();
-      found.fetch_or(lanes ? kernels->lanes_range(m, room, call, begin, end) : kernels->one_by_one(m, room, call, begin, end),
-                     std::memory_order_relaxed);
+      unsigned seen = 0;
+      auto then = Clock::now();
+      for (std::ptrdiff_t size = 4; !attention.asked();) {
+        const std::ptrdiff_t taken = next.fetch_add(size, std::memory_order_relaxed);
+        if (taken >= pieces)
+          break;
+        const std::ptrdiff_t begin = taken * grain, end = std::min((taken + size) * grain, count);
+        seen |= lanes ? kernels->lanes_range(m, room, call, begin, end) : kernels->one_by_one(m, room, call, begin, end);
+        const auto now = Clock::now();
+        // what is left is shared, so that all end at the same time
+        const std::ptrdiff_t share = std::max<std::ptrdiff_t>((pieces - next.load(std::memory_order_relaxed)) / (2 * workers), 1);
+        size = now - then > long_enough ? std::max<std::ptrdiff_t>(size / 2, 1) : std::min(2 * size, share);
+        then = now;
+      }
+      found.fetch_or(seen, std::memory_order_relaxed);
     });
     return found.load();
   }

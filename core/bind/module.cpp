@@ -87,9 +87,15 @@ struct Quiet {
   Lease memory;
 
   Quiet(const BoundModel &model, const Doubles &q, const nb::object &chosen)
-      : data(without_elements(model, q)), scope(model.data, chosen.is_none() ? *model.described : *nb::cast<BoundConditions *>(chosen)),
+      : data(without_elements(model, q)), scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)),
         conditions(scope.conditions), memory(model.singles, model.kernels->bytes_stress(data)) {
     conditions.host = nullptr;
+  }
+  static const BoundConditions *of_model(const BoundModel &model, const nb::object &chosen) {
+    const BoundConditions *conditions = nb::cast<BoundConditions *>(chosen);
+    if (conditions->owner != &model)
+      throw nb::value_error("the conditions belong to another model");
+    return conditions;
   }
   static ModelData without_elements(const BoundModel &model, const Doubles &q) {
     if (q.size() != std::size_t(model.data.nq))
@@ -134,9 +140,10 @@ struct Factor {
   const BoundModel *model;
   Block memory;
   std::mutex lock; // the block is scratch as well
+  long process = this_process();
 
   static const BoundModel *checked(const nb::object &owner) {
-    if (!PyObject_TypeCheck(owner.ptr(), model_type()))
+    if (!is_made(owner.ptr(), model_type()))
       throw nb::type_error("give a model");
     return bound(owner.ptr());
   }
@@ -154,6 +161,10 @@ struct Factor {
       throw nb::value_error("x has the wrong shape");
     const npy_intp count = x.ndim() == 2 ? npy_intp(x.shape(0)) : 1;
     nb::object result = x.ndim() == 2 ? new_array({count, nv}) : new_array({nv});
+    if (process != this_process()) { // a thread that held the lock is not in this child
+      new (&lock) std::mutex;
+      process = this_process();
+    }
     {
       nb::gil_scoped_release release;
       std::lock_guard guard(lock);

@@ -118,7 +118,6 @@ struct Spec {
   bool named = false;     // gives a tuple with names
   bool points = false;    // first positional argument is an object Points
   bool open = false;      // holds for open systems only
-  bool inverts = false;   // a singular mass matrix shows as numbers that are not finite
   bool judged = true;     // results that are not finite are refused here
   Kernel bare = Kernel::report; // of described ones: the kernel of the bare tree; report: there is none
   const char *doc = nullptr;

@@ -1,9 +1,12 @@
 #include "steppers/alpha.hpp"
 #include "scalar/dense_lu.hpp"
+#include "steppers/control.hpp"
+#include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
 #include "system/derivatives.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
+#include "tree/chart.hpp"
 #include "tree/manifold.hpp"
 #include "tree/mass_matrix.hpp"
 #include <algorithm>
@@ -14,12 +17,19 @@ namespace dalembert::DALEMBERT_ISA {
 struct AlphaRoom {
   DerivativesRoom derivatives;
   double *A, *A1;          // nv: acceleration-like variables
+  double *B;               // nv: A as a step of this length would have left it (6)
+  double *jerk, *x_jerk;   // nv, nx: rates of A and of dx in the last step
+  double *e;               // 2 nv + nx: error of a step
   double *matrix, *b;      // (nv + nc)^2, nv + nc
   std::int32_t *exchange;
   double *mass;            // nv x nv
   double *residual;        // nv
   double *lambda;          // nc: at the end of the step
   double *lambda0;         // nc: at its beginning
+  double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
+  struct Kept {
+    double length, tried;  // of the last step, 0: none; of the one under way
+  } *kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room) {
@@ -28,6 +38,10 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   const std::size_t nv = std::size_t(m.nv), size = nv + std::size_t(m.nc);
   room.A = arena.take<double>(nv);
   room.A1 = arena.take<double>(nv);
+  room.B = arena.take<double>(nv);
+  room.jerk = arena.take<double>(nv);
+  room.x_jerk = arena.take<double>(std::size_t(m.nx));
+  room.e = arena.take<double>(std::size_t(increments(m)));
   room.matrix = arena.take<double>(size * size);
   room.b = arena.take<double>(size);
   room.exchange = arena.take<std::int32_t>(size);
@@ -35,11 +49,14 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   room.residual = arena.take<double>(nv);
   room.lambda = arena.take<double>(std::size_t(m.nc));
   room.lambda0 = arena.take<double>(std::size_t(m.nc));
+  room.grip = arena.take<double>(std::size_t(m.nc));
+  room.kept = arena.take<AlphaRoom::Kept>(1);
   return arena.used;
 }
 
 struct AlphaNumbers {
   double alpha_m, alpha_f, beta, gamma;
+  double shift() const { return alpha_m - alpha_f; }
 };
 static AlphaNumbers alpha_numbers(double rho) {
   const double alpha_m = (2.0 * rho - 1.0) / (rho + 1.0), alpha_f = rho / (rho + 1.0), gamma = 0.5 + alpha_f - alpha_m;
@@ -63,6 +80,33 @@ static bool motion_residual(const Integration &i, AlphaRoom &mine, double t) {
     evaluate_chords<double>(m, system.loops.ws, room.q1, nullptr,
                             {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active, .held = c.held});
   return true;
+}
+
+// A row of (4) with its eps. One that can move nothing is left out, whatever it is missed by: it demands nothing that hinges
+// and drives do not demand already.
+static void bind_row(const ModelData &m, AlphaRoom &mine, const ChordData &chord, int j, const LoopRoom<double> &loops,
+                     const unsigned char *given) {
+  const std::ptrdiff_t nv = m.nv, size = nv + m.nc, row = nv + chord.row + j;
+  const double *entries = loops.values + chord.values + std::ptrdiff_t(j) * chord.supports;
+  double *E = mine.matrix, &grip = mine.grip[chord.row + j];
+  grip = 0.0;
+  for (int s = 0; s < chord.supports; ++s) {
+    const std::ptrdiff_t f = m.support[chord.support + s];
+    if (!(given && given[f]) && mine.mass[f * (nv + 1)] > 0.0)
+      grip += entries[s] * entries[s] / mine.mass[f * (nv + 1)];
+  }
+  if (!(loops.leverage[chord.row + j] > independence(loops.opening)) || !(grip > 0.0)) {
+    grip = 0.0;
+    E[row * (size + 1)] = 1.0;
+    mine.lambda[chord.row + j] = 0.0;
+    return;
+  }
+  for (int s = 0; s < chord.supports; ++s) {
+    const std::ptrdiff_t f = m.support[chord.support + s];
+    E[row * size + f] = entries[s];
+    E[f * size + row] = -entries[s];
+  }
+  E[row * (size + 1)] = -1e-10 * grip;
 }
 
 // the matrix of (4) at the state in q1, v1, a1, factored
@@ -93,24 +137,12 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
           E[f * size + first + l] -= weight * mine.derivatives.column[f][l];
     }
   }
-  double heaviest = 0.0, longest = 0.0;
-  for (std::ptrdiff_t f = 0; f < nv; ++f)
-    heaviest = std::max(heaviest, std::fabs(E[f * (size + 1)]));
-  evaluate_chords<double>(m, loops.ws, room.q1, nullptr, {.values = loops.values, .active = run.conditions.active, .held = run.conditions.held});
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int j = 0; j < chord.rows; ++j)
-      for (int s = 0; s < chord.supports; ++s) {
-        const std::ptrdiff_t row = nv + chord.row + j, f = m.support[chord.support + s];
-        const double entry = loops.values[chord.values + std::ptrdiff_t(j) * chord.supports + s];
-        E[row * size + f] = entry;
-        E[f * size + row] = -entry;
-        longest = std::max(longest, entry * entry);
-      }
-  }
-  const double eps = 1e-10 * longest / std::max(heaviest, 1e-300) + 1e-300;
-  for (std::ptrdiff_t row = nv; row < size; ++row)
-    E[row * (size + 1)] = -eps;
+  evaluate_chords<double>(m, loops.ws, room.q1, nullptr,
+                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = run.conditions.active,
+                           .held = run.conditions.held});
+  for (int k = 0; k < m.chord_count; ++k)
+    for (int j = 0; j < m.chords[k].rows; ++j)
+      bind_row(m, mine, m.chords[k], j, loops, run.conditions.given);
   for (std::ptrdiff_t f = 0; run.conditions.given && f < nv; ++f)
     if (run.conditions.given[f]) { // follows its law
       for (std::ptrdiff_t j = 0; j < size; ++j)
@@ -136,9 +168,9 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
   // (1), (2) from A1 to increments and accelerations
   const auto place = [&]() {
     for (int f = 0; f < nv; ++f) {
-      z[f] = h * room.v[f] + h * h * ((0.5 - number.beta) * mine.A[f] + number.beta * mine.A1[f]);
-      z[nv + f] = h * ((1.0 - number.gamma) * mine.A[f] + number.gamma * mine.A1[f]);
-      room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.A[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
+      z[f] = h * room.v[f] + h * h * ((0.5 - number.beta) * mine.B[f] + number.beta * mine.A1[f]);
+      z[nv + f] = h * ((1.0 - number.gamma) * mine.B[f] + number.gamma * mine.A1[f]);
+      room.a1[f] = ((1.0 - number.alpha_m) * mine.A1[f] + number.alpha_m * mine.B[f] - number.alpha_f * room.a[f]) / (1.0 - number.alpha_f);
     }
     for (int body = 1; body <= m.nb; ++body) { // places of free bodies: xi'' = u' + omega x u at the beginning of the step
       const BodyData &b = m.bodies[body];
@@ -153,7 +185,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     return displaced(i, t1, z, room.q1, room.v1, room.x1);
   };
   for (int f = 0; f < nv; ++f)
-    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.A[f] - room.v[f] / h) / number.beta : mine.A[f];
+    mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.B[f] - room.v[f] / h) / number.beta : mine.B[f];
   copy(room.dx, m.nx, room.dx1);
   if (m.hosted_laws && m.drive_count && !consult(m, run.conditions, system, {t1, room.q, room.v, room.x}))
     return Outcome::host;
@@ -165,7 +197,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     prescribe(m, run.conditions.given, t1, system.hosted, wanted);
     for (int f = 0; f < nv; ++f)
       if (run.conditions.given[f])
-        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * room.a[f] - number.alpha_m * mine.A[f]) / (1.0 - number.alpha_m);
+        mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * room.a[f] - number.alpha_m * mine.B[f]) / (1.0 - number.alpha_m);
   }
   copy(mine.lambda0, m.nc, mine.lambda);
   const int most_rounds = afresh ? 30 : 15;
@@ -183,6 +215,10 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
       const ChordData &chord = m.chords[k];
       for (int j = 0; j < chord.rows; ++j) {
         const int row = chord.row + j;
+        if (mine.grip[row] == 0.0) {
+          mine.b[nv + row] = 0.0;
+          continue;
+        }
         if (m.holonomic[row]) {
           mine.b[nv + row] = system.targets[row] - system.loops.rhs[row];
           continue;
@@ -198,7 +234,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     solve_lu(mine.matrix, mine.exchange, size, mine.b);
     double square = 0.0;
     for (int f = 0; f < nv; ++f) {
-      const double part = mine.b[f] / (run.atol + run.rtol * position_size(m, room.q1, f));
+      const double part = mine.b[f] / (run.atol[f] + run.rtol * position_size(m, room.q1, f));
       square += part * part;
       mine.A1[f] += mine.b[f] / (h * h * number.beta);
     }
@@ -225,15 +261,55 @@ static AlphaRoom room_of(const Integration &i) {
   return room;
 }
 
-static Outcome alpha_step(const Integration &i, double h, double &) {
+// (7), in units of the tolerance
+static double alpha_error(const Integration &i, AlphaRoom &mine, double h) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  const AlphaNumbers number = alpha_numbers(i.run.spectral_radius);
+  const double d = number.shift(), c_q = 0.5 * d + number.beta - 1.0 / 6.0;
+  const double c_v = 0.5 * d * d + (0.5 + d) * number.gamma - 1.0 / 6.0;
+  const double before = mine.kept->length, between = before > 0.0 ? 2.0 / (h + before) : 0.0;
+  const unsigned char *given = i.run.conditions.given;
+  for (int f = 0; f < m.nv; ++f) {
+    const double jerk = (mine.A1[f] - mine.B[f]) / h;
+    mine.e[f] = c_q * h * h * h * jerk;
+    mine.e[m.nv + f] = given && given[f] ? 0.0 : c_v * h * h * h * (jerk - mine.jerk[f]) * between;
+  }
+  for (int k = 0; k < m.nx; ++k) {
+    const double jerk = (room.dx1[k] - room.dx[k]) / h;
+    mine.e[2 * m.nv + k] = h * h / 12.0 * (before > 0.0 ? h * (jerk - mine.x_jerk[k]) * between : jerk);
+  }
+  if (m.nc && i.run.project)
+    permit_speeds(m, i.run.conditions, room.motion.system, room.q1, mine.e + m.nv, room.change, given);
+  const double error = measure(i, mine.e, room.q1, room.v1, room.x1, &i.run.worst_freedom);
+  return std::max(error, turn_error(turn_square<double>(m, room.z), 3));
+}
+
+static Outcome alpha_step(const Integration &i, double h, double &error) {
   AlphaRoom mine = room_of(i);
-  const Outcome outcome = alpha_newton(i, mine, h, false);
-  return outcome == Outcome::reached || outcome == Outcome::host ? outcome : alpha_newton(i, mine, h, true);
+  mine.kept->tried = h;
+  if (i.room.near) { // the loops are of no use to Newton's method there
+    const Outcome outcome = explicit_step(i, dopri5_tableau, h, error);
+    copy(i.room.a1, i.m.nv, mine.A1);
+    copy(i.room.motion.system.lambda, i.m.nc, mine.lambda);
+    mine.kept->tried = 0.0;
+    return outcome;
+  }
+  const double later = mine.kept->length > 0.0 ? alpha_numbers(i.run.spectral_radius).shift() * (h - mine.kept->length) : 0.0;
+  for (int f = 0; f < i.m.nv; ++f)
+    mine.B[f] = mine.A[f] + later * mine.jerk[f];
+  Outcome outcome = alpha_newton(i, mine, h, false);
+  if (outcome != Outcome::reached && outcome != Outcome::host)
+    outcome = alpha_newton(i, mine, h, true);
+  if (outcome == Outcome::reached && !(i.run.fixed_step > 0.0))
+    error = alpha_error(i, mine, h);
+  return outcome;
 }
 
 const Stepper alpha_stepper{
     .name = "alpha",
-    .order = 2,
+    .order = 3, // of the error of a step
+    .adaptive = true,
     .implicit = true,
     .bytes =
         [](const ModelData &m) {
@@ -243,13 +319,20 @@ const Stepper alpha_stepper{
     .begin =
         [](const Integration &i) {
           const AlphaRoom mine = room_of(i);
+          *mine.kept = {};
           copy(i.room.a, i.m.nv, mine.A);
           copy(i.room.motion.system.lambda, i.m.nc, mine.lambda0);
         },
     .step = alpha_step,
+    .accept = [](const Integration &i, double h, double error) { return explicit_accept(i, 3, h, error); },
     .move_on =
         [](const Integration &i) {
           const AlphaRoom mine = room_of(i);
+          const double h = mine.kept->length = mine.kept->tried;
+          for (int f = 0; h > 0.0 && f < i.m.nv; ++f)
+            mine.jerk[f] = (mine.A1[f] - mine.B[f]) / h;
+          for (int k = 0; h > 0.0 && k < i.m.nx; ++k)
+            mine.x_jerk[k] = (i.room.dx1[k] - i.room.dx[k]) / h;
           copy(mine.A1, i.m.nv, mine.A);
           copy(mine.lambda, i.m.nc, mine.lambda0);
         },

@@ -14,10 +14,11 @@ namespace {
 struct Work {
   SteppingRoom room;
   const Stepper &stepper;
+  const bool adaptive; // it chooses its steps
   Integration at;
 
   Work(const ModelData &m, Run &run, std::byte *memory)
-      : stepper(*steppers[run.method]), at{m, run, room, memory + lay_out(m, memory, room)} {}
+      : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, room, memory + lay_out(m, memory, room)} {}
   Work(const Work &) = delete;
 };
 
@@ -51,7 +52,7 @@ Outcome take_step(Work &work, double h, double &error) {
   const Integration &i = work.at;
   error = 0.0;
   work.room.near = false;
-  if (!work.stepper.adaptive)
+  if (!work.adaptive)
     return work.stepper.step(i, h, error);
   double &slack = work.room.motion.system.loops.slack;
   slack = 1.0;
@@ -95,7 +96,7 @@ double first_step(Work &work, double until) {
   first_stage(i);
   double size = 0.0;
   for (int f = 0; f < m.nv; ++f) {
-    const double sq = run.atol + run.rtol * position_size(m, room.q, f), sv = run.atol + run.rtol * std::fabs(room.v[f]);
+    const double sq = run.atol[f] + run.rtol * position_size(m, room.q, f), sv = run.atol[m.nv + f] + run.rtol * std::fabs(room.v[f]);
     size += std::pow(position_size(m, room.q, f) / sq, 2) + std::pow(room.v[f] / sv, 2);
   }
   const double slope = measure(i, room.K, room.q, room.v, room.x);
@@ -191,14 +192,14 @@ Outcome shorten(Work &work, Outcome step, double h, double error, double until) 
   Run &run = work.at.run;
   ++run.counts.rejected;
   run.worst = error;
-  if (work.room.near && work.stepper.adaptive && run.near_tries < most_near_tries) {
+  if (work.room.near && work.adaptive && run.near_tries < most_near_tries) {
     run.near_step = run.near_tries ? run.near_step : h;
     run.step = run.near_step * near_lengths[run.near_tries++];
     return Outcome::reached;
   }
   run.near_tries += work.room.near;
   run.rejected_last = 1;
-  if (!work.stepper.adaptive)
+  if (!work.adaptive)
     return step;
   run.step = step != Outcome::reached ? 0.25 * h : h * shrink(error, work.stepper.order);
   if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t)))
@@ -212,7 +213,7 @@ void lengthen(Work &work, double h, double error) {
   const bool was_noisy = run.near_tries > most_near_tries;
   run.counts.noisy += was_noisy;
   run.near_tries = 0;
-  if (!work.stepper.adaptive)
+  if (!work.adaptive)
     return;
   run.step = work.stepper.accept(work.at, h, error);
   run.rejected_last = 0;
@@ -226,7 +227,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
   SteppingRoom &room = work.room;
   const Stepper &stepper = work.stepper;
   if (!run.started) {
-    run.step = stepper.adaptive ? first_step(work, until) : run.fixed_step;
+    run.step = work.adaptive ? first_step(work, until) : run.fixed_step;
     run.old_error = 1e-4;
     run.started = 1;
   }
@@ -237,11 +238,15 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       outcome = Outcome::reached;
       break;
     }
+    if (recorder.stop()) {
+      outcome = Outcome::stopped;
+      break;
+    }
     double h = std::min(run.step, run.max_step);
     const bool last = h * 1.0000001 >= left;
     if (last)
       h = left;
-    else if (2.0 * h > left && stepper.adaptive)
+    else if (2.0 * h > left && work.adaptive)
       h = 0.5 * left; // two equal steps rather than one and a splinter
     if (!last && !(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
       outcome = Outcome::underflow;
@@ -255,7 +260,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     }
     if (step != Outcome::reached || error > 1.0) {
       const Outcome next = shorten(work, step, h, error, until);
-      if (next == Outcome::reached && stepper.adaptive)
+      if (next == Outcome::reached && work.adaptive)
         continue;
       outcome = next;
       break;
@@ -295,11 +300,10 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
   SteppingRoom &room = work.room;
   Outcome outcome = Outcome::reached;
   if (work.stepper.dense_from_stages) { // once more; that they were accurate enough is known
-    const double rtol = run.rtol, atol = run.atol;
-    run.rtol = run.atol = 1e30;
     double error;
+    run.judged = true;
     outcome = take_step(work, h, error);
-    run.rtol = rtol, run.atol = atol;
+    run.judged = false;
     if (outcome != Outcome::reached)
       return outcome;
   }

@@ -134,11 +134,11 @@ struct LaneStepper {
       const int c = m.coordinate[f];
       const P place = c < 0 ? P(1.0) : larger(absolute(room.q[c]), absolute(q1[c]));
       const P speed = larger(absolute(room.v[f]), absolute(v1[f]));
-      const P x = z[f] / (run.atol + run.rtol * place), y = z[m.nv + f] / (run.atol + run.rtol * speed);
+      const P x = z[f] / (run.atol[f] + run.rtol * place), y = z[m.nv + f] / (run.atol[m.nv + f] + run.rtol * speed);
       sum = sum + x * x + y * y;
     }
     for (int k = 0; k < m.nx; ++k) {
-      const P x = z[2 * m.nv + k] / (run.atol + run.rtol * larger(absolute(room.x[k]), absolute(x1[k])));
+      const P x = z[2 * m.nv + k] / (run.atol[2 * m.nv + k] + run.rtol * larger(absolute(room.x[k]), absolute(x1[k])));
       sum = sum + x * x;
     }
     for (int lane = 0; lane < W; ++lane)
@@ -420,6 +420,12 @@ struct LaneStepper {
   void go(double from, double until, const Samples &samples) {
     begin(from, until, samples);
     while (choose_lengths(until)) {
+      if (task.stop()) {
+        for (int lane = 0; lane < task.count; ++lane)
+          if (!done[lane])
+            end_lane(lane, Outcome::stopped);
+        break;
+      }
       const P now = packed(t), length = packed(h);
       try_step(now, length);
       if (m.nc)
@@ -430,6 +436,8 @@ struct LaneStepper {
       sample(samples, now, length);
       move_on(until);
     }
+    for (int lane = 0; lane < task.count; ++lane)
+      task.reached[lane] = t[lane];
   }
 };
 

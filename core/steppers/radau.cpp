@@ -213,7 +213,7 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
     for (int k = 0; k < n; ++k) {
       const Complex &d = radau_room.r[k];
       const double extent = k < nv ? position_size(m, room.q, k) : std::fabs(k < 2 * nv ? room.v[k - nv] : room.x[k - 2 * nv]);
-      const double scale = run.atol + run.rtol * extent;
+      const double scale = run.atol[k] + run.rtol * extent;
       Zw[k] += r[k];
       Zw[n + k] += d.real();
       Zw[2 * n + k] += d.imag();

@@ -34,9 +34,11 @@ double measure(const Integration &i, const double *z, const double *q1, const do
   const ModelData &m = i.m;
   const Run &run = i.run;
   const SteppingRoom &room = i.room;
+  if (run.judged)
+    return 0.0;
   double sum = 0.0, most = 0.0;
-  const auto add = [&](double value, double size, int place, double noise) {
-    const double part = value / (run.atol + run.rtol * size + noise), square = part * part;
+  const auto add = [&](double value, double atol, double size, int place, double noise) {
+    const double part = value / (atol + run.rtol * size + noise), square = part * part;
     sum += square;
     if (worst && !(square <= most)) {
       most = square;
@@ -44,11 +46,11 @@ double measure(const Integration &i, const double *z, const double *q1, const do
     }
   };
   for (int f = 0; f < m.nv; ++f)
-    add(z[f], larger(position_size(m, room.q, f), position_size(m, q1, f)), f, run.noise[0]);
+    add(z[f], run.atol[f], larger(position_size(m, room.q, f), position_size(m, q1, f)), f, run.noise[0]);
   for (int f = 0; f < m.nv; ++f)
-    add(z[m.nv + f], larger(std::fabs(room.v[f]), std::fabs(v1[f])), f, run.noise[1]);
+    add(z[m.nv + f], run.atol[m.nv + f], larger(std::fabs(room.v[f]), std::fabs(v1[f])), f, run.noise[1]);
   for (int k = 0; k < m.nx; ++k)
-    add(z[2 * m.nv + k], larger(std::fabs(room.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
+    add(z[2 * m.nv + k], run.atol[2 * m.nv + k], larger(std::fabs(room.x[k]), std::fabs(x1[k])), m.nv + k, 0.0);
   const int n = increments(m);
   return n ? std::sqrt(sum / n) : 0.0;
 }

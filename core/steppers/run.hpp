@@ -17,7 +17,7 @@ enum class Outcome : std::int32_t {
   host,       // what is evaluated outside has failed
   apart,      // the loops cannot be closed after a step
   stiff,      // explicit steps are held back by stability, not by accuracy
-  stopped,    // by the recorder
+  stopped,    // by the recorder, or because it was asked to
   unsolved,   // the equations of an implicit step cannot be solved
 };
 
@@ -27,10 +27,12 @@ struct Counts {
 
 struct Run {
   std::int32_t method;          // number of the stepper in the table (steppers/table.hpp)
-  double rtol, atol, max_step, fixed_step;
+  double rtol, max_step, fixed_step;
+  const double *atol;           // of increments: nv positions, nv speeds, nx element states
   double spectral_radius;       // of generalised alpha at infinity
   bool project;                 // positions and speeds onto the loops after every step
   bool watch;                   // for stiffness
+  bool judged;                  // errors are not looked at: the step was accepted before
   Conditions conditions;
   // where it has got to
   double t, step, begin, length; // length: of the last step, which began at `begin`
@@ -45,10 +47,18 @@ struct Run {
   Counts counts;
 };
 
+// asked before every step whether to stop
+struct Stop {
+  bool (*asked)(void *self) = nullptr;
+  void *self = nullptr;
+  bool operator()() const { return asked && asked(self); }
+};
+
 // receives an accepted step or a sample; false stops the run
 struct Recorder {
   bool (*record)(void *self, double t, const double *q, const double *v, const double *x, const double *a);
   void *self;
+  Stop stop{};
 };
 
 struct Samples {
@@ -63,7 +73,9 @@ struct LaneTask {
   const double *q[most_lanes], *v[most_lanes], *x[most_lanes]; // start states
   double *samples_q[most_lanes], *samples_v[most_lanes], *samples_x[most_lanes];
   Outcome outcome[most_lanes];
+  double reached[most_lanes];    // times that they have got to
   Counts counts[most_lanes];
+  Stop stop;
 };
 
 struct IntegratorSet {

@@ -15,7 +15,7 @@ namespace dalembert::DALEMBERT_ISA {
 struct Stepper {
   const char *name;
   int order;                        // that step control reckons with
-  bool adaptive = false;            // it chooses its steps, by an estimate of their errors
+  bool adaptive = false;            // it can choose its steps, by an estimate of their errors, unless their length is given
   bool implicit = false;            // a step that passes near a singular position is good as it is
   const Tableau *tableau = nullptr; // of an explicit method
   std::size_t (*bytes)(const ModelData &);                           // memory of its own

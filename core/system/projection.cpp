@@ -70,6 +70,28 @@ void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> 
   }
 }
 
+void permit_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *speeds, double *change,
+                   const unsigned char *held) {
+  LoopRoom<double> &loops = room.loops;
+  evaluate_chords<double>(m, loops.ws, q, nullptr,
+                          {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.active, .held = c.held});
+  const Factored factored = factor_loops(m, loops, q, held);
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.rows; ++j) {
+      double rate = 0.0;
+      for (int s = 0; s < chord.supports; ++s)
+        rate -= loops.values[chord.values + j * chord.supports + s] * speeds[m.support[chord.support + s]];
+      loops.rhs[chord.row + j] = rate;
+    }
+  }
+  for (int f = 0; f < m.nv; ++f)
+    change[f] = 0.0;
+  correct_by(m, loops, factored, change, room.lambda);
+  for (int f = 0; f < m.nv; ++f)
+    speeds[f] += change[f];
+}
+
 // ---- packs
 
 // Positions: a lane that has settled is left as it is while others go on.

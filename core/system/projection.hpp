@@ -18,6 +18,10 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
 void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *v, double *change,
                     const unsigned char *held);
 
+// Changes of speeds (nv) lose the part that the loops do not permit, as (1) takes it out.
+void permit_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *speeds, double *change,
+                   const unsigned char *held);
+
 // Both for packs, speeds held where they are prescribed; returns the lanes that have to be done by themselves.
 unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack> &room, Pack *q, Pack *v, Pack *change);
 

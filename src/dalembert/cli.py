@@ -225,7 +225,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--atol", type=float, default=1e-10, metavar="X", help="absolute tolerance (default: %(default)g)"
     )
     group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
-    group.add_argument("--step", type=float, metavar="S", help="step of rk4, euler and alpha, s")
+    group.add_argument(
+        "--step", type=float, metavar="S", help="step of rk4 and euler, s; of alpha, instead of the tolerances"
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors, show no progress")
 
 

@@ -708,10 +708,13 @@ class Model(NamedModel):
         # checks v as any kernel does
         q_array, v_array = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         self.coordinate_rates(q_array, v_array)
-        h: Array = (A @ v_array[..., None])[..., 0]
-        if about is not None:
-            arm = self.center_of_mass(q) - finite_array(about, (3,), item="momentum", field="about")
-            h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
+        with np.errstate(over="ignore", invalid="ignore"):
+            h: Array = (A @ v_array[..., None])[..., 0]
+            if about is not None:
+                arm = self.center_of_mass(q) - finite_array(about, (3,), item="momentum", field="about")
+                h[..., :3] += np.cross(np.broadcast_to(arm, h[..., 3:].shape), h[..., 3:])
+        if not np.isfinite(h).all():
+            refusals.refuse_result(self, "momentum", q)
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:

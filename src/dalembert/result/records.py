@@ -28,7 +28,8 @@ class Stats:
     evaluations, jacobians, factorizations : int
         Of the equations of motion, of their derivatives, of matrices.
     wall_time : float, s
-    rtol, atol : float
+    rtol : float
+    atol : float or dict of str to float
     notes : list of str
         What was chosen or done automatically.
     """
@@ -41,7 +42,7 @@ class Stats:
     factorizations: int = 0
     wall_time: float = 0.0
     rtol: float = 0.0
-    atol: float = 0.0
+    atol: float | dict[str, float] = 0.0
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
@@ -52,10 +53,15 @@ class Stats:
             ("jacobians", f"{self.jacobians}"),
             ("factorizations", f"{self.factorizations}"),
             ("wall time", f"{self.wall_time:.3g} s"),
-            ("tolerances", f"rtol {self.rtol:.3g}, atol {self.atol:.3g}"),
+            ("tolerances", f"rtol {self.rtol:.3g}, atol {self._absolute()}"),
             *(("note", note) for note in self.notes),
         ]
         return "\n".join(f"{name:<15} {text}" for name, text in rows)
+
+    def _absolute(self) -> str:
+        if isinstance(self.atol, dict):
+            return ", ".join(f"{name} {number:.3g}" for name, number in self.atol.items())
+        return f"{self.atol:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import Options
 from .progress import Progress
+from .tolerances import of_states
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
 
@@ -218,7 +219,7 @@ class _ScipySteps:
             np.concatenate([start.q, start.v, start.x]),
             t_end,
             rtol=max(options.rtol, 100 * np.finfo(float).eps),
-            atol=options.atol,
+            atol=of_states(equations.model, options.tolerances),
             max_step=options.max_step,
         )
 
@@ -265,13 +266,12 @@ class _SundialsSteps:
             def rates(t: float, y: Array, slope: Array) -> None:
                 self._fill(slope, lambda: equations.rates(t, np.array(y)))
 
-            self.solver = package.CVODE(rates, atol=options.atol, **common)
+            self.solver = package.CVODE(rates, atol=of_states(equations.model, options.tolerances), **common)
             self.last = self.solver.init_step(start.t, np.concatenate([start.q, start.v, start.x]))
         else:
             residual = Residual(equations, start)
             algebraic = np.arange(residual.size - len(residual.rows), residual.size)
-            atol = np.full(residual.size, options.atol)
-            atol[algebraic] = NO_MATTER
+            atol = np.concatenate([of_states(equations.model, options.tolerances), np.full(len(algebraic), NO_MATTER)])
 
             def defect(t: float, y: Array, slope: Array, out: Array) -> None:
                 self._fill(out, lambda: residual(t, np.array(y), np.array(slope)))

@@ -18,9 +18,11 @@ from ..model.conditions import checked_parameter, parameter_place
 from ..result import Labels, Motion, Output, Result, Stats, always
 from ..system import System
 from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
+from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
+from .small_notes import small_notes
 from .start import rows_of, start_states
 
 if TYPE_CHECKING:
@@ -39,7 +41,9 @@ _REASONS = {
     "apart": "the loops cannot be closed",
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
+    "stopped": "interrupted",
 }
+_STATUS = {"reached": "finished", "stopped": "interrupted"}
 
 
 class Ensemble:
@@ -52,9 +56,11 @@ class Ensemble:
     q : (B, n, nq) rad or m
     v : (B, n, nv) rad/s or m/s
     x : (B, n, nx)
-        NaN from where a run failed.
+        NaN from where a run failed or was interrupted.
     status : tuple of str, (B,)
-        ``"finished"`` or ``"failed"``.
+        ``"finished"``, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
+    reached : (B,) s
+        Time that each run got to.
     stats : Stats
         Of all runs together.
     """
@@ -65,22 +71,28 @@ class Ensemble:
         t: Array,
         states: tuple[Array, Array, Array],
         ends: list[str],
+        reached: Array,
         stats: Stats,
         parameters: Array | None = None,
-        runs: list[Result] | None = None,
+        runs: list[Result | None] | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
-        self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
-        self._ends, self._messages = list(ends), ["" if end == "reached" else _REASONS.get(end, end) for end in ends]
+        self.reached = reached
+        self.status = tuple(_STATUS.get(end, "failed") for end in ends)
+        self._ends = list(ends)
+        self._messages = [
+            "" if end == "reached" else f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else end
+            for end, t in zip(ends, reached, strict=True)
+        ]
         self._conditions, self._parameters, self._runs = conditions, parameters, runs
 
     def __len__(self) -> int:
         return len(self.q)
 
     def __repr__(self) -> str:
-        failed = sum(status == "failed" for status in self.status)
-        ending = f"{failed} failed" if failed else "all finished"
+        counts = {status: self.status.count(status) for status in ("failed", "interrupted")}
+        ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
     def __getitem__(self, run: int | str) -> Any:
@@ -92,9 +104,10 @@ class Ensemble:
 
     def run(self, number: int) -> Result:
         """Return one run, as far as it got."""
-        if self._runs is not None:
-            return self._runs[number]
-        got = int(np.isfinite(self.q[number]).all(axis=-1).sum()) if self.model.nq else len(self.t)
+        made = self._runs[number] if self._runs is not None else None
+        if made is not None:
+            return made
+        got = self._got(number)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
         conditions = self._conditions_of(number)
@@ -109,6 +122,12 @@ class Ensemble:
             message=self._messages[number],
             conditions=None if conditions.as_described else always(conditions),
         )
+
+    def _got(self, number: int) -> int:
+        """Return how many of the times a run has come to."""
+        if not self.model.nq:
+            return int((self.t <= self.reached[number]).sum())
+        return int(np.isfinite(self.q[number]).all(axis=-1).sum())
 
     @property
     def labels(self) -> Labels:
@@ -155,7 +174,8 @@ class Ensemble:
         """
         conditions, note, arrays = load_ensemble(path, as_model(model))
         states = (arrays["q"], arrays["v"], arrays["x"])
-        return cls(conditions, arrays["t"], states, note["ends"], Stats(**note["stats"]), arrays.get("parameters"))
+        stats, reached = Stats(**note["stats"]), np.array(note["reached"], dtype=float)
+        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, arrays.get("parameters"))
 
     def _conditions_of(self, number: int) -> Conditions:
         if self._parameters is None:
@@ -166,9 +186,10 @@ class Ensemble:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
         output = Output.of(self.model, name)
         if self._runs is not None or output.history is not None or output.branch:
-            rows = [run.output(name) for run in self]
-            full = np.full((len(self), len(self.t), *rows[0].shape[1:]), np.nan)
-            for k, row in enumerate(rows):
+            rows = {k: self.run(k).output(name) for k in range(len(self)) if self._got(k)}
+            shape = next(iter(rows.values())).shape[1:] if rows else ()
+            full = np.full((len(self), len(self.t), *shape), np.nan)
+            for k, row in rows.items():
                 full[k, : len(row)] = row
             return full
         good = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
@@ -213,6 +234,7 @@ def simulate_many(
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
+    on_error: str,
     said: Sequence[str] = (),
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `said`: notes so far."""
@@ -222,7 +244,10 @@ def simulate_many(
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     integrator = options.integrator(conditions)
-    outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
+    with Interrupt() as interrupt:
+        outcomes, reached, counts, *states = integrator.batch(
+            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), interrupt.flag
+        )
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
     if options.project:
@@ -237,6 +262,7 @@ def simulate_many(
     every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
     motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))
     notes += motion_notes(motion, [conditions])
+    notes += small_notes(conditions, options, states[0], states[1], states[2])
     stats = Stats(
         method=options.method,
         steps=int(total[0]),
@@ -248,11 +274,14 @@ def simulate_many(
         rtol=options.rtol,
         atol=options.atol,
     )
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
+    if on_error != "return":
+        keep_for_next(interrupt)
+    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, reached, stats, numbers)
 
 
 def simulate_each(
     one: Callable[[Conditions, State], Result],
+    interrupt: Interrupt,
     conditions: Conditions,
     count: int,
     t_start: float,
@@ -267,14 +296,18 @@ def simulate_each(
     ----------
     one : function
         From conditions and a state to a run, which may have failed on its way.
+    interrupt : Interrupt
+        Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
     q, v, x, notes = start_states(model, state, t_start, count)
     numbers = _parameter_rows(conditions, parameters, count)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]
-    runs = []
+    runs: list[Result] = []
     for k in range(count):
+        if interrupt.pressed:
+            break
         own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
         result = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k]))
         for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
@@ -286,8 +319,12 @@ def simulate_each(
     stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
     if len(each) > MOST_NOTES:
         stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
-    ends = ["reached" if run.status == "finished" else run.message for run in runs]
-    return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, stats, numbers, runs)
+    named = {"finished": "reached", "interrupted": "stopped"}
+    left = count - len(runs)  # not begun
+    ends = [*(named.get(run.status, run.message) for run in runs), *["stopped"] * left]
+    reached = np.array([*(run.t[-1] for run in runs), *[t_start] * left])
+    every_run = [*runs, *[None] * left]
+    return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, reached, stats, numbers, every_run)
 
 
 def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:

@@ -50,6 +50,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         "holds": "ensemble",
         "labels": asdict(ensemble.labels),
         "ends": ensemble._ends,
+        "reached": ensemble.reached.tolist(),
         "stats": asdict(ensemble.stats),
         "model": likeness(ensemble.model),
         "conditions": (conditions.plain(), conditions.stabilization),

@@ -1,23 +1,45 @@
-"""Ctrl-C as a wish, not as an accident: the run stops between two chunks and keeps what it has."""
+"""Ctrl-C as a wish, not as an accident: a run stops before its next step and keeps what it has.
+
+One press ends the run that is under way, which returns what there is. It was meant for the program, too: if that goes
+on to another run by itself, as a loop does, `heed` raises there what Ctrl-C always raises. Going on with the run that
+was interrupted, or the next statement at a prompt or in a notebook, answers the press.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["Interrupt"]
+from .. import _core
+
+__all__ = ["Interrupt", "forget", "heed", "keep_for_next"]
+
+_waiting: list[FrameType | None] = []  # the statement under way when a key was pressed, until that is answered
 
 
 class Interrupt:
-    """Within its context Ctrl-C sets `pressed`; a second one is raised as usual."""
+    """Within its context Ctrl-C sets `pressed`; a second one is raised as usual.
+
+    Attributes
+    ----------
+    flag : _core.Flag
+        The same for the core, which looks at it before every step, on all its threads.
+    """
 
     def __init__(self) -> None:
-        self.pressed = False
+        self.flag = _core.Flag()
         self._old: Any = None
 
+    @property
+    def pressed(self) -> bool:
+        """Whether Ctrl-C was pressed since the context was entered."""
+        return self.flag.set
+
     def __enter__(self) -> Interrupt:
+        self.flag.set = False
         if threading.current_thread() is threading.main_thread():
             self._old = signal.signal(signal.SIGINT, self._press)
         return self
@@ -27,8 +49,38 @@ class Interrupt:
     ) -> None:
         if self._old is not None:
             signal.signal(signal.SIGINT, self._old)
+            self._old = None
 
     def _press(self, number: int, frame: FrameType | None) -> None:
         if self.pressed:
             raise KeyboardInterrupt
-        self.pressed = True
+        self.flag.set = True
+
+
+def keep_for_next(interrupt: Interrupt) -> None:
+    """Let the next run know that a key was pressed during this one."""
+    if interrupt.pressed:
+        _waiting[:] = [_statement()]
+
+
+def forget() -> None:
+    """Take a press as answered."""
+    _waiting.clear()
+
+
+def heed() -> None:
+    """Raise KeyboardInterrupt if a key was pressed during an earlier run of the same statement."""
+    if not _waiting or threading.current_thread() is not threading.main_thread():
+        return
+    statement = _waiting[0]
+    forget()
+    if statement is _statement():
+        raise KeyboardInterrupt("pressed during an earlier run")
+
+
+def _statement() -> FrameType | None:
+    """Return the frame of the statement under way: all of a script, or what was entered last at a prompt or cell."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and not frame.f_code.co_name.startswith(("<module>", "<cell line")):
+        frame = frame.f_back
+    return frame

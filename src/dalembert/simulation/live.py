@@ -22,6 +22,7 @@ from .run import Run
 from .simulate import make_result
 from .soft_stops import with_soft_stops
 from .start import start_state, start_time
+from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["Live"]
 
@@ -76,7 +77,7 @@ class Live:
         events: Event | Sequence[Event] = (),
         method: str = "auto",
         rtol: float = 1e-8,
-        atol: float = 1e-10,
+        atol: Tolerance = DEFAULT_ATOL,
         max_step: float | None = None,
         step: float | None = None,
         friction: str = "events",
@@ -89,7 +90,7 @@ class Live:
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
         conditions = model.conditions(parameters, history=history)
-        conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=1.0)
+        conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
         start, notes = start_state(model, state, begin)
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
@@ -137,6 +138,8 @@ class Live:
         ------
         IntegrationError, SingularityError, UserFunctionError
             With what was computed as ``error.result``.
+        KeyboardInterrupt
+            On Ctrl-C, at the time that was reached; it can be advanced further.
         """
         span = finite_number(time, item="Live", field="time")
         if span <= 0:
@@ -156,7 +159,7 @@ class Live:
             raise
         if status == "event":
             self._ended = f"event {run.events[-1].name!r}"
-        elif status == "interrupted":
+        if run.interrupt.pressed:
             raise KeyboardInterrupt
 
     def result(self, status: str = "finished", message: str = "") -> Result:

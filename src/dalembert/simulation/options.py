@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
+from .tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "make_options"]
 
-FIXED = ("rk4", "euler", "alpha")
+FIXED = ("rk4", "euler")  # methods whose steps have one length
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,13 @@ class Options:
 
     method: str
     rtol: float
-    atol: float
+    atol: float | dict[str, float]
     max_step: float
     step: float
     spectral_radius: float
     project: bool
     watch: bool
+    tolerances: NDArray[np.float64] = field(compare=False, repr=False)  # of positions, speeds and element states
 
     def integrator(self, conditions: Conditions) -> _core.Integrator:
         """Return a stepper of the model under conditions."""
@@ -37,7 +40,7 @@ class Options:
             conditions,
             _core.methods.index(self.method),
             rtol=self.rtol,
-            atol=self.atol,
+            atol=self.tolerances,
             max_step=self.max_step,
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
@@ -45,10 +48,15 @@ class Options:
             watch=self.watch,
         )
 
+    @property
+    def finest(self) -> float:
+        """The smallest absolute tolerance."""
+        return float(self.tolerances.min(initial=1.0))
+
     def plain(self) -> dict[str, Any]:
         """Return them by name."""
-        numbers = {name: float(getattr(self, name)) for name in ("rtol", "atol", "max_step", "step", "spectral_radius")}
-        return {"method": "auto" if self.watch else self.method, **numbers}
+        numbers = {name: float(getattr(self, name)) for name in ("rtol", "max_step", "step", "spectral_radius")}
+        return {"method": "auto" if self.watch else self.method, "atol": self.atol, **numbers}
 
 
 def make_options(
@@ -56,7 +64,7 @@ def make_options(
     *,
     method: str,
     rtol: float,
-    atol: float,
+    atol: Tolerance,
     max_step: float | None,
     step: float | None,
     spectral_radius: float = 0.8,
@@ -68,9 +76,9 @@ def make_options(
         known = ", ".join(map(repr, _core.methods))
         others = "; of other packages there are 'scipy:RK45' and the like, 'cvode' and 'ida'"
         raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}{others}")
-    for name, value in (("rtol", rtol), ("atol", atol)):
-        if not (isinstance(value, (int, float, np.number)) and 1e-15 <= value < 1):
-            raise ModelError("simulate", name, value, "use a number from 1e-15 to 1")
+    if not (isinstance(rtol, (int, float, np.number)) and 1e-15 <= rtol < 1):
+        raise ModelError("simulate", "rtol", rtol, "use a number from 1e-15 to 1")
+    asked, numbers = tolerances(model, atol)
     longest = np.inf if max_step is None else finite_number(max_step, item="simulate", field="max_step")
     if longest <= 0:
         raise ModelError("simulate", "max_step", max_step, "it must be positive")
@@ -85,21 +93,24 @@ def make_options(
     return Options(
         method="dop853" if method == "auto" else method,
         rtol=float(rtol),
-        atol=float(atol),
+        atol=asked,
         max_step=min(longest, delay),
         step=length,
         spectral_radius=float(spectral_radius),
         project=project,
         watch=method == "auto",
+        tolerances=numbers,
     )
 
 
 def _fixed_step(method: str, step: float | None, span: float) -> float:
     """Return the length of steps, s; 0 for methods that choose it."""
-    if method not in FIXED:
+    if method not in (*FIXED, "alpha"):
         if step is not None:
             remedy = f"method {method!r} chooses its steps: use rtol, atol and max_step"
             raise ModelError("simulate", "step", step, remedy)
+        return 0.0
+    if step is None and method == "alpha":
         return 0.0
     if step is None:
         raise ModelError("simulate", "step", None, f"method {method!r} has a fixed step: give step=..., s")

@@ -35,7 +35,7 @@ __all__ = ["Run"]
 
 Array = NDArray[np.float64]
 
-REACHED, PAUSED, STIFF = (_core.outcomes[name] for name in ("reached", "paused", "stiff"))
+REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
@@ -173,7 +173,7 @@ class Run:
             failed: Exception | None = None
             try:
                 until = next((stop for stop in self.stops if stop > self.integrator.t), self.t_end)
-                outcome = self.integrator.advance(until, steps, wanted)
+                outcome = self.integrator.advance(until, steps, wanted, self.interrupt.flag)
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             rows = self.integrator.take()
@@ -198,7 +198,7 @@ class Run:
                     f"t = {self.integrator.t:.6g} s: stability held explicit steps back; went on with radau"
                 )
                 self._change_method("radau")
-            elif outcome not in (PAUSED, REACHED):
+            elif outcome not in (PAUSED, REACHED, STOPPED):
                 raise failure(self, outcome)
             used = time.perf_counter() - began
             if self.history is not None:

@@ -19,17 +19,19 @@ from .adapters import is_foreign, simulate_elsewhere
 from .dry import dry_of
 from .ensemble import batch_size, simulate_each, simulate_many
 from .events import Event, Watch
-from .interrupt import Interrupt
+from .interrupt import Interrupt, forget, heed, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .resume import asked_state
 from .run import Run
+from .small_notes import small_notes
 from .soft_stops import with_soft_stops
 from .speed_jumps import jump_events, jump_notes, refuse_jumps, speed_jumps
 from .start import check_jumps, check_tables, start_state, start_time
 from .stream import Stream, begun_at
+from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["make_result", "simulate"]
 
@@ -46,7 +48,7 @@ def simulate(
     parameters: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
-    atol: float = 1e-10,
+    atol: Tolerance = DEFAULT_ATOL,
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
@@ -81,14 +83,19 @@ def simulate(
     parameters : dict of str to float or (B,)
         Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
     method : str
-        ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems;
-        with a fixed step ``"rk4"``, ``"euler"`` (semi-implicit) and ``"alpha"`` (generalised alpha).
+        ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems,
+        and ``"alpha"`` (2, generalised alpha); with a fixed step ``"rk4"`` and ``"euler"`` (semi-implicit).
         ``"scipy:LSODA"`` and the like, ``"cvode"`` and ``"ida"`` are adapters to SciPy and SUNDIALS.
-    rtol, atol : float
-        Tolerated error per step, relative to positions and speeds, and absolute (rad, m, and per s).
+    rtol : float
+        Tolerated error per step, relative to positions and speeds.
+    atol : float or dict of str to float
+        The absolute one, of all variables (rad, m, and per s; units of element states), or by kind (``"position"``,
+        ``"speed"``, ``"state"`` of elements, ``"angle"``, ``"length"``, ``"eta"`` of flexible bodies) and by name
+        (``"A"``, ``"A.speed"``, ``"arm.eta"``, ``"valve.pressure"``): ``{"position": 1e-9, "valve": 10.0}``. Names go
+        before kinds; what is left out has 1e-10.
     max_step : float, s
     step : float, s
-        Of methods with a fixed step.
+        Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
     control : function of a State
         Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
@@ -119,12 +126,17 @@ def simulate(
     Returns
     -------
     Result, or Ensemble for many runs
-        On Ctrl-C the part that was computed, with status ``"interrupted"``.
+        On Ctrl-C the part that was computed, with status ``"interrupted"``; of many runs those that are finished, and
+        the others as far as they got.
 
     Raises
     ------
     IntegrationError, SingularityError, UserFunctionError
         With the partial result as ``error.result``.
+    KeyboardInterrupt
+        If Ctrl-C was pressed during an earlier run of the same script, loop or cell, which returned its part: one press
+        stops a loop of runs. Not with ``on_error="return"``, which leaves it to the program to look at the status; nor
+        with `resume`, or at the next statement of a prompt or notebook.
 
     Examples
     --------
@@ -138,6 +150,9 @@ def simulate(
     >>> bool(abs(result["energy.total"]).max() < 1e-7)
     True
     """
+    if resume is None and on_error != "return":
+        heed()
+    forget()
     model = as_model(system)
     whose = ", the time of the given state" if t_start is None and state is not None else ""
     t_start, said = _begin(state, t_start, stream, resume)
@@ -170,7 +185,7 @@ def simulate(
     if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
-    conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=t_end - t_start)
+    conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
     if dry is not None and is_foreign(method):
         remedy = (
             f"hinges have friction or stops, and {method!r} takes no events: friction='smooth', stops='soft' or 'off'"
@@ -185,30 +200,34 @@ def simulate(
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
         refuse_jumps(jumps, "many runs at once do not jump")
         if dry is None:
-            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, said)
+            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, on_error, said)
         sampled = np.linspace(t_start, t_end, 101) if wanted is None else wanted
+        interrupt = Interrupt()
 
         def one(own: Conditions, start: State) -> Result:
-            with Interrupt() as interrupt:
-                line = Progress(t_start, t_end, False)
-                run = Run(own, options, t_end, sampled, Watch(model, ()), line, interrupt, dry.fresh())
-                return _carry_out(run, start, t_start, [], None, "return")
+            line = Progress(t_start, t_end, False)
+            run = Run(own, options, t_end, sampled, Watch(model, ()), line, interrupt, dry.fresh())
+            return _carry_out(run, start, t_start, [], None, "return")
 
-        return simulate_each(one, conditions, count, t_start, sampled, state, parameters, said)
-    with Interrupt() as interrupt:
-        line = Progress(t_start, t_end, progress)
-        if is_foreign(method):
-            refuse_jumps(jumps, f"method {method!r} does not jump")
-            start, notes = start_state(model, state, t_start)
-            notes = said + notes
-            try:
-                return simulate_elsewhere(
+        ensemble = simulate_each(one, interrupt, conditions, count, t_start, sampled, state, parameters, said)
+        if on_error != "return":
+            keep_for_next(interrupt)
+        return ensemble
+    line, interrupt = Progress(t_start, t_end, progress), Interrupt()
+    if is_foreign(method):
+        refuse_jumps(jumps, f"method {method!r} does not jump")
+        start, notes = start_state(model, state, t_start)
+        notes = said + notes
+        try:
+            with interrupt:
+                result = simulate_elsewhere(
                     method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
                 )
-            except DalembertError as error:
-                if on_error == "raise" or error.result is None:
-                    raise
-                return error.result
+        except DalembertError as error:
+            if on_error == "raise" or error.result is None:
+                raise
+            return error.result
+    else:
         strikes = jump_events(jumps, t_start, t_end)
         if strikes:
             watch = Watch(model, [*watch.events, *strikes])
@@ -218,10 +237,13 @@ def simulate(
             run.stream = Stream(stream, model, t_start, resume is True)
         run.asked |= {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
         try:
-            return _carry_out(run, state, t_start, said, resume, on_error)
+            result = _carry_out(run, state, t_start, said, resume, on_error)
         finally:
             if run.stream is not None:
                 run.stream.release()
+    if on_error != "return":
+        keep_for_next(interrupt)
+    return result
 
 
 def _begin(
@@ -272,7 +294,8 @@ def _carry_out(
             run.restore(point)
         if run.stream is not None:
             run.stream.checkpoint(run)
-        status = run.go()
+        with run.interrupt:
+            status = run.go()
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
             mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
@@ -346,6 +369,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     motion = Motion(run.model, t, q, v, x, conditions=run.track.conditions)
     run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
     run.notes += jump_notes(run.watch.events, run.events)
+    run.notes += small_notes(run.conditions, run.options, q, v, x)
     result = Result(
         run.model,
         t,

@@ -144,6 +144,8 @@ class Element(ForceElement):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
         if isinstance(self.force, CompiledLaw):
             object.__setattr__(self, "force", self.force.bound(len(self.takes), self.gives))
+        if not getattr(self.force, "address", 1):
+            raise ModelError(item, "force", self.force, "its address is 0: give a compiled function that exists")
         if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
             if self.unknowns or self.strains:
                 what = "unknowns" if self.unknowns else "strains"

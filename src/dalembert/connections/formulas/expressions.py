@@ -217,15 +217,19 @@ def add_expression(
     """Add an expression to a program, in which names stand for places; returns the place of its result."""
     if isinstance(expression, Formula):
         return expression.build(program, names)
-    if isinstance(expression, str):
-        try:
+    try:
+        if isinstance(expression, str):
             tree = ast.parse(expression.strip(), mode="eval")
-        except SyntaxError as error:
-            raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
-        place: int = _Text(program, names, tables, item, expression).visit(tree.body)
-        return place
-    if is_symbolic(expression):
-        return _symbolic(program, names, item, expression)
+            place: int = _Text(program, names, tables, item, expression).visit(tree.body)
+            return place
+        if is_symbolic(expression):
+            return _symbolic(program, names, item, expression)
+    except SyntaxError as error:
+        raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
+    except (RecursionError, MemoryError):  # Python's parser raises either
+        given = expression if isinstance(expression, str) else f"a {type(expression).__name__} of SymPy"
+        remedy = "it is nested too deeply: split it into parts with names of their own (definitions, signals)"
+        raise ModelError(item, "expression", given, remedy) from None
     try:
         number = float(expression)
     except (TypeError, ValueError):
@@ -325,13 +329,22 @@ class _Text(ast.NodeVisitor):
         raise self.refuse("expression", "use + - * / ** only")
 
     def visit_BinOp(self, node: ast.BinOp) -> int:
-        left, right = self.visit(node.left), self.visit(node.right)
-        if isinstance(node.op, ast.Pow):
+        waiting, first = [node], node.left
+        while isinstance(first, ast.BinOp):  # sums of many terms lean to the left
+            waiting.append(first)
+            first = first.left
+        place: int = self.visit(first)
+        for part in reversed(waiting):
+            place = self._combined(part.op, place, self.visit(part.right))
+        return place
+
+    def _combined(self, operator: ast.operator, left: int, right: int) -> int:
+        if isinstance(operator, ast.Pow):
             return self.program.power(left, right)
         kinds = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
-        if type(node.op) not in kinds:
+        if type(operator) not in kinds:
             raise self.refuse("expression", "use + - * / ** only")
-        return self.program.emit(kinds[type(node.op)], left, right)
+        return self.program.emit(kinds[type(operator)], left, right)
 
     def visit_Call(self, node: ast.Call) -> int:
         name = node.func.id if isinstance(node.func, ast.Name) else "?"
