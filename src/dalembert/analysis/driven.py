@@ -17,7 +17,7 @@ from .assemble import assemble
 from .consistent import consistent_accelerations, consistent_speeds
 from .starts import asked_positions
 
-__all__ = ["DrivenMotion", "driven_motion", "motion_with"]
+__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
 
 Array = NDArray[np.float64]
 
@@ -95,18 +95,8 @@ def motion_with(
 
     `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
     """
-    q_given, _, a_given = model.drive_motion(t)
-    wishes = asked_positions(model) if guess is None else None
-    start = model.initial_state().q if guess is None else guess
-    at = np.where(np.isnan(q_given), start, q_given)
-    if model.nc or (guess is None and model.system.places):
-        held = [drive.name for drive in model.hinge_drives if drive.level == 0]
-        try:
-            at = assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
-        except AssemblyError as error:
-            failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
-            failure.q, failure.residuals = error.q, error.residuals
-            raise failure from None
+    at = driven_positions(model, t, guess)
+    a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     paced = {d.name: float(d.motion(t)[1]) for d in model.hinge_drives if d.level <= 1}  # type: ignore[arg-type]
     try:
@@ -118,6 +108,31 @@ def motion_with(
         order = 1 if isinstance(error, AssemblyError) else 2
         raise type(error)(f"{_driven(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
+
+
+def driven_positions(model: Model, t: float, guess: Array | None = None) -> Array:
+    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or the given start values.
+
+    Raises
+    ------
+    AssemblyError
+        If loops and drives cannot be obeyed together.
+    """
+    q_given = model.drive_motion(t)[0]
+    wishes = asked_positions(model) if guess is None else None
+    start = model.initial_state().q if guess is None else guess
+    at: Array = np.where(np.isnan(q_given), start, q_given)
+    if not model.nc and not (guess is None and model.system.places):
+        return at
+    held = [drive.name for drive in model.hinge_drives if drive.level == 0]
+    try:
+        return assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
+    except AssemblyError as error:
+        if not model.drives:
+            raise
+        failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
+        failure.q, failure.residuals = error.q, error.residuals
+        raise failure from None
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:

@@ -100,7 +100,7 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
     """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
     free = ~run.conditions.given
     try:
-        mobile = not free.all() or mobility(run.model, q=q).mobility > 0
+        mobile = not free.all() or mobility(run.model, q=q, t=t).mobility > 0
     except DalembertError:
         return ""
     usual = min(len(run.model.independent_rows), int(free.sum()))
