@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +14,11 @@ from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, as_model
 from ..system import System
-from .assemble import assemble
+from .assemble import close_loops
+from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
-from .starts import asked_positions
+from .held import hold_places
+from .starts import Starts
 
 __all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
 
@@ -89,13 +92,17 @@ def driven_motion(
 
 
 def motion_with(
-    model: Model, t: float, guess: Array | None, speeds_at: Callable[[Array, dict[str, float]], Array]
+    model: Model,
+    t: float,
+    guess: Array | None,
+    speeds_at: Callable[[Array, dict[str, float]], Array],
+    starts: Starts | None = None,
 ) -> DrivenMotion:
-    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or the given start values.
+    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
 
     `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
     """
-    at = driven_positions(model, t, guess)
+    at = driven_positions(model, t, guess, starts)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     paced = {d.name: float(d.motion(t)[1]) for d in model.hinge_drives if d.level <= 1}  # type: ignore[arg-type]
@@ -110,29 +117,49 @@ def motion_with(
     return DrivenMotion(t, at, speeds, rates, model)
 
 
-def driven_positions(model: Model, t: float, guess: Array | None = None) -> Array:
-    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or the given start values.
+def driven_positions(model: Model, t: float, guess: Array | None = None, starts: Starts | None = None) -> Array:
+    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
 
     Raises
     ------
     AssemblyError
         If loops and drives cannot be obeyed together.
     """
+    starts = Starts.of(model) if starts is None else starts
     q_given = model.drive_motion(t)[0]
-    wishes = asked_positions(model) if guess is None else None
-    start = model.initial_state().q if guess is None else guess
+    start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
-    if not model.nc and not (guess is None and model.system.places):
+    if not model.nc and not (guess is None and starts.places):
         return at
-    held = [drive.name for drive in model.hinge_drives if drive.level == 0]
+    closure = Closure(model, 1e-12, 100, t=t)
+    held: dict[str, Any] = {drive.name: None for drive in model.hinge_drives if drive.level == 0}
     try:
-        return assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
+        if guess is not None:
+            return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
+        return _from_starts(closure, closure.guess(at), held, starts)
     except AssemblyError as error:
         if not model.drives:
             raise
         failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts) -> Array:
+    """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
+    model, first = closure.model, starts.first
+    placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
+    if first is not None:
+        demanded = first.positions(model, driven=True)
+        rest = starts.positions(model, beside=first, driven=True)
+        demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
+        firm = hold_places(model, first.places)
+        others = [p for p in placed if p.chord.name not in {f.chord.name for f in firm}]
+        try:
+            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8).q
+        except AssemblyError:
+            pass
+    return close_loops(closure, guess, held, everything, placed).q
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:

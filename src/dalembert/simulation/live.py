@@ -31,8 +31,8 @@ class Live:
     ----------
     system : System or Model
     t_start : float, s
-    state : State
-        To start from; default the start values of the system.
+    state : State, or dict of name to value
+        To start from; default the start values of the system. See `start_state`.
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
@@ -68,7 +68,7 @@ class Live:
         system: System | Model,
         *,
         t_start: float = 0.0,
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
         method: str = "auto",
@@ -83,6 +83,8 @@ class Live:
         history = History(model) if np.isfinite(model.shortest_delay) else None
         conditions = model.conditions(parameters, history=history)
         start, notes = start_state(model, state, begin)
+        if start.q.ndim > 1:
+            raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt())

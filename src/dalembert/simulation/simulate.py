@@ -38,7 +38,7 @@ def simulate(
     *,
     t_start: float = 0.0,
     times: ArrayLike | None = None,
-    state: State | None = None,
+    state: State | Mapping[str, Any] | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
@@ -66,10 +66,12 @@ def simulate(
     times : (k,) s
         Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
         in between.
-    state : State
-        To start from; default the start values of the system (`System.initial`), with the loops closed. A given state
-        that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq)
-        or v (B, nv) B runs are made at once, in vector registers and on threads, and an `Ensemble` is returned.
+    state : State, or dict of name to value
+        To start from; default the start values of the system (`System.initial`), with the loops closed. By name,
+        ``{"A": 0.3, "B.speed": 2.0}``, in place of those of the system; see `start_state`. A given State that is off
+        the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq) or v
+        (B, nv), or numbers (B,) by name, B runs are made at once, in vector registers and on threads, and an `Ensemble`
+        is returned.
     parameters : dict of str to float or (B,)
         Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
     method : str
@@ -131,7 +133,7 @@ def simulate(
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
-    count = batch_size(state, parameters)
+    count = batch_size(model, state, parameters)
     if is_foreign(method):
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
@@ -193,7 +195,9 @@ def _first_conditions(
     )
 
 
-def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | bool | None, on_error: str) -> Result:
+def _carry_out(
+    run: Run, state: State | Mapping[str, Any] | None, t_start: float, resume: Result | bool | None, on_error: str
+) -> Result:
     began = time.perf_counter()
     status, message = "failed", ""
     caught: DalembertError | None = None
