@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from .starts import Starts
 __all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
 
 Array = NDArray[np.float64]
+
+_LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +130,8 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         If loops and drives cannot be obeyed together.
     """
     starts = Starts.of(model) if starts is None else starts
+    if guess is None and _sheets(model, t) != _sheets(model, 0.0):
+        guess = _led(model, t, starts)
     q_given = model.drive_motion(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
@@ -143,6 +149,30 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def _sheets(model: Model, t: float) -> list[int]:
+    """Return on which sheet of its row each driven constraint is at t."""
+    hinges = set(model.hinge_drives)
+    return [d.connection.element.sheet(d.law(t)[0]) for d in model.drives if d not in hinges]  # type: ignore[union-attr]
+
+
+def _led(model: Model, t: float, starts: Starts) -> Array:
+    """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
+    laws = [d.law for d in model.drives if d not in set(model.hinge_drives)]
+    values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
+    steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / _LED)) + 1
+    times = np.linspace(0.0, t, steps + 1)
+    q, v = driven_positions(model, 0.0, None, starts), np.zeros(model.nv)
+    for before, now in pairwise(times):
+        paced = {d.name: float(d.motion(before)[1]) for d in model.hinge_drives if d.level <= 1}  # type: ignore[arg-type]
+        with suppress(AssemblyError):  # where a row tells nothing, the motion goes on as it was
+            v = _nearest_speeds(model, q, v, paced, float(before))
+        q = model.integrate(q, (now - before) * v)
+        if now < t:
+            with suppress(AssemblyError):
+                q = driven_positions(model, float(now), q)
+    return np.asarray(q)
 
 
 def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts) -> Array:

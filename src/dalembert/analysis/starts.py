@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
+from ..connections.constraints.cams import CamFollower
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..system import Initial, Place
@@ -130,7 +131,24 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
-    return missed + _missed_places(model, q, v, starts.places)
+    return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
+
+
+def _missed_sides(model: Model, starts: Starts) -> list[str]:
+    """Say which followers were to start at the side of a profile that is not theirs."""
+    missed = []
+    for chord in model.forest.chords:
+        if not isinstance(chord.element, CamFollower):
+            continue
+        guess = model.initial_state(starts.initials).q
+        first, second = model.pose(chord.first, guess), model.pose(chord.second, guess)
+        if chord.element.on_wrong_side(first.rotation.T @ (second.position - first.position)):
+            here, there = ("inside", "outside") if chord.element.inside else ("outside", "inside")
+            missed.append(
+                f"{chord.name!r} was to start {there} its profile and starts {here}: a {chord.element.kind} runs there "
+                f"unless it is made with inside={not chord.element.inside}"
+            )
+    return missed
 
 
 def _labels(name: str, hinge: Hinge | None, modes: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
