@@ -16,16 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..model.once import once_per_model
 from .freedoms import freedoms_of
 from .held import HeldChord
+from .relative import relative
 from .scales import Scales
 
 __all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
@@ -136,11 +139,26 @@ class Closure:
 
     def jacobian(self, q: Array, free: Marks) -> Array:
         """Return J of (1), with a column for every free speed."""
-        J = self.scales.rows[:, None] * self.model.constraint_jacobian(q, t=self.t)
+        J = self.scales.rows[:, None] * self._rows_back(q)
         length = self.scales.length
         J = np.vstack([J, *(held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)])
         J = J[:, free] * (self.scales.columns * self.metric)[free]
         return J
+
+    def _rows_back(self, q: Array) -> Array:
+        """Return the Jacobian of the rows (nc, nv), with directions that lead chains back into their reach."""
+        P: Array = self.model.constraint_jacobian(q, t=self.t)
+        for chord in _chains(self.model):
+            rows = [k for k, name in enumerate(self.model.constraint_connections) if name == chord.name]
+            gaps = self.gaps(q)[rows]
+            if abs(gaps[-1]) < 1e-7 * chord.element.length:
+                continue
+            seen = relative(self.model, chord.first, chord.second, q)
+            e = chord.element.beyond(seen.rotation, seen.position)
+            across = np.concatenate([chord.element.length * e[:3], e[3:]]) @ seen.jacobian - gaps[:-1] @ P[rows[:-1]]
+            if float(np.linalg.norm(across)) > 0.0:
+                P[rows[-1]] = across / gaps[-1]
+        return P
 
     # -- solving
 
@@ -348,6 +366,12 @@ def _flipped(model: Model, q: Array) -> tuple[str, ...]:
         attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
         first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
     return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+
+
+@once_per_model
+def _chains(model: Model) -> list[Any]:
+    """Return the kinematic chains among the chords."""
+    return [chord for chord in model.forest.chords if isinstance(chord.element, KinematicChain)]
 
 
 @once_per_model

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..analysis.mobility import mobility
+from ..connections.constraints.chains import KinematicChain
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["failure"]
 
+_TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
+
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
 
 
@@ -26,6 +29,9 @@ def failure(run: Run, outcome: int) -> DalembertError:
     model = run.model
     t, q, _, _, a, _ = run.integrator.state()
     where = f"at t = {t:.9g} s"
+    taut = _taut_chains(run, q) if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) else ""
+    if taut:
+        return SingularityError(f"{where} the mechanism cannot move on: {taut}")
     if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
         stuck = _singular(run, t, q)
         if stuck:
@@ -67,6 +73,23 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"step of {run.integrator.step:.3g} s. A force may jump there: use an event; or loosen rtol and atol"
         )
     return IntegrationError(f"{where} the run ended with outcome {outcome}")
+
+
+def _taut_chains(run: Run, q: np.ndarray) -> str:
+    """Return which kinematic chains are stretched or folded as far as they go; empty if none is."""
+    model, taut = run.model, []
+    for chord in model.forest.chords:
+        if isinstance(chord.element, KinematicChain):
+            first, second = model.pose(chord.first, q), model.pose(chord.second, q)
+            away = first.rotation.T @ (second.position - first.position)
+            if chord.element.room_left(first.rotation.T @ second.rotation, away) < _TAUT:
+                taut.append(repr(chord.name))
+    if not taut:
+        return ""
+    return (
+        f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
+        "follow; stop the motion before, by an event or da.Limits, or make the chain of bodies and hinges"
+    )
 
 
 def _law_that_fails(run: Run) -> str:
