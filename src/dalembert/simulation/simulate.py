@@ -20,7 +20,7 @@ from .ensemble import batch_size, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
-from .open_loops import mind_loops
+from .open_loops import loop_notes, mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
@@ -276,7 +276,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
-    run.notes += motion_notes(run.conditions, q, v)
+    run.notes += motion_notes(run.conditions, q, v) + loop_notes(run.model, *run.records.arrays()[:2])
     result = Result(
         run.model,
         t,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.named_starts import named_count, named_starts
+from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_array
 from ..connections.elements.plain import Effort, Load
@@ -144,13 +145,14 @@ def start_state(
     moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
     if moved > 1e-9:
         notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
-    return State(q=motion.q, v=motion.v, t=t, x=x), notes
+    return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
 
 
 def _from_starts(model: Model, starts: Starts, t: float) -> tuple[State, list[str]]:
     """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
     motion = motion_with(model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts)
-    return State(q=motion.q, v=motion.v, t=t, x=starts.x), missed_starts(model, motion.q, motion.v, starts)
+    notes = missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
 
 
 def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: Starts) -> Array:
