@@ -19,6 +19,7 @@ from ..system import System
 from .assemble import close_loops
 from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
+from .drive_limits import unreachable_drive
 from .held import hold_places
 from .starts import Starts
 
@@ -146,7 +147,8 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
     except AssemblyError as error:
         if not model.drives:
             raise
-        failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
+        limit = unreachable_drive(model, t, closure.guess(at), held)
+        failure = AssemblyError(f"{_driven(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
 

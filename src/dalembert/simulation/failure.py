@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _core
+from ..analysis.drive_limits import limit_reached
 from ..analysis.mobility import mobility
 from ..connections.constraints.chains import KinematicChain
 from ..connections.elements.element import Element
@@ -133,6 +134,9 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
     rank = int((values > 1e-5 * np.linalg.norm(P, 2)).sum())
     if rank >= usual and mobile:
         return ""
+    limit = limit_reached(run.model, t, q, run.integrator.state()[2], ~free)
+    if limit:
+        return f"{limit} Stop the drive before, or let it turn back; another hinge may drive the mechanism through"
     smallest = values[usual - 1] if usual else 0.0
     moving = run.model.speed_names[int(np.abs(run.integrator.state()[2]).argmax())]
     return (
