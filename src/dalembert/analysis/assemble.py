@@ -197,7 +197,7 @@ def close_loops(
     hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
     outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
     if outcome is None or not outcome.closed:
-        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes)
+        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=True)
     found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)

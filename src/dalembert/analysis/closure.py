@@ -39,7 +39,7 @@ Marks = NDArray[np.bool_]
 _RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 _DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 _RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
-_RETRIES = 12  # fresh starts after a closure with opposed axes
+_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
 
 
 @dataclass(eq=False)
@@ -163,11 +163,18 @@ class Closure:
     # -- solving
 
     def close(
-        self, guess: Array, held: Marks, random: np.random.Generator, *, starts: int, wishes: Wishes | None = None
+        self,
+        guess: Array,
+        held: Marks,
+        random: np.random.Generator,
+        *,
+        starts: int,
+        wishes: Wishes | None = None,
+        insist: bool = False,
     ) -> Outcome:
         """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
 
-        Wishes are met as nearly as the loops allow.
+        So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
         """
         best = self._first(guess, held, random, wishes)
         attempt, limit = 1, starts
@@ -177,6 +184,12 @@ class Closure:
             trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
+        for spread in np.linspace(0.3, np.pi, _RETRIES) if insist and best.stationary and not best.flipped else ():
+            if best.closed:
+                break
+            attempt += 1
+            trial = self.iterate(self.kicked(guess, held, float(spread), random), ~held)
+            best = trial if trial.closed else best
         if best.closed and attempt > 1:
             best.q = self.unwound(best.q, guess, held)
         if best.closed and wishes is not None:
