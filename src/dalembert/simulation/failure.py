@@ -42,8 +42,8 @@ def failure(run: Run, outcome: int) -> DalembertError:
         worst = model.constraint_connections[int(residual.argmax())]
         return IntegrationError(
             f"{where} the loops cannot be closed after a step of {run.integrator.step:.3g} s; the widest open is "
-            f"{worst!r}. Give a smaller step, or look whether the mechanism locks here, or whether a body of the loop is "
-            "too light beside the others for double precision"
+            f"{worst!r}. Give a smaller step, or look whether the mechanism locks here, or whether a body of the loop "
+            "is too light beside the others for double precision"
         )
     freedom, error = run.integrator.worst
     name = model.speed_names[freedom] if freedom < model.nv else f"element state {freedom - model.nv}"
