@@ -261,7 +261,7 @@ unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   out.a = part(ReportPart::a), out.dx = part(ReportPart::dx), out.tau = part(ReportPart::tau), out.lambda = part(ReportPart::lambda);
   out.loads = part(ReportPart::loads), out.unique = part(ReportPart::unique);
   out.cut_q = part(ReportPart::cut_q), out.cut_v = part(ReportPart::cut_v), out.cut_a = part(ReportPart::cut_a);
-  out.cut_effort = part(ReportPart::cut_effort);
+  out.cut_effort = part(ReportPart::cut_effort), out.held = part(ReportPart::held);
   out.residual = part(ReportPart::residual), out.rate = part(ReportPart::rate);
   out.elements = {part(ReportPart::measures), part(ReportPart::rates),  part(ReportPart::forces),     part(ReportPart::energies),
                   part(ReportPart::losses),   part(ReportPart::gains), part(ReportPart::body_loads), part(ReportPart::taken),

@@ -46,7 +46,8 @@ void PythonCode::let_go() {
 // ---- conditions
 
 void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &locked) {
-  const bool any = !locked.empty() || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
+  const auto in_tree = [&](std::int32_t f) { return f < m.nv; };
+  const bool any = std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
   for (std::vector<unsigned char> *each : {&given, &paced, &placed})
     each->assign(any ? std::size_t(m.nv) : 0, 0);
   for (std::int32_t k = 0; k < m.drive_count; ++k) {
@@ -56,10 +57,14 @@ void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &
     const std::size_t f = std::size_t(drive.freedom);
     given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
   }
+  held.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
   for (const std::int32_t f : locked) {
-    if (f < 0 || f >= m.nv)
+    if (f < 0 || f >= m.nv + m.cut_nv)
       throw nb::value_error("a locked freedom is out of range");
-    given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
+    if (f >= m.nv)
+      held[std::size_t(f - m.nv)] = 1;
+    else
+      given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
   }
 }
 
@@ -67,7 +72,7 @@ void BoundConditions::settle() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
   plain.given = pointer(given), plain.paced = pointer(paced), plain.placed = pointer(placed);
-  plain.active = pointer(active);
+  plain.active = pointer(active), plain.held = pointer(held);
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
 }
 

@@ -38,13 +38,13 @@ struct PythonCode {
 
 struct BoundConditions {
   std::vector<double> parameters;
-  std::vector<unsigned char> given, paced, placed, active; // empty: none, or all
+  std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
   PythonCode code;
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
 
-  // marks of drives, and of freedoms that are locked besides
+  // marks of drives, and of freedoms that are locked besides; those of cut hinges follow those of the trees
   void mark(const ModelData &m, const std::vector<std::int32_t> &locked);
   // fills `plain`; after the last change
   void settle();

@@ -22,6 +22,7 @@ struct Conditions {
   const unsigned char *paced = nullptr; // whose speed is
   const unsigned char *placed = nullptr; // whose position is
   const unsigned char *active = nullptr; // chords that hold; null: all
+  const unsigned char *held = nullptr;   // speeds of cut hinges that are held; null: none
   const Host *host = nullptr;
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };

@@ -90,7 +90,7 @@ template <class T> static void evaluate_rows(const ModelData &m, const Condition
   set_targets(m, s.t, room.hosted, room.targets);
   evaluate_chords<T>(m, loops.ws, s.q, s.v,
                      {.residual = stabilized ? loops.rhs : nullptr, .bias = loops.gamma, .values = loops.values, .leverage = loops.leverage,
-                      .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.active});
+                      .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.active, .held = c.held});
   for (int i = 0; i < m.nc; ++i)
     loops.gamma[i] = loops.gamma[i] - room.targets[2 * m.nc + i]; // P a + gamma is what the law says, not zero
   if (stabilized)
@@ -159,6 +159,7 @@ void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const
              const T *lambda, T *seconds) {
   Workspace<T> &ws = room.loops.ws;
   ws.t = s.t;
+  ws.held = c.held;
   start_inverse(m, ws, s.q, s.v, a, room.passed);
   place_in_world(m, ws);
   move_in_world(m, ws, s.v);

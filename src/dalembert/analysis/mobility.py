@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_number
 from ..model import Model, as_model
 from ..system import System
+from .adrift import adrift
 from .assemble import assemble
 from .driven import driven_positions
 from .freedoms import freedoms_of
@@ -148,6 +149,7 @@ class Mobility:
         flat = "" if self.planar is None else f", in the plane {self.planar}"
         lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()}){flat}")
         lines += self._positions_text()
+        lines += adrift(model.system)
         for name, number in self.redundant.items():
             total = model.constraint_connections.count(name)
             others = [other for other in self.shared[name] if other != name]

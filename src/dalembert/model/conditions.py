@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +80,7 @@ class Conditions(_core.Conditions):
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization = control, history, stabilization
+        self.host = host
 
     def changed(self, **changes: Any) -> Conditions:
         """Return the conditions with other parameters, locked freedoms, closures that are off, and so on."""
@@ -116,6 +117,11 @@ class Conditions(_core.Conditions):
     def plain(self) -> tuple[list[float], list[int], list[str]]:
         """Return parameters, locked freedoms and closures that are off, as lists."""
         return [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
+
+    def like(self, plain: Sequence[Any]) -> Conditions:
+        """Return the conditions with what `plain` of others has told; control and history stay."""
+        parameters, locked, off = plain
+        return self.changed(parameters=np.array(parameters, dtype=float), locked=frozenset(locked), off=frozenset(off))
 
     def __reduce__(self) -> tuple[Any, ...]:
         how = {"control": self.control, "history": self.history, "stabilization": self.stabilization}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,11 +74,14 @@ class Host:
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
+    clipped : dict of int to (float, float)
+        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
+        self.clipped: dict[int, tuple[float, float]] = {}
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
@@ -87,7 +91,21 @@ class Host:
             else:
                 laws[k] = law(t)
         if self.control is not None:
-            tau[:] = self._controlled(State(q=q, v=v, t=t, x=x))
+            tau[:] = self._within_bounds(t, self._controlled(State(q=q, v=v, t=t, x=x)))
+
+    @cached_property
+    def _bounds(self) -> Array:
+        return effort_bounds(self.model)
+
+    def _within_bounds(self, t: float, tau: Array) -> Array:
+        """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
+        beyond = np.abs(tau) > self._bounds
+        if not beyond.any():
+            return tau
+        for f in np.flatnonzero(beyond).tolist():
+            first, most = self.clipped.get(f, (t, 0.0))
+            self.clipped[f] = min(first, t), max(most, abs(float(tau[f])))
+        return np.clip(tau, -self._bounds, self._bounds)
 
     def _controlled(self, state: State) -> Array:
         """Return the hinge forces (nv,) that the user's function gives."""
@@ -116,6 +134,15 @@ class Host:
                 "dict of numbers by name of hinge"
             )
         return tau
+
+
+def effort_bounds(model: Model) -> Array:
+    """Return what actuators can give at each freedom, (nv,) N m or N."""
+    bounds = np.full(model.nv, np.inf)
+    for hinge in model.forest.hinges:
+        if hinge.element.max_effort is not None:
+            bounds[model.v_slice(hinge.name)] = hinge.element.max_effort
+    return bounds
 
 
 class History:

@@ -105,6 +105,8 @@ class Search:
 
     def _suspects(self, row: Array, turns: bool) -> NDArray[np.intp]:
         """Return the steps in which an output may cross, by its values at the nodes of all steps."""
+        if row[0] != 0.0 and (row == row[0]).all():
+            return np.empty(0, dtype=np.intp)
         nodes = np.lib.stride_tricks.sliding_window_view(row, len(NODES))[:: len(NODES) - 1]
         signs = np.sign(nodes)
         suspect = (signs[:, :1] != signs).any(axis=1) | (signs[:, 0] == 0)

@@ -13,13 +13,15 @@ from ..errors import DalembertError, ModelError
 from ..model import History, Model, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
+from .dry import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .options import make_options
 from .progress import Progress
 from .run import Run
 from .simulate import make_result
-from .start import start_state
+from .soft_stops import with_soft_stops
+from .start import start_state, start_time
 
 __all__ = ["Live"]
 
@@ -31,12 +33,13 @@ class Live:
     ----------
     system : System or Model
     t_start : float, s
+        The time of the given `state`, else 0, if left out.
     state : State, or dict of name to value
         To start from; default the start values of the system. See `start_state`.
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
-    method, rtol, atol, max_step, step
+    method, rtol, atol, max_step, step, friction, stops
         As in `simulate`.
 
     Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
@@ -67,7 +70,7 @@ class Live:
         self,
         system: System | Model,
         *,
-        t_start: float = 0.0,
+        t_start: float | None = None,
         state: State | Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
@@ -76,21 +79,26 @@ class Live:
         atol: float = 1e-10,
         max_step: float | None = None,
         step: float | None = None,
+        friction: str = "events",
+        stops: str = "rigid",
     ) -> None:
         model = as_model(system)
-        begin = finite_number(t_start, item="Live", field="t_start")
+        begin, said = start_time(state, t_start, item="Live")
+        if stops == "soft":
+            model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
         conditions = model.conditions(parameters, history=history)
+        conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=1.0)
         start, notes = start_state(model, state, begin)
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt())
-        self._run.notes = notes
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry)
+        self._run.notes = said + notes
         self._run.start(start)
-        self._conditions = conditions
+        self._conditions = self._run.conditions
         self._ended = ""
 
     @property

@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.adrift import adrift
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.named_starts import named_count, named_starts
 from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts
-from ..checks import finite_array
+from ..checks import finite_array, finite_number
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Function, Spline
-from ..errors import AssemblyError, ModelError
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State, as_model
 from ..system import System
 from .jumps import FAR
 
-__all__ = ["check_jumps", "check_tables", "start_state", "start_states"]
+__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states", "start_time"]
 
 Array = NDArray[np.float64]
 
@@ -81,6 +82,23 @@ def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> 
         else:
             a, first = middle, between
     return b, first, last, float(np.ptp(values))
+
+
+def start_time(
+    state: State | Mapping[str, Any] | None, t_start: float | None, *, item: str = "simulate"
+) -> tuple[float, list[str]]:
+    """Return when a run begins, s, and what is to be said: as asked, else at the time of the given state, else at 0."""
+    of_state = 0.0
+    if isinstance(state, State):
+        of_state = finite_number(state.t, item=item, field="state.t")
+    if t_start is None:
+        return of_state, []
+    begin = finite_number(t_start, item=item, field="t_start")
+    if of_state not in (0.0, begin):
+        return begin, [
+            f"the given state is of t = {of_state:.6g} s; the run begins at t_start = {begin:.6g} s, as asked"
+        ]
+    return begin, []
 
 
 def start_state(
@@ -145,14 +163,33 @@ def start_state(
     moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
     if moved > 1e-9:
         notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    mind_inertia(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
 
 
 def _from_starts(model: Model, starts: Starts, t: float) -> tuple[State, list[str]]:
     """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
     motion = motion_with(model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts)
-    notes = missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    mind_inertia(model, motion.q, t)
+    notes = adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
     return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def mind_inertia(model: Model, q: Array, t: float) -> None:
+    """Refuse a start at q (nq,) where accelerations do not exist."""
+    weak = model.freedoms_without_inertia(q, t=t)
+    if weak:
+        owners = zip(model.body_names, model.hinge_names, strict=True)
+        bodies = [body for body, hinge in owners if set(model.speed_names[model.v_slice(hinge)]) & set(weak)]
+        raise SingularityError(
+            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            "moving any inertia. Give them some (about the axis, for a spin), drive these freedoms, or connect the "
+            "bodies so that they cannot move that way"
+        )
 
 
 def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: Starts) -> Array:
