@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.constraints.plain import Constraint
 from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, as_model
@@ -155,13 +156,13 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
 
 def _sheets(model: Model, t: float) -> list[int]:
     """Return on which sheet of its row each driven constraint is at t."""
-    hinges = set(model.hinge_drives)
-    return [d.connection.element.sheet(d.law(t)[0]) for d in model.drives if d not in hinges]  # type: ignore[union-attr]
+    elements = [(drive, drive.connection.element) for drive in model.drives]
+    return [element.sheet(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
 
 
 def _led(model: Model, t: float, starts: Starts) -> Array:
     """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
-    laws = [d.law for d in model.drives if d not in set(model.hinge_drives)]
+    laws = [drive.law for drive in model.drives if isinstance(drive.connection.element, Constraint)]
     values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
     steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / _LED)) + 1
     times = np.linspace(0.0, t, steps + 1)
