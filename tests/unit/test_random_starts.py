@@ -27,7 +27,7 @@ def five_bar() -> da.System:
 def rssr_ss() -> da.System:
     s = da.System("RSSR-SS")
     crank, coupler, rocker, stay = (
-        s.body(n, da.rod(x, 1.0)) for n, x in zip("ckrs", (0.4, 1.1, 0.7, 0.9), strict=True)
+        s.body(n, da.rod(x, 1.0, radius=0.02)) for n, x in zip("ckrs", (0.4, 1.1, 0.7, 0.9), strict=True)
     )
     s.connect("A", da.Revolute("z"), s.ground, crank)
     s.connect("S1", da.Spherical(), crank.at(0.4, 0, 0), coupler)
