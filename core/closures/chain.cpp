@@ -2,6 +2,8 @@
 #include "closures/by_lane.hpp"
 #include "hinges/custom.hpp"
 
+#include <limits>
+
 namespace dalembert::DALEMBERT_ISA {
 
 // pose and motion map at inner coordinates; error of the pose, axes of A, turns times length
@@ -56,10 +58,10 @@ static void solve_across(const ChainPoint<double> &at, int inner, double mu, con
   }
 }
 
-static double square_of(const double *e) {
-  double sum = 0.0;
+template <class T> static T square_of(const T *e) {
+  T sum(0.0);
   for (int i = 0; i < 6; ++i)
-    sum += e[i] * e[i];
+    sum = sum + e[i] * e[i];
   return sum;
 }
 
@@ -319,6 +321,7 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
   else
     for (T &each : pull)
       each = T(0.0);
+  T beyond = square_of(chain.at.e), last(0.0); // what is left of |e|^2 beside the rows: (3)
   for (int j = chain.rank; j < 6; ++j) {
     T *Q = chain.Q[j];
     for (int i = 0; i < 6; ++i)
@@ -334,6 +337,14 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
       bias = bias - Q[i] * pull[i];
     }
     rows.add(phi, scale(chain.length, vec_of(Q)), vec_of(Q + 3), bias);
+    last = phi;
+    beyond = beyond - phi * phi;
+  }
+  constexpr double least = 1e-8; // of the length, below which it is rounding
+  if (value_of(beyond) > least * least * chain.length * chain.length) {
+    const T whole = root(beyond + last * last);
+    rows.residual[5 - chain.rank] = value_of(last) < 0.0 ? -whole : whole;
+    rows.bias[5 - chain.rank] = T(std::numeric_limits<double>::quiet_NaN()); // no motion leads through here
   }
 }
 

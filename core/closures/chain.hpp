@@ -16,6 +16,13 @@
 // same N wherever the poses that the chain can take have one tangent space; so gamma is searched anew in every evaluation,
 // from stored sets, the first that comes close. For dual numbers gamma follows from (1) by one step of Newton's.
 //
+// Beyond the reach of the chain, where Y loses rank, (1) leaves a part of e that no row has. It is put into the last row,
+//
+//     phi_last^2 + |e|^2 - |N^T e|^2                                                                            (3)
+//
+// so that the chain counts as open there; the row's own direction stays, and does not lead back. Accelerations are not
+// numbers there, so that no step leads across.
+//
 // A custom hinge that closes a loop is such a chain of one link; its coordinates are gamma, and with Y = Q U its face
 // (hinges/hinge.hpp) is D = Q U^-T.
 #pragma once

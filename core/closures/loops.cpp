@@ -101,6 +101,15 @@ template <> void correct_by(const ModelData &m, LoopRoom<Pack> &room, const Fact
 
 Factored factored_last(const LoopRoom<double> &room) { return *room.last; }
 
+// a row that no acceleration can obey (gamma is not a number), though others may have taken its place, obeys none
+template <class T> static void refuse_rows(const ModelData &m, const LoopRoom<T> &room, T *a) {
+  T nothing(0.0);
+  for (int i = 0; i < m.nc; ++i)
+    nothing = nothing + 0.0 * room.gamma[i];
+  for (int f = 0; f < m.nv; ++f)
+    a[f] = a[f] + nothing;
+}
+
 template <> unsigned close_loops(const ModelData &m, LoopRoom<double> &room, const unsigned char *given, double *a, double *lambda) {
   Factored factored = factor_rows(m, room, given);
   for (int i = 0; i < m.nc; ++i)
@@ -113,6 +122,7 @@ template <> unsigned close_loops(const ModelData &m, LoopRoom<double> &room, con
     }
     correct_by(m, room, factored, a, lambda);
   }
+  refuse_rows(m, room, a);
   *room.last = factored;
   return 0;
 }
@@ -126,6 +136,7 @@ template <> unsigned close_loops(const ModelData &m, LoopRoom<Pack> &room, const
   correct_by(m, room, factored, a, lambda);
   const unsigned missed = residual_rates(m, room, a, largest) & ~factored.orthogonal;
   correct_by(m, room, factored, a, lambda);
+  refuse_rows(m, room, a);
   *room.last = factored;
   return factored.alone | missed;
 }

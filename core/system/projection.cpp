@@ -12,6 +12,10 @@ static double largest(const double *x, int n) {
   return most;
 }
 
+// Rows that depend on others are left to them; open by more than this, of the characteristic length or rad, they
+// contradict them.
+constexpr double contradicting = 1e-6;
+
 bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<double> &room, double *q, double *change, std::int64_t &rounds) {
   LoopRoom<double> &loops = room.loops;
   constexpr int most_rounds = 12;
@@ -21,11 +25,13 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
     evaluate_chords<double>(m, loops.ws, q, nullptr,
                             {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
                              .active = c.active, .held = c.held});
-    double open = 0.0;
+    double open = 0.0, widest = 0.0;
     for (int i = 0; i < m.nc; ++i) {
       const bool bound = m.holonomic[i] && !(c.active && loops.leverage[i] == 0.0);
       loops.rhs[i] = bound ? room.targets[i] - loops.rhs[i] : 0.0;
       open = std::fabs(loops.rhs[i]) > open ? std::fabs(loops.rhs[i]) : open;
+      const double scaled = m.row_scale[i] * std::fabs(loops.rhs[i]);
+      widest = scaled > widest ? scaled : widest;
     }
     if (open < 1e-15)
       return true;
@@ -40,7 +46,7 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
     integrate<double>(m, q, change, q);
     before = size;
     if (size < settled)
-      return true;
+      return !(widest > contradicting);
   }
   return false;
 }
@@ -104,10 +110,11 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
     evaluate_chords<Pack>(m, loops.ws, q, nullptr,
                           {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
                            .active = c.active, .held = c.held});
-    Pack open(0.0);
+    Pack open(0.0), widest(0.0);
     for (int i = 0; i < m.nc; ++i) {
       loops.rhs[i] = m.holonomic[i] ? room.targets[i] - loops.rhs[i] : Pack(0.0);
       open = larger(open, absolute(loops.rhs[i]));
+      widest = larger(widest, m.row_scale[i] * absolute(loops.rhs[i]));
     }
     done |= bits(less(open, Pack(1e-15)));
     if ((done | alone) == every_lane)
@@ -126,7 +133,7 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
     }
     alone |= bits(opposite(less(size, Pack(1e3)))) & ~done;
     integrate<Pack>(m, q, change, q);
-    done |= bits(less(size, Pack(settled)));
+    done |= bits(both(less(size, Pack(settled)), less(widest, Pack(contradicting))));
     if ((done | alone) == every_lane)
       return alone;
   }

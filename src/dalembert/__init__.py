@@ -57,7 +57,7 @@ from .errors import (
 )
 from .model import Conditions, Model, State, set_threads, threads
 from .result import Result
-from .simulation import Ensemble, Event, Live, simulate
+from .simulation import Ensemble, Event, Live, simulate, start_state
 from .system import System
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ __all__ = [
     "shapes",
     "simulate",
     "sphere",
+    "start_state",
     "structures",
     "threads",
     "tribology",

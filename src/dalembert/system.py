@@ -15,7 +15,7 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import a_name, finite_array, shape_of
+from .checks import a_name, finite_array, finite_number, shape_of
 from .connections.attitudes import as_attitude
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
@@ -53,7 +53,7 @@ _POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """Start values of one connection: position (nq,) and speed (nv,), None where not given.
+    """Start values of one connection: position (nq,) and speed (nv,), None or NaN where not given.
 
     guess: the position is no more than where to begin looking.
     """
@@ -226,7 +226,8 @@ class System:
     ) -> None:
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
-        Of a flexible body: its modal coordinates and their speeds, (nm,) each.
+        Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
+        speeds, (nm,) each.
 
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
@@ -238,6 +239,10 @@ class System:
             return
         if isinstance(connection, Body):
             raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
+        owner, part = self._connection_and_part(connection)
+        if part is not None and owner is not None and isinstance(owner.element, Hinge):
+            self._initial_part(owner, part, position, speed, bool(guess))
+            return
         found = self._connection(connection)
         item = f"initial {found.name!r}"
         hinge = found.element
@@ -265,6 +270,27 @@ class System:
             old.speed if new_speed is None else new_speed,
             old.guess if new_position is None else bool(guess),
         )
+
+    def _initial_part(self, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
+        """Set the start values of one coordinate of a hinge."""
+        hinge, item = found.element, f"initial {found.name}.{part}"
+        assert isinstance(hinge, Hinge)
+        old = self.initials.get(found.name, Initial())
+        places = hinge.coordinates if hinge.nq == hinge.nv else ()
+        values = []
+        for value, field, names, before in (
+            (position, "position", places, old.position),
+            (speed, "speed", hinge.speeds, old.speed),
+        ):
+            if value is not None:
+                if part not in names:
+                    known = ", ".join(f"{found.name}.{name}" for name in names) or f"name {found.name!r} as a whole"
+                    raise ModelError(item, field, value, f"there is no such coordinate: {known}")
+                number = finite_number(value, item=item, field=field)
+                before = np.full(len(names), np.nan) if before is None else before.copy()
+                before[names.index(part)] = number
+            values.append(before)
+        self.initials[found.name] = Initial(values[0], values[1], old.guess if position is None else guess)
 
     def _initial_modes(self, body: Body, position: Any, speed: Any, guess: bool) -> None:
         item = f"initial {body.name!r}"

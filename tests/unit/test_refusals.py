@@ -455,7 +455,7 @@ STARTS: dict[str, tuple[Any, str]] = {
     "not a number among many": (state(with_one(NAN, (300, 2), (41, 1)), np.zeros((300, 2))), r"state\.q\[41, 1\]"),
     "infinite among many": (state(np.zeros((300, 2)), with_one(INF, (300, 2), (41, 0))), r"state\.v\[41, 0\]"),
     "text": (state(["a", "b"], [0.0, 0.0]), r"state\.q"),
-    "a dict": ({"q": [0.0, 0.0]}, "state is .*State"),
+    "a dict of arrays": ({"q": [0.0, 0.0]}, "name is .q.; for whole arrays give a da.State"),
     "a tuple": (([0.0, 0.0], [0.0, 0.0]), "state is .*State"),
 }
 
@@ -463,7 +463,7 @@ STARTS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", STARTS)
 def test_states_to_start_from_that_do_not_fit_are_refused(rig: Rig, name: str) -> None:
     start, words = STARTS[name]
-    refused(rig, lambda r: da.simulate(r.arm, 1.0, state=start), f"simulate: .*{words}")
+    refused(rig, lambda r: da.simulate(r.arm, 1.0, state=start), f"(simulate|start values): .*{words}")
 
 
 PARAMETERS: dict[str, tuple[Any, str]] = {

@@ -120,7 +120,7 @@ def test_a_kite_passes_its_change_points(method: str) -> None:
 def test_a_driven_mechanism_that_locks_says_so(method: str, level: str) -> None:
     s = planar_loop((2.0, 1.0, 1.0), 1.5, 0.3)
     s.drive("A", **{level: da.Polynomial((0.3, 1.0))})
-    with pytest.raises(SingularityError, match="rank 1") as caught:
+    with pytest.raises(SingularityError, match=r"'A' cannot go beyond 1\.1864 rad: 'B', 'C' and 'D' are") as caught:
         da.simulate(s, 5.0, method=method)
     result = caught.value.result
     # the crank cannot go where the others are stretched: cos A = (2^2 + 1.5^2 - (1 + 1)^2) / (2 * 2 * 1.5)

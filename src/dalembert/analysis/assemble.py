@@ -22,8 +22,9 @@ from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
 from .held import HeldChord, hold_chord, hold_places
 from .redundancy import contradictions, loops
+from .starts import Starts
 
-__all__ = ["Assembly", "assemble"]
+__all__ = ["Assembly", "assemble", "close_loops"]
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ def assemble(
     system: System | Model,
     *,
     q: ArrayLike | None = None,
-    fixed: str | Iterable[str] = (),
+    fixed: str | Iterable[str] | Mapping[str, Any] = (),
     prefer: str | Iterable[str] | Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     tolerance: float = 1e-12,
@@ -90,9 +91,9 @@ def assemble(
     system : System or Model
     q : (nq,) rad or m
         Guess; the start values of ``System.initial`` if left out.
-    fixed : names
-        Connections or coordinates that keep the guess exactly; one at which a loop was cut is not part of q and
-        keeps its start value, to the tolerance.
+    fixed : names, or dict of name to value
+        Connections or coordinates that keep the guess (or take the value) exactly; one at which a loop was cut is not
+        part of q and keeps its start value, to the tolerance.
     prefer : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
         as little as possible otherwise. Default, if `q` is left out: those with start values that are no guesses.
@@ -143,27 +144,60 @@ def assemble(
     True
     """
     model = as_model(system)
-    closure = Closure(model, tolerance, max_iterations, weights, t)
-    guess = closure.guess(q)
-    places = q is None if places is None else places
-    held, closure.extra = _hold(model, dict.fromkeys(names_of(fixed)))
-    if prefer is None:
-        # start values that were given are meant; those that were not may move
-        prefer = [name for name, value in model.system.initials.items() if value.meant is not None and q is None]
-        prefer += [name for name in model.flexible_names if name not in prefer]  # as little deformed as can be
-    wishes = dict(prefer) if isinstance(prefer, Mapping) else dict.fromkeys(names_of(prefer))
-    preferred, wanted = _hold(model, wishes)
-    if places:
-        wanted += hold_places(model)
-    guess = closure.guess(_with_values(model, guess, wishes))
-    random = np.random.default_rng(0 if rng is None else rng)
     if not isinstance(starts, (int, np.integer)) or starts < 1:
         raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
+    closure = Closure(model, tolerance, max_iterations, weights, t)
+    described = Starts.of(model)
+    if prefer is None:
+        # start values that were given are meant; those that were not may move
+        prefer = described.positions(model) if q is None else model.flexible_names  # as little deformed as can be
+    placed = hold_places(model, described.places) if (q is None if places is None else places) else []
+    return close_loops(
+        closure,
+        closure.guess(q),
+        _values(fixed),
+        _values(prefer),
+        placed,
+        starts=starts,
+        random=np.random.default_rng(0 if rng is None else rng),
+        branches=branches,
+    )
 
+
+def close_loops(
+    closure: Closure,
+    guess: Array,
+    fixed: Mapping[str, Any],
+    prefer: Mapping[str, Any],
+    placed: list[HeldChord],
+    *,
+    firm: list[HeldChord] | None = None,
+    starts: int = 1,
+    random: np.random.Generator | None = None,
+    branches: bool = False,
+) -> Assembly:
+    """Close loops from a guess (nq,); see `assemble`.
+
+    Parameters
+    ----------
+    closure : Closure
+    guess : (nq,) rad or m
+    fixed, prefer : dict of name to value
+        Where the value is None, that of the guess.
+    placed, firm : list of HeldChord
+        Poses that are wished for, and those that are demanded.
+    """
+    model = closure.model
+    random = np.random.default_rng(0) if random is None else random
+    held, closure.extra = _hold(model, fixed)
+    closure.extra = [*closure.extra, *(firm or [])]
+    preferred, wanted = _hold(model, prefer)
+    wanted += placed
+    guess = closure.guess(_with_values(model, _with_values(model, guess, prefer), fixed))
     hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
     outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
     if outcome is None or not outcome.closed:
-        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes)
+        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=True)
     found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)
@@ -188,6 +222,11 @@ def _granted(
 
 
 # ---- from names to numbers
+
+
+def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return names with values, None for those without."""
+    return dict(names) if isinstance(names, Mapping) else dict.fromkeys(names_of(names))
 
 
 def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[HeldChord]]:

@@ -16,16 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..model.once import once_per_model
 from .freedoms import freedoms_of
 from .held import HeldChord
+from .relative import relative
 from .scales import Scales
 
 __all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
@@ -36,7 +39,7 @@ Marks = NDArray[np.bool_]
 _RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 _DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 _RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
-_RETRIES = 12  # fresh starts after a closure with opposed axes
+_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
 
 
 @dataclass(eq=False)
@@ -136,20 +139,42 @@ class Closure:
 
     def jacobian(self, q: Array, free: Marks) -> Array:
         """Return J of (1), with a column for every free speed."""
-        J = self.scales.rows[:, None] * self.model.constraint_jacobian(q, t=self.t)
+        J = self.scales.rows[:, None] * self._rows_back(q)
         length = self.scales.length
         J = np.vstack([J, *(held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)])
         J = J[:, free] * (self.scales.columns * self.metric)[free]
         return J
 
+    def _rows_back(self, q: Array) -> Array:
+        """Return the Jacobian of the rows (nc, nv), with directions that lead chains back into their reach."""
+        P: Array = self.model.constraint_jacobian(q, t=self.t)
+        for chord in _chains(self.model):
+            rows = [k for k, name in enumerate(self.model.constraint_connections) if name == chord.name]
+            gaps = self.gaps(q)[rows]
+            if abs(gaps[-1]) < 1e-7 * chord.element.length:
+                continue
+            seen = relative(self.model, chord.first, chord.second, q)
+            e = chord.element.beyond(seen.rotation, seen.position)
+            across = np.concatenate([chord.element.length * e[:3], e[3:]]) @ seen.jacobian - gaps[:-1] @ P[rows[:-1]]
+            if float(np.linalg.norm(across)) > 0.0:
+                P[rows[-1]] = across / gaps[-1]
+        return P
+
     # -- solving
 
     def close(
-        self, guess: Array, held: Marks, random: np.random.Generator, *, starts: int, wishes: Wishes | None = None
+        self,
+        guess: Array,
+        held: Marks,
+        random: np.random.Generator,
+        *,
+        starts: int,
+        wishes: Wishes | None = None,
+        insist: bool = False,
     ) -> Outcome:
         """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
 
-        Wishes are met as nearly as the loops allow.
+        So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
         """
         best = self._first(guess, held, random, wishes)
         attempt, limit = 1, starts
@@ -159,6 +184,12 @@ class Closure:
             trial = self.escape(self.iterate(self.kicked(guess, held, spread, random), ~held), held, random)
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
+        for spread in np.linspace(0.3, np.pi, _RETRIES) if insist and best.stationary and not best.flipped else ():
+            if best.closed:
+                break
+            attempt += 1
+            trial = self.iterate(self.kicked(guess, held, float(spread), random), ~held)
+            best = trial if trial.closed else best
         if best.closed and attempt > 1:
             best.q = self.unwound(best.q, guess, held)
         if best.closed and wishes is not None:
@@ -348,6 +379,12 @@ def _flipped(model: Model, q: Array) -> tuple[str, ...]:
         attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
         first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
     return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+
+
+@once_per_model
+def _chains(model: Model) -> list[Any]:
+    """Return the kinematic chains among the chords."""
+    return [chord for chord in model.forest.chords if isinstance(chord.element, KinematicChain)]
 
 
 @once_per_model

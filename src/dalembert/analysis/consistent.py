@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model, as_model
-from ..system import System
+from ..system import Place, System
 from .closure import rank_of
 from .freedoms import Freedoms, freedoms_of, names_of
 from .scales import Scales, closure_rank, singular_values
@@ -86,7 +86,13 @@ def consistent_speeds(
 
 
 def wished_speeds(
-    model: Model, q: Array, fixed: Mapping[str, ArrayLike], wishes: Mapping[str, ArrayLike], *, t: float = 0.0
+    model: Model,
+    q: Array,
+    fixed: Mapping[str, ArrayLike],
+    wishes: Mapping[str, ArrayLike],
+    places: Mapping[str, Place] | None = None,
+    *,
+    t: float = 0.0,
 ) -> Array:
     """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
 
@@ -100,10 +106,12 @@ def wished_speeds(
     fixed, wishes : dict of name to value
         Connections or speeds, also of hinges at which loops were cut; those in `fixed` are met or refused. No speed is
         in both.
+    places : dict of str to Place
+        Bodies whose velocities are wished for.
     t : float, s
     """
     rest = np.zeros(model.nv)
-    placed, rates, units = _placed_rates(model, q)
+    placed, rates, units = _placed_rates(model, q, places or {})
     try:
         found = consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
         if not len(placed):
@@ -131,10 +139,10 @@ def wished_speeds(
     return met
 
 
-def _placed_rates(model: Model, q: Array) -> tuple[Array, Array, Array]:
+def _placed_rates(model: Model, q: Array, places: Mapping[str, Place]) -> tuple[Array, Array, Array]:
     """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities that `System.place` gives bodies."""
     rows, rates, units = [np.zeros((0, model.nv))], [np.zeros(0)], [np.zeros(0)]
-    for name, place in model.system.places.items():
+    for name, place in places.items():
         for part, given, size in (
             (slice(0, 3), place.angular_velocity, 1.0),
             (slice(3, 6), place.velocity, 1.0 / model.length),

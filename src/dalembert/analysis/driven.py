@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.constraints.plain import Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, as_model
 from ..system import System
-from .assemble import assemble
+from .assemble import close_loops
+from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
-from .starts import asked_positions
+from .drive_limits import unreachable_drive
+from .held import hold_places
+from .starts import Starts
 
-__all__ = ["DrivenMotion", "driven_motion", "motion_with"]
+__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
 
 Array = NDArray[np.float64]
+
+_LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,31 +99,20 @@ def driven_motion(
 
 
 def motion_with(
-    model: Model, t: float, guess: Array | None, speeds_at: Callable[[Array, dict[str, float]], Array]
+    model: Model,
+    t: float,
+    guess: Array | None,
+    speeds_at: Callable[[Array, dict[str, float]], Array],
+    starts: Starts | None = None,
 ) -> DrivenMotion:
-    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or the given start values.
+    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
 
     `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
     """
-    q_given, _, a_given = model.drive_motion(t)
-    wishes = asked_positions(model) if guess is None else None
-    start = model.initial_state().q if guess is None else guess
-    at = np.where(np.isnan(q_given), start, q_given)
-    if model.nc or (guess is None and model.system.places):
-        held = [name for drive in model.hinge_drives if drive.level == 0 for name in drive.speed_names]
-        try:
-            at = assemble(model, q=at, fixed=held, prefer=wishes, places=guess is None, t=t).q
-        except AssemblyError as error:
-            failure = AssemblyError(f"{_driven(model, t, 0)}: {error}")
-            failure.q, failure.residuals = error.q, error.residuals
-            raise failure from None
+    at = driven_positions(model, t, guess, starts)
+    a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    paced = {
-        name: float(speed)
-        for drive in model.hinge_drives
-        if drive.level <= 1
-        for name, speed in zip(drive.speed_names, drive.given(t)[1], strict=True)
-    }
+    paced = _paced(model, t)
     try:
         speeds = speeds_at(at, paced)
         if model.nc:
@@ -124,6 +122,87 @@ def motion_with(
         order = 1 if isinstance(error, AssemblyError) else 2
         raise type(error)(f"{_driven(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
+
+
+def driven_positions(model: Model, t: float, guess: Array | None = None, starts: Starts | None = None) -> Array:
+    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
+
+    Raises
+    ------
+    AssemblyError
+        If loops and drives cannot be obeyed together.
+    """
+    starts = Starts.of(model) if starts is None else starts
+    if guess is None and _sheets(model, t) != _sheets(model, 0.0):
+        guess = _led(model, t, starts)
+    q_given = model.drive_motion(t)[0]
+    start = model.initial_state(starts.initials).q if guess is None else guess
+    at: Array = np.where(np.isnan(q_given), start, q_given)
+    if not model.nc and not (guess is None and starts.places):
+        return at
+    closure = Closure(model, 1e-12, 100, t=t)
+    held: dict[str, Any] = {name: None for d in model.hinge_drives if d.level == 0 for name in d.speed_names}
+    try:
+        if guess is not None:
+            return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
+        return _from_starts(closure, closure.guess(at), held, starts)
+    except AssemblyError as error:
+        if not model.drives:
+            raise
+        limit = unreachable_drive(model, t, closure.guess(at), held)
+        failure = AssemblyError(f"{_driven(model, t, 0)}: {limit or error}")
+        failure.q, failure.residuals = error.q, error.residuals
+        raise failure from None
+
+
+def _paced(model: Model, t: float) -> dict[str, float]:
+    """Return the speeds that drives of hinges prescribe at t, by name."""
+    return {
+        name: float(speed)
+        for drive in model.hinge_drives
+        if drive.level <= 1
+        for name, speed in zip(drive.speed_names, drive.given(t)[1], strict=True)
+    }
+
+
+def _sheets(model: Model, t: float) -> list[int]:
+    """Return on which sheet of its row each driven constraint is at t."""
+    elements = [(drive, drive.connection.element) for drive in model.drives]
+    return [element.sheet(drive.law(t)[0]) for drive, element in elements if isinstance(element, Constraint)]
+
+
+def _led(model: Model, t: float, starts: Starts) -> Array:
+    """Return positions (nq,) near those at t, led there by the drives from t = 0: rows alone do not tell the sheet."""
+    laws = [drive.law for drive in model.drives if isinstance(drive.connection.element, Constraint)]
+    values = np.array([[law(time)[0] for law in laws] for time in np.linspace(0.0, t, 201)])
+    steps = int(np.ceil(np.abs(np.diff(values, axis=0)).sum(axis=0).max() / _LED)) + 1
+    times = np.linspace(0.0, t, steps + 1)
+    q, v = driven_positions(model, 0.0, None, starts), np.zeros(model.nv)
+    for before, now in pairwise(times):
+        with suppress(AssemblyError):  # where a row tells nothing, the motion goes on as it was
+            v = _nearest_speeds(model, q, v, _paced(model, float(before)), float(before))
+        q = model.integrate(q, (now - before) * v)
+        if now < t:
+            with suppress(AssemblyError):
+                q = driven_positions(model, float(now), q)
+    return np.asarray(q)
+
+
+def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts) -> Array:
+    """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
+    model, first = closure.model, starts.first
+    placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
+    if first is not None:
+        demanded = first.positions(model, driven=True)
+        rest = starts.positions(model, beside=first, driven=True)
+        demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
+        firm = hold_places(model, first.places)
+        others = [p for p in placed if p.chord.name not in {f.chord.name for f in firm}]
+        try:
+            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8).q
+        except AssemblyError:
+            pass
+    return close_loops(closure, guess, held, everything, placed).q
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:

@@ -12,6 +12,7 @@ keeps Newton's convergence quadratic.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from ..connections.hinges import Free, Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
+from ..system import Place
 from .relative import relative
 
 __all__ = ["HeldChord", "hold_chord", "hold_places"]
@@ -86,7 +88,7 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     position = element.zero
     initial = model.system.initials.get(chord.name)
     if initial is not None and initial.position is not None:
-        position = initial.position.copy()
+        position = np.where(np.isnan(initial.position), position, initial.position)
     elif value is None:
         raise ModelError(
             item,
@@ -109,10 +111,10 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     return HeldChord(chord, C, c, turns, moves)
 
 
-def hold_places(model: Model) -> list[HeldChord]:
+def hold_places(model: Model, places: Mapping[str, Place]) -> list[HeldChord]:
     """Return what holds bodies where `System.place` puts them: as a free hinge from ground would."""
     held = []
-    for name, place in model.system.places.items():
+    for name, place in places.items():
         if place.position is None and place.rotation is None:
             continue
         body, ground = model.system.bodies[name], model.system.ground

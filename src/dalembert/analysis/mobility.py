@@ -3,6 +3,10 @@
 Counting (Grübler and Kutzbach) supposes that every closure row is independent: nv - nc. The true mobility is
 nv - rank P at a closed configuration (Sol 1983, section 8.2). The difference is the number of redundant rows, which
 repeat what other connections already demand.
+
+What moves by a law of time is told apart. The clock of a rheonomic hinge is no freedom. Drives, of hinges and of what
+constraints hold alike, are let go for the mobility, which is what they may prescribe; then it is asked how much of it
+they leave. Rows that bind speeds alone (a skate) take from the mobility, not from the positions that can be reached.
 """
 
 from __future__ import annotations
@@ -13,18 +17,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_number
 from ..model import Model, as_model
 from ..system import System
 from .adrift import adrift
 from .assemble import assemble
+from .driven import driven_positions
 from .freedoms import freedoms_of
 from .nearby import general_mobility, null_space
+from .planar import planar_count
+from .prescribed import Prescribed
 from .redundancy import independent_rows, loops, sharing
 from .scales import Scales, closure_rank, singular_values
 
 __all__ = ["Mobility", "mobility"]
 
 Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
 
 _NEARLY = 1e-4
 """Scaled singular values below this that are not zero (see `closure_rank`) are reported as nearly singular. Closing to
@@ -38,9 +47,18 @@ class Mobility:
     Attributes
     ----------
     mobility : int
-        Independent instantaneous motions at `q`: nv - rank P.
+        Independent instantaneous motions at `q`, with drives let go: nv - rank P, clocks not counted.
+    positions : int
+        Dimension of the closed configurations around `q`, with drives let go: more than `mobility` where rows bind
+        speeds alone. A skate has 3 and 2.
+    left : int
+        Independent motions that the drives leave.
+    idle : tuple of str
+        Drives without which as many motions would be left: too many, or at a dead point.
     gruebler : int
-        The count of freedoms minus closure rows, 6 nb - sum of (6 - freedoms) over all connections.
+        The count of freedoms minus closure rows, 6 nb - sum of (6 - freedoms) over all connections, drives let go.
+    planar : int or None
+        The same count in the plane, 3 nb - sum of (3 - freedoms), if the system moves in one.
     redundant : dict of str to int
         Number of closure rows of a connection that repeat what others demand; connections without any are left out.
     redundant_rows : dict of str to tuple of str
@@ -61,11 +79,16 @@ class Mobility:
         Connections around each independent loop, the one at which it was cut last.
     q : (nq,) rad or m
         The closed configuration that was examined.
+    t : float, s
     model : Model
     """
 
     mobility: int
+    positions: int
+    left: int
+    idle: tuple[str, ...]
     gruebler: int
+    planar: int | None
     redundant: dict[str, int]
     redundant_rows: dict[str, tuple[str, ...]]
     shared: dict[str, tuple[str, ...]]
@@ -76,6 +99,7 @@ class Mobility:
     general: int
     loops: tuple[tuple[str, ...], ...]
     q: Array = field(repr=False)
+    t: float = field(repr=False)
     model: Model = field(repr=False)
 
     def determines(self, names: str | Iterable[str]) -> bool:
@@ -88,8 +112,9 @@ class Mobility:
         chosen = freedoms_of(model, names, item="determines")
         if len(chosen) != self.mobility:
             return False
-        scales = Scales.of(model)
-        N = null_space(scales.jacobian(model, self.q), model.nv)
+        prescribed = Prescribed.of(model)
+        scales = Scales.of(model, t=self.t).without(prescribed.rows)
+        N = null_space(scales.jacobian(model, self.q), model.nv, ~prescribed.clocks)
         moved = np.vstack(
             [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
         )
@@ -121,7 +146,9 @@ class Mobility:
         lines += [f"  loop closed by {loop[-1]}: {', '.join(loop)}" for loop in self.loops[:12]]
         if len(self.loops) > 12:
             lines.append(f"  ... and {len(self.loops) - 12} more")
-        lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()})")
+        flat = "" if self.planar is None else f", in the plane {self.planar}"
+        lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()}){flat}")
+        lines += self._positions_text()
         lines += adrift(model.system)
         for name, number in self.redundant.items():
             total = model.constraint_connections.count(name)
@@ -130,6 +157,7 @@ class Mobility:
             lines.append(
                 f"  connection {name}: {number} of {total} rows {repeat} ({', '.join(self.redundant_rows[name])})"
             )
+        lines += self._drives_text()
         lines.append(self.verdict)
         lines += [f"motion {k}: {_motion_text(motion)}" for k, motion in enumerate(self.motions[:12], start=1)]
         if len(self.motions) > 12:
@@ -142,6 +170,29 @@ class Mobility:
             )
         return "\n".join(lines)
 
+    def _positions_text(self) -> list[str]:
+        """Say how positions and speeds differ, if they do."""
+        if self.positions == self.mobility:
+            return []
+        model = self.model
+        binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
+        return [
+            f"  {self.positions} freedoms of position, {self.mobility} of speed: {', '.join(binding[:8])} bind speeds"
+        ]
+
+    def _drives_text(self) -> list[str]:
+        """Say what drives leave, if there are any."""
+        names = [drive.name for drive in Prescribed.of(self.model).drives]
+        if not names:
+            return []
+        listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {_count(self.left, 'freedom')} left"]
+        if self.idle:
+            several = len(self.idle) > 1
+            why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"
+            lines.append(f"  without {' or '.join(self.idle)} as many would be left: {why}, or this is a dead point")
+        return lines
+
     def _explained(self) -> str:
         number = sum(self.redundant.values())
         if not self.loops:
@@ -151,14 +202,17 @@ class Mobility:
         return f"{number} redundant row{'s' * (number > 1)}"
 
 
-def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
+def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
     """Return how a system can move at a closed configuration.
 
     Parameters
     ----------
     system : System or Model
     q : (nq,) rad or m
-        Configuration; the start values if left out. Loops that are open there are closed first (see `assemble`).
+        Configuration; if left out, the start values with driven coordinates where drives put them at t. Loops that are
+        open there are closed first (see `assemble`).
+    t : float, s
+        Time, for drives and for what depends on time by itself.
 
     Raises
     ------
@@ -175,45 +229,62 @@ def mobility(system: System | Model, q: ArrayLike | None = None) -> Mobility:
     >>> s.connect("high", da.Revolute("z"), s.ground.at(0, 0, 1.5), leaf.at(0, 0, 1.5))
     <Connection 'high': Revolute from ground.at(0, 0, 1.5) to leaf.at(0, 0, 1.5)>
     >>> report = mobility(s)
-    >>> report.mobility, report.gruebler, report.redundant
-    (1, -4, {'high': 5})
+    >>> report.mobility, report.gruebler, report.planar, report.redundant
+    (1, -4, -1, {'high': 5})
     """
     model = as_model(system)
-    scales = Scales.of(model)
-    if not model.nc:
-        at = model.initial_state().q if q is None else model._coordinates("mobility", q)
-        motions = [{name: 1.0} for name in model.speed_names]
-        return Mobility(
-            model.nv, model.nv, {}, {}, {}, np.zeros(0), 0, motions, True, model.nv, loops(model), at, model
-        )
-    at = assemble(model, q=q).q
+    t = finite_number(t, item="mobility", field="t")
+    prescribed = Prescribed.of(model)
+    at = _configuration(model, q, t, prescribed)
+    everything = Scales.of(model, t=t)
+    scales, free = everything.without(prescribed.rows), ~prescribed.clocks
     J = scales.jacobian(model, at)
-    s = singular_values(J)
+    s = singular_values(J[:, free])
     rank = closure_rank(s)
-    general = general_mobility(model, at, model.nv - rank)
-    redundant, rows, shared = _redundancy(model, at, scales, J, rank)
+    here = int(free.sum()) - rank
+    bound = closure_rank(singular_values(scales.of_positions(model).jacobian(model, at)[:, free]))
+    general = general_mobility(model, at, here, scales=scales, free=free) if model.nc else here
+    redundant, rows, shared = _redundancy(model, at, scales, J[:, free], rank)
+    left, idle = prescribed.leave(everything.jacobian(model, at))
     return Mobility(
-        mobility=model.nv - rank,
-        gruebler=model.nv - model.nc,
+        mobility=here,
+        positions=int(free.sum()) - bound,
+        left=left,
+        idle=idle,
+        gruebler=int(free.sum()) - int((~prescribed.rows).sum()),
+        planar=planar_count(model, at, scales, free),
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
         singular_values=s,
         rank=rank,
-        motions=_motions(model, scales, J),
-        permanent=general == model.nv - rank,
+        motions=_motions(model, scales, null_space(J, model.nv, free)),
+        permanent=general == here,
         general=general,
         loops=loops(model),
         q=at,
+        t=t,
         model=model,
     )
 
 
-def _motions(model: Model, scales: Scales, J: Array) -> list[dict[str, float]]:
-    """Return a readable basis: each motion has one leading speed that all others leave at rest."""
+def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Prescribed) -> Array:
+    """Return a closed configuration (nq,), as near as can be to a given one."""
+    if q is None:
+        return driven_positions(model, t)
+    at = model._coordinates("mobility", q).copy()
+    clocks = [drive.name for drive in prescribed.clock_drives]
+    q_given = model.drive_motion(t)[0]
+    for drive in prescribed.clock_drives:
+        place = model.q_slice(drive.connection.name).start + drive.coordinate
+        at[place] = q_given[place]
+    return assemble(model, q=at, fixed=clocks, t=t).q if model.nc else at
+
+
+def _motions(model: Model, scales: Scales, N: Array) -> list[dict[str, float]]:
+    """Return a readable basis of motions N (nv, k): each has one leading speed that all others leave at rest."""
     from scipy.linalg import qr
 
-    N = null_space(J, model.nv)
     if not N.shape[1]:
         return []
     # leading speeds are those that move most, with a bonus for those near the root, which users think of as driven
@@ -236,7 +307,9 @@ def _redundancy(
     _, dropped, y = independent_rows(J, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
-    for row, names in zip(dropped, sharing(model, q, y * scales.rows), strict=True):
+    counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # others are let go
+    dropped, y = [dropped[k] for k in counts], y[counts]
+    for row, names in zip(dropped, sharing(model, q, y * scales.rows, t=scales.t), strict=True):
         owner = model.constraint_connections[row]
         rows[owner] = (*rows.get(owner, ()), model.constraint_names[row][len(owner) + 1 :])
         shared.setdefault(owner, {owner}).update(names)

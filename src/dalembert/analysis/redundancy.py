@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from ..model import Model
 from ..model.loads import weightless_loads
-from .scales import Scales
+from .scales import Scales, closure_rank, singular_values
 
-__all__ = ["contradictions", "independent_rows", "loops", "sharing"]
+__all__ = ["contradictions", "independent_rows", "loops", "misfits", "near_dependence", "sharing"]
 
 Array = NDArray[np.float64]
+
+_ROUNDINGS = 8.0  # times what rounding may leave
+_CLEAR = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
 
 
 def loops(model: Model) -> tuple[tuple[str, ...], ...]:
@@ -115,6 +118,52 @@ def contradictions(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-
             f"({model.constraint_names[worst]}): they fix the same thing at different places."
         )
     return sentences
+
+
+def misfits(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
+    """Say which connections demand the same thing but for a little, at q (nq,) where loops are closed.
+
+    Rows that depend on others are left to them; what these leave open beyond rounding is the misfit.
+    """
+    scales = Scales.of(model, positions_only=True, t=t)
+    r = scales.residual(model, q)
+    if float(np.abs(r).max(initial=0.0)) <= _ROUNDINGS * scales.floor:
+        return []
+    J = scales.jacobian(model, q)
+    _, dropped, y = independent_rows(J, closure_rank(singular_values(J)))
+    gaps = np.abs(y @ r)
+    worst: dict[tuple[str, ...], tuple[float, str]] = {}
+    for k, (row, names) in enumerate(zip(dropped, sharing(model, q, y * scales.rows, t=t), strict=True)):
+        if scales.rows[row] and gaps[k] > _ROUNDINGS * scales.floor * float(np.abs(y[k]).sum()):
+            amount = gaps[k] / scales.rows[row]
+            worst[names] = max(
+                worst.get(names, (0.0, "")),
+                (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
+            )
+    return [
+        f"{_join(list(names))} demand the same thing but for {amount}: they are taken as one where they cannot be told "
+        "apart; where they can be, near singular positions, their reactions are those of this misfit"
+        for names, (_, amount) in worst.items()
+    ]
+
+
+def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
+    """Say where, among states at t (n,), q (n, nq), loops are next to dependent, and who would share the loads."""
+    scales = Scales.of(model, prescribed=False)
+    P = np.array([model.constraint_jacobian(place, t=time) for place, time in zip(q, t.tolist(), strict=True)])
+    J = scales.rows[:, None] * P * scales.columns
+    s = np.linalg.svd(J, compute_uv=False)
+    part = s / np.maximum(s[:, :1], 1.0)
+    near = (part > _CLEAR[0]) & (part < _CLEAR[1])
+    if not near.any():
+        return []
+    k, place = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
+    smallest, y = float(part[k, place]), np.linalg.svd(J[k])[0][:, place]
+    names = sharing(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
+    return [
+        f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
+        f"{_join(list(names))} there are decided by rounding and by misfits of their markers"
+    ]
 
 
 def _coupled_chords(model: Model) -> list[set[str]]:

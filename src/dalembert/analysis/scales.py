@@ -10,7 +10,7 @@ depend on the units of the description.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +59,17 @@ class Scales:
         With `positions_only`, rows that bind velocities count for nothing.
         """
         length, rows, columns, units, floor = _constants(model)
-        if positions_only:
-            rows = np.where(model.holonomic, rows, 0.0)
         targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
-        return cls(length, rows, columns, units, floor, targets, t)
+        scales = cls(length, rows, columns, units, floor, targets, t)
+        return scales.of_positions(model) if positions_only else scales
+
+    def of_positions(self, model: Model) -> Scales:
+        """Return the same with rows that bind velocities counting for nothing."""
+        return replace(self, rows=np.where(model.holonomic, self.rows, 0.0))
+
+    def without(self, rows: NDArray[np.bool_]) -> Scales:
+        """Return the same with marked rows (nc,) counting for nothing."""
+        return replace(self, rows=np.where(rows, 0.0, self.rows))
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""

@@ -19,17 +19,15 @@ _STILL = 1e-6  # share of a motion below which a speed takes no part in it
 def why_speeds_clash(held: Freedoms, q: Array, t: float = 0.0) -> str:
     """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
     model = held.model
-    J = Scales.of(model, t=t).jacobian(model, q)
-    _, s, Vt = np.linalg.svd(J)
+    scales = Scales.of(model, t=t)
+    _, s, Vt = np.linalg.svd(scales.jacobian(model, q))
     motions = Vt[closure_rank(s) :]
-    text = ""
-    if len(model.drives) == len(model.hinge_drives):  # others may close the loops elsewhere than at t = 0
-        here = len(motions)
-        nearby = general_mobility(model, q, here)
-        if nearby != here:
-            text = f"The position is singular: mobility {here} here, {nearby} nearby; start beside it, or from rest. "
+    text, here = "", len(motions)
+    nearby = general_mobility(model, q, here, scales=scales)
+    if nearby != here:
+        text = f"The position is singular: mobility {here} here, {nearby} nearby; start beside it, or from rest. "
     part = np.linalg.norm(motions, axis=0)
-    moved = np.linalg.norm(held.rows(q) @ (motions * Scales.of(model, t=t).columns).T, axis=1)
+    moved = np.linalg.norm(held.rows(q) @ (motions * scales.columns).T, axis=1)
     if (moved < _STILL).any() and len(motions):
         stuck = [name for name, p in zip(held.names, moved, strict=True) if p < _STILL]
         able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]

@@ -5,14 +5,19 @@ A value may be given for any hinge, also for one at which a loop was cut. What i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
+from ..connections.constraints.cams import CamFollower
 from ..connections.hinges import Hinge
 from ..model import Model
+from ..system import Initial, Place
 
-__all__ = ["asked_positions", "asked_speeds", "missed_places", "missed_starts"]
+__all__ = ["Starts", "missed_starts"]
 
 Array = NDArray[np.float64]
 Values = dict[str, Array]
@@ -20,34 +25,101 @@ Values = dict[str, Array]
 NEAR = 1e-9  # differences below this, of the size of a value or 1, are rounding
 
 
-def asked_positions(model: Model) -> Values:
-    """Return the start positions that are given and that no drive prescribes, by name of a connection or coordinate.
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Start values, as described or with others in their place.
 
-    Flexible bodies are among them, undeformed unless given: as little deformed as can be.
+    Attributes
+    ----------
+    initials : dict of str to Initial
+        Of hinges and of flexible bodies.
+    places : dict of str to Place
+    x : (nx,)
+        Element states.
+    first : Starts or None
+        Those of them that come before the others where not all can be met.
     """
-    asked = {name: np.zeros(_width(model, name)) for name in model.flexible_names}
-    driven = {(d.connection.name, k) for d in model.hinge_drives for k in d.places}
-    for name, initial in model.system.initials.items():
-        if initial.meant is not None:
-            asked |= _undriven(model, name, initial.meant, driven, "coordinates")
-    return asked
+
+    initials: Mapping[str, Initial]
+    places: Mapping[str, Place]
+    x: Array
+    first: Starts | None = None
+
+    @classmethod
+    def of(cls, model: Model) -> Starts:
+        """Return those of the description."""
+        return cls(model.system.initials, model.system.places, model.state_starts())
+
+    def positions(self, model: Model, *, beside: Starts | None = None, driven: bool = False) -> Values:
+        """Return the positions that are given, by name of a connection or coordinate.
+
+        Flexible bodies are among them, undeformed unless given: as little deformed as can be. Without those that are in
+        `beside` and, if `driven`, without those that drives prescribe.
+        """
+        taken = {(d.connection.name, k) for d in model.hinge_drives if driven for k in d.places}
+        modes = {name: Initial(np.zeros(_width(model, name))) for name in model.flexible_names}
+        return self._asked(model, {**modes, **self.initials}, taken, beside, "coordinates")
+
+    def speeds(self, model: Model, *, beside: Starts | None = None) -> Values:
+        """Return the speeds that are given and that no drive prescribes, by name of a connection or speed."""
+        taken = {(d.connection.name, k) for d in model.hinge_drives if d.level <= 1 for k in d.freedoms}
+        return self._asked(model, self.initials, taken, beside, "speeds")
+
+    def of_speeds(self) -> Starts:
+        """Return the speeds and velocities among them."""
+        initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}
+        places = {
+            name: Place(None, None, place.velocity, place.angular_velocity) for name, place in self.places.items()
+        }
+        return Starts(initials, places, self.x)
+
+    def _asked(
+        self,
+        model: Model,
+        initials: Mapping[str, Initial],
+        taken: set[tuple[str, int]],
+        beside: Starts | None,
+        kind: str,
+    ) -> Values:
+        asked: Values = {}
+        for name, initial in initials.items():
+            values = _of_kind(initial, kind)
+            if values is None:
+                continue
+            other = beside.initials.get(name) if beside is not None else None
+            before = _of_kind(other, kind) if other is not None else None
+            free = [
+                k
+                for k, value in enumerate(values)
+                if not np.isnan(value) and (name, k) not in taken and (before is None or np.isnan(before[k]))
+            ]
+            hinge = _hinge(model, name)
+            if len(free) == len(values):
+                asked[name] = values
+            elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
+                names = _part_names(model, name, kind)
+                asked |= {names[k]: values[k : k + 1] for k in free}
+        return asked
 
 
-def asked_speeds(model: Model) -> Values:
-    """Return the start speeds that are given and that no drive prescribes, by name of a connection or speed."""
-    asked: Values = {}
-    driven = {(d.connection.name, k) for d in model.hinge_drives if d.level <= 1 for k in d.freedoms}
-    for name, initial in model.system.initials.items():
-        if initial.speed is not None:
-            asked |= _undriven(model, name, initial.speed, driven, "speeds")
-    return asked
+def _of_kind(initial: Initial, kind: str) -> Array | None:
+    return initial.meant if kind == "coordinates" else initial.speed
 
 
-def missed_starts(model: Model, q: Array, v: Array) -> list[str]:
+def _part_names(model: Model, name: str, kind: str) -> list[str]:
+    """Return the names of the coordinates or speeds of a hinge, or of modes."""
+    hinge = _hinge(model, name)
+    if hinge is None:
+        return [f"{name}.eta[{k}]" for k in range(_width(model, name))]
+    return full_names(name, getattr(hinge, kind))
+
+
+def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None) -> list[str]:
     """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
+    starts = Starts.of(model) if starts is None else starts
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv)) if model.nc else (q[:0], v[:0], v[:0])
     missed = []
-    for name, initial in model.system.initials.items():
+    for name, initial in starts.initials.items():
         hinge = _hinge(model, name)
         if name in (*model.hinge_names, *model.flexible_names):
             position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
@@ -60,6 +132,23 @@ def missed_starts(model: Model, q: Array, v: Array) -> list[str]:
             missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
+    return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
+
+
+def _missed_sides(model: Model, starts: Starts) -> list[str]:
+    """Say which followers were to start at the side of a profile that is not theirs."""
+    missed = []
+    for chord in model.forest.chords:
+        if not isinstance(chord.element, CamFollower):
+            continue
+        guess = model.initial_state(starts.initials).q
+        first, second = model.pose(chord.first, guess), model.pose(chord.second, guess)
+        if chord.element.on_wrong_side(first.rotation.T @ (second.position - first.position)):
+            here, there = ("inside", "outside") if chord.element.inside else ("outside", "inside")
+            missed.append(
+                f"{chord.name!r} was to start {there} its profile and starts {here}: a {chord.element.kind} runs there "
+                f"unless it is made with inside={not chord.element.inside}"
+            )
     return missed
 
 
@@ -85,10 +174,10 @@ def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array
     ]
 
 
-def missed_places(model: Model, q: Array, v: Array) -> list[str]:
+def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]) -> list[str]:
     """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
     missed = []
-    for name, place in model.system.places.items():
+    for name, place in places.items():
         pose, rates = model.pose(name, q), model.velocity(name, q, v)
         turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
         angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1.0, 1.0)))
@@ -118,18 +207,6 @@ def _hinge(model: Model, name: str) -> Hinge | None:
 def _width(model: Model, name: str) -> int:
     span = model.q_slice(name)
     return int(span.stop - span.start)
-
-
-def _undriven(model: Model, name: str, values: Array, driven: set[tuple[str, int]], kind: str) -> Values:
-    """Return values of one connection: whole, or one by one where some of its coordinates are driven."""
-    free = [k for k in range(len(values)) if (name, k) not in driven]
-    if len(free) == len(values):
-        return {name: values}
-    hinge = _hinge(model, name)
-    if hinge is None or (kind == "coordinates" and hinge.nq != hinge.nv):  # x of a free hinge is held by the hinge only
-        return {}
-    names = full_names(name, getattr(hinge, kind))
-    return {names[k]: values[k : k + 1] for k in free}
 
 
 def _off(hinge: Hinge | None, asked: Array, used: Array) -> Array:

@@ -20,7 +20,7 @@ from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
 from ..connections.drives import Drive
 from ..errors import ModelError
-from ..system import System
+from ..system import Initial, System
 from . import refusals
 from .hosted import Host, HostedInput
 from .state import State
@@ -100,16 +100,15 @@ class NamedModel(_core.Model):
             q[self.compiled.names.q[hinge.name]] = hinge.element.zero
         return q
 
-    def initial_state(self) -> State:
-        """Return the start values that ``System.initial`` set; zero where it did not."""
+    def initial_state(self, initials: Mapping[str, Initial] | None = None) -> State:
+        """Return the start values that ``System.initial`` set, or others; zero where it did not."""
         q, v, names = self.zero_configuration(), np.zeros(self.nv), self.compiled.names
-        for name, initial in self.system.initials.items():
+        for name, initial in (self.system.initials if initials is None else initials).items():
             if name not in names.q:
                 continue
-            if initial.position is not None:
-                q[names.q[name]] = initial.position
-            if initial.speed is not None:
-                v[names.v[name]] = initial.speed
+            for values, span, given in ((q, names.q[name], initial.position), (v, names.v[name], initial.speed)):
+                if given is not None:
+                    values[span] = np.where(np.isnan(given), values[span], given)
         return State(q=self.integrate(q, np.zeros(self.nv)), v=v, x=self.state_starts())
 
     def state_starts(self) -> Array:

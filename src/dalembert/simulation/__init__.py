@@ -4,5 +4,6 @@ from .ensemble import Ensemble
 from .events import Event, Situation
 from .live import Live
 from .simulate import simulate
+from .start import start_state
 
-__all__ = ["Ensemble", "Event", "Live", "Situation", "simulate"]
+__all__ = ["Ensemble", "Event", "Live", "Situation", "simulate", "start_state"]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from ..analysis.named_starts import named_count
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..model.conditions import checked_parameter, parameter_place
@@ -207,18 +208,19 @@ class Ensemble:
         return full
 
 
-def batch_size(state: State | None, parameters: Mapping[str, ArrayLike] | None) -> int | None:
+def batch_size(
+    model: Model, state: State | Mapping[str, Any] | None, parameters: Mapping[str, ArrayLike] | None
+) -> int | None:
     """Return how many runs are asked for; None for one."""
-    if state is not None and not isinstance(state, State):
-        raise ModelError("simulate", "state", state, "give a da.State(q, v)")
+    if state is not None and not isinstance(state, (State, Mapping)):
+        raise ModelError("simulate", "state", state, "give a da.State(q=..., v=...), or a dict of name to value")
     numbers = parameters or {}
     sizes = {f"parameter {name!r}": len(np.asarray(value)) for name, value in numbers.items() if np.ndim(value)}
-    if state is not None and not isinstance(state, State):
-        raise ModelError("simulate", "state", state, "give a da.State(q=..., v=...)")
-    if state is not None and np.ndim(state.q) == 2:
-        sizes["state.q"] = len(state.q)
-    if state is not None and np.ndim(state.v) == 2:
-        sizes["state.v"] = len(state.v)
+    if isinstance(state, Mapping):
+        named = named_count(model, state)
+        sizes |= {} if named is None else {"state": named}
+    elif state is not None:
+        sizes |= {f"state.{part}": len(x) for part, x in (("q", state.q), ("v", state.v)) if np.ndim(x) == 2}
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in sizes.items())
         raise ModelError("simulate", "number of runs", counts, "give states and parameters for the same number of runs")
@@ -231,7 +233,7 @@ def simulate_many(
     t_start: float,
     t_end: float,
     times: Array | None,
-    state: State | None,
+    state: State | Mapping[str, Any] | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
     on_error: str,
@@ -286,7 +288,7 @@ def simulate_each(
     count: int,
     t_start: float,
     times: Array,
-    state: State | None,
+    state: State | Mapping[str, Any] | None,
     parameters: Mapping[str, ArrayLike] | None,
     said: Sequence[str] = (),
 ) -> Ensemble:

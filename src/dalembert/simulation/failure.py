@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _core
+from ..analysis.drive_limits import limit_reached
 from ..analysis.mobility import mobility
+from ..connections.constraints.chains import KinematicChain
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["failure"]
 
+_TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
+
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
 
 
@@ -26,6 +30,9 @@ def failure(run: Run, outcome: int) -> DalembertError:
     model = run.model
     t, q, _, _, a, _ = run.integrator.state()
     where = f"at t = {t:.9g} s"
+    taut = _taut_chains(run, q) if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) else ""
+    if taut:
+        return SingularityError(f"{where} the mechanism cannot move on: {taut}")
     if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
         stuck = _singular(run, t, q)
         if stuck:
@@ -35,7 +42,8 @@ def failure(run: Run, outcome: int) -> DalembertError:
         worst = model.constraint_connections[int(residual.argmax())]
         return IntegrationError(
             f"{where} the loops cannot be closed after a step of {run.integrator.step:.3g} s; the widest open is "
-            f"{worst!r}. Give a smaller step, or look whether the mechanism locks here"
+            f"{worst!r}. Give a smaller step, or look whether the mechanism locks here, or whether a body of the loop "
+            "is too light beside the others for double precision"
         )
     freedom, error = run.integrator.worst
     name = model.speed_names[freedom] if freedom < model.nv else f"element state {freedom - model.nv}"
@@ -69,6 +77,23 @@ def failure(run: Run, outcome: int) -> DalembertError:
     return IntegrationError(f"{where} the run ended with outcome {outcome}")
 
 
+def _taut_chains(run: Run, q: np.ndarray) -> str:
+    """Return which kinematic chains are stretched or folded as far as they go; empty if none is."""
+    model, taut = run.model, []
+    for chord in model.forest.chords:
+        if isinstance(chord.element, KinematicChain):
+            first, second = model.pose(chord.first, q), model.pose(chord.second, q)
+            away = first.rotation.T @ (second.position - first.position)
+            if chord.element.room_left(first.rotation.T @ second.rotation, away) < _TAUT:
+                taut.append(repr(chord.name))
+    if not taut:
+        return ""
+    return (
+        f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
+        "follow; stop the motion before, by an event or da.Limits, or make the chain of bodies and hinges"
+    )
+
+
 def _law_that_fails(run: Run) -> str:
     """Return which element's law is not finite where the run stopped or just ahead, and for what; empty if none is."""
     t, q, v, x, a, _ = run.integrator.state()
@@ -100,7 +125,7 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
     """Return what is singular at q about the loops, where drives and locks leave freedoms; empty if nothing is."""
     free = ~run.conditions.given
     try:
-        mobile = not free.all() or mobility(run.model, q=q).mobility > 0
+        mobile = not free.all() or mobility(run.model, q=q, t=t).mobility > 0
     except DalembertError:
         return ""
     usual = min(len(run.model.independent_rows), int(free.sum()))
@@ -110,6 +135,9 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
     rank = int((values > 1e-5 * np.linalg.norm(P, 2)).sum())
     if rank >= usual and mobile:
         return ""
+    limit = limit_reached(run.model, t, q, run.integrator.state()[2], ~free)
+    if limit:
+        return f"{limit} Stop the drive before, or let it turn back; another hinge may drive the mechanism through"
     smallest = values[usual - 1] if usual else 0.0
     moving = run.model.speed_names[int(np.abs(run.integrator.state()[2]).argmax())]
     return (

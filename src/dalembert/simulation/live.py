@@ -35,8 +35,8 @@ class Live:
     system : System or Model
     t_start : float, s
         The time of the given `state`, else 0, if left out.
-    state : State
-        To start from; default the start values of the system.
+    state : State, or dict of name to value
+        To start from; default the start values of the system. See `start_state`.
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
@@ -72,7 +72,7 @@ class Live:
         system: System | Model,
         *,
         t_start: float | None = None,
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
         method: str = "auto",
@@ -92,6 +92,8 @@ class Live:
         conditions = model.conditions(parameters, history=history)
         conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
         start, notes = start_state(model, state, begin)
+        if start.q.ndim > 1:
+            raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,12 @@ def asked_for(options: Options, conditions: Conditions) -> dict[str, Any]:
     }
 
 
-def asked_state(state: State | None) -> dict[str, Any] | None:
+def asked_state(state: State | Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the state that a run is asked to start from, as plain data."""
-    return None if state is None else {name: np.ravel(getattr(state, name)).tolist() for name in ("q", "v", "x")}
+    if state is None:
+        return None
+    values = state if isinstance(state, Mapping) else {name: getattr(state, name) for name in ("q", "v", "x")}
+    return {name: np.ravel(value).tolist() for name, value in values.items()}
 
 
 def mind_model(there: dict[str, Any], model: Model) -> None:

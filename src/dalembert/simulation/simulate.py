@@ -21,7 +21,7 @@ from .ensemble import batch_size, simulate_each, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt, forget, heed, keep_for_next
 from .motion_notes import motion_notes
-from .open_loops import mind_loops
+from .open_loops import loop_notes, mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .resume import asked_state
@@ -44,7 +44,7 @@ def simulate(
     *,
     t_start: float | None = None,
     times: ArrayLike | None = None,
-    state: State | None = None,
+    state: State | Mapping[str, Any] | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
@@ -76,10 +76,12 @@ def simulate(
     times : (k,) s
         Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
         in between.
-    state : State
-        To start from; default the start values of the system (`System.initial`), with the loops closed. A given state
-        that is off the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq)
-        or v (B, nv) B runs are made at once, in vector registers and on threads, and an `Ensemble` is returned.
+    state : State, or dict of name to value
+        To start from; default the start values of the system (`System.initial`), with the loops closed. By name,
+        ``{"A": 0.3, "B.speed": 2.0}``, in place of those of the system; see `start_state`. A given State that is off
+        the loops by little is moved onto them, with a note; by more than 0.01 it is refused. With q (B, nq) or v
+        (B, nv), or numbers (B,) by name, B runs are made at once, in vector registers and on threads, and an `Ensemble`
+        is returned.
     parameters : dict of str to float or (B,)
         Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
     method : str
@@ -154,7 +156,7 @@ def simulate(
         heed()
     forget()
     model = as_model(system)
-    whose = ", the time of the given state" if t_start is None and state is not None else ""
+    whose = ", the time of the given state" if t_start is None and isinstance(state, State) else ""
     t_start, said = _begin(state, t_start, stream, resume)
     t_end = finite_number(t_end, item="simulate", field="t_end")
     if not t_end > t_start:
@@ -165,7 +167,7 @@ def simulate(
         model = with_soft_stops(model, state, t_start)
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
-    count = batch_size(state, parameters)
+    count = batch_size(model, state, parameters)
     if is_foreign(method):
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
@@ -247,7 +249,10 @@ def simulate(
 
 
 def _begin(
-    state: State | None, t_start: float | None, stream: str | os.PathLike[str] | None, resume: Result | bool | None
+    state: State | Mapping[str, Any] | None,
+    t_start: float | None,
+    stream: str | os.PathLike[str] | None,
+    resume: Result | bool | None,
 ) -> tuple[float, list[str]]:
     """Return when a run begins, s, and what is to be said; a run that is gone on with has begun."""
     if t_start is None and resume:
@@ -278,7 +283,12 @@ def _first_conditions(
 
 
 def _carry_out(
-    run: Run, state: State | None, t_start: float, said: list[str], resume: Result | bool | None, on_error: str
+    run: Run,
+    state: State | Mapping[str, Any] | None,
+    t_start: float,
+    said: list[str],
+    resume: Result | bool | None,
+    on_error: str,
 ) -> Result:
     began = time.perf_counter()
     status, message = "failed", ""
@@ -370,6 +380,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
     run.notes += jump_notes(run.watch.events, run.events)
     run.notes += small_notes(run.conditions, run.options, q, v, x)
+    run.notes += loop_notes(run.model, *run.records.arrays()[:2])
     result = Result(
         run.model,
         t,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from ..analysis.named_starts import named_count
 from ..connections.elements.plain import Limits
 from ..model import Model, State, as_model
 from .dry_rows import Response, dry_rows
@@ -17,7 +20,7 @@ CONTACT = 0.01  # s: half a period of the stop with what it stops
 LEAST = 0.01  # restitution of a soft stop
 
 
-def with_soft_stops(model: Model, state: State | None, t: float) -> Model:
+def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: float) -> Model:
     """Return the model with a `Limits` named ``"A.stop"`` at every coordinate that has a limit.
 
     Its stiffness m (pi / 0.01 s)^2 goes with the inertia m of the coordinate at the start, loops obeyed, and its
@@ -27,7 +30,8 @@ def with_soft_stops(model: Model, state: State | None, t: float) -> Model:
     limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
     if not len(limited):
         return model
-    start, _ = start_state(model, None if state is None or np.ndim(state.q) == 2 else state, t)
+    many = np.ndim(state.q) == 2 if isinstance(state, State) else bool(state and named_count(model, state) is not None)
+    start, _ = start_state(model, None if many else state, t)
     conditions = model.conditions()
     response = Response(rows, conditions, start.q, t, conditions.given)
     system = copy.deepcopy(model.system)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from ..analysis.adrift import adrift
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
-from ..analysis.starts import asked_speeds, missed_places, missed_starts
+from ..analysis.named_starts import named_count, named_starts
+from ..analysis.redundancy import misfits
+from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_array, finite_number
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Function, Spline
 from ..errors import AssemblyError, ModelError, SingularityError
-from ..model import Model, State
+from ..model import Model, State, as_model
+from ..system import System
 from .jumps import FAR
 
 __all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states", "start_time"]
 
 Array = NDArray[np.float64]
 
+_SAID = 20  # notes on start values of many runs
 _LOOKS = 400  # times at which functions are looked at for jumps
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
@@ -81,7 +85,9 @@ def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> 
     return b, first, last, float(np.ptp(values))
 
 
-def start_time(state: State | None, t_start: float | None, *, item: str = "simulate") -> tuple[float, list[str]]:
+def start_time(
+    state: State | Mapping[str, Any] | None, t_start: float | None, *, item: str = "simulate"
+) -> tuple[float, list[str]]:
     """Return when a run begins, s, and what is to be said: as asked, else at the time of the given state, else at 0."""
     of_state = 0.0
     if isinstance(state, State):
@@ -96,17 +102,55 @@ def start_time(state: State | None, t_start: float | None, *, item: str = "simul
     return begin, []
 
 
-def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
-    """Return a state to start from that obeys loops and drives, and what was done to it."""
-    notes = adrift(model.system) if state is None else []
-    given = model.initial_state() if state is None else state
-    x = given.x if len(given.x) else model.state_starts()
+def start_state(
+    system: System | Model, state: State | Mapping[str, Any] | None = None, t: float = 0.0
+) -> tuple[State, list[str]]:
+    """Return a state to start from that obeys loops and drives, and what was done to it.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, or dict of name to value
+        A state that is near; or start values by name, which come before those that `System.initial` and `System.place`
+        gave: hinges and coordinates (``"A"``, ``"A.speed"``, ``"ice.x"``, ``"ice.x.speed"``), also where a loop is cut,
+        bodies (``"crank.position"``, ``".rotation"``, ``".velocity"``, ``".angular_velocity"``), modes
+        (``"arm.eta"``, ``"arm.eta[0].speed"``), element states (``"motor.current"``). Arrays with one axis more, (B,)
+        or (B, n), give B states. If left out, the start values of the system.
+    t : float, s
+
+    Returns
+    -------
+    State
+        With q (nq,), v (nv,), x (nx,), or each (B, ...).
+    list of str
+        Asked and used values of what loops and drives do not permit.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> model = four_bar().compile()
+    >>> state, notes = da.start_state(model, {"A": 0.3, "D.speed": 2.0})  # the loop is cut at D
+    >>> model.cut_motion(state.q, state.v, np.zeros(3))[1].round(9), state.q[0].item(), notes
+    (array([2.]), 0.3, [])
+    """
+    model = as_model(system)
+    notes: list[str] = []
+    if isinstance(state, Mapping):
+        count = named_count(model, state)
+        if count is None:
+            return _from_starts(model, named_starts(model, state), t)
+        q, v, x, notes = start_states(model, state, t, count)
+        return State(q=q, v=v, t=t, x=x), notes
+    if state is None:
+        return _from_starts(model, Starts.of(model), t)
+    x = state.x if len(state.x) else model.state_starts()
     q, v, x = (
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
-        for name, part, size in (("q", given.q, model.nq), ("v", given.v, model.nv), ("x", x, model.nx))
+        for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
-    if state is not None and model.nc:
-        residual = np.abs(model.constraint_residual(q, t=t_start) - model.row_motion(t_start)[0])[model.holonomic]
+    if model.nc:
+        residual = np.abs(model.constraint_residual(q, t=t) - model.row_motion(t)[0])[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0
         if worst > FAR:
             names = np.array(model.constraint_connections)[model.holonomic]
@@ -116,16 +160,20 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
             )
         if worst > 1e-9:
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
-    if state is None:
-        motion = motion_with(model, t_start, None, lambda at, paced: _wished_speeds(model, at, paced, t_start))
-        notes += missed_starts(model, motion.q, motion.v) + missed_places(model, motion.q, motion.v)
-    else:
-        motion = driven_motion(model, t_start, q=q, v=v)
-        moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
-        if moved > 1e-9:
-            notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
-    mind_inertia(model, motion.q, t_start)
-    return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
+    motion = driven_motion(model, t, q=q, v=v)
+    moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
+    if moved > 1e-9:
+        notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    mind_inertia(model, motion.q, t)
+    return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
+
+
+def _from_starts(model: Model, starts: Starts, t: float) -> tuple[State, list[str]]:
+    """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
+    motion = motion_with(model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts)
+    mind_inertia(model, motion.q, t)
+    notes = adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
 
 
 def _listed(names: list[str]) -> str:
@@ -145,32 +193,40 @@ def mind_inertia(model: Model, q: Array, t: float) -> None:
         )
 
 
-def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) -> Array:
+def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, starts: Starts) -> Array:
     """Return the start speeds that are given, as far as loops and drives permit; modes at rest if hinges can follow."""
-    wishes = asked_speeds(model)
-    if model.system.places:
-        return wished_speeds(model, q, paced, wishes, t=t)
+    wishes, first = starts.speeds(model), starts.first
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
-    if set(still) - set(wishes):
+    if set(still) - set(wishes) and not starts.places:
         try:
             return consistent_speeds(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
         except AssemblyError:
             pass
-    return wished_speeds(model, q, paced, wishes, t=t)
+    found = wished_speeds(model, q, paced, wishes, starts.places, t=t)
+    if first is None or not missed_starts(model, q, found, first.of_speeds()):
+        return found
+    try:
+        fixed: dict[str, ArrayLike] = {**paced, **first.speeds(model)}
+        rest = starts.speeds(model, beside=first)
+        return wished_speeds(model, q, fixed, rest, first.places or starts.places, t=t)
+    except AssemblyError:
+        return found
 
 
 def start_states(
-    model: Model, state: State | None, t_start: float, count: int
+    model: Model, state: State | Mapping[str, Any] | None, t_start: float, count: int
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them."""
+    if isinstance(state, Mapping) and named_count(model, state) is not None:
+        return _named_states(model, state, t_start, count)
     notes: list[str] = []
-    given = state
+    given = state if isinstance(state, State) else None
     if given is None:
-        given, notes = start_state(model, None, t_start)
+        given, notes = start_state(model, state, t_start)
     q = rows_of("state.q", given.q, count, model.nq)
     v = rows_of("state.v", given.v, count, model.nv)
     x = rows_of("state.x", given.x if np.size(given.x) else model.state_starts(), count, model.nx)
-    if state is None or not (model.nc or model.drives):
+    if not isinstance(state, State) or not (model.nc or model.drives):
         return q, v, x, notes
     widest = np.zeros(count)
     if model.nc:
@@ -196,6 +252,18 @@ def start_states(
         many = int((moved > NOTED).sum())
         by = f"by up to {moved.max():.2g}"
         notes.append(f"the given speeds of {many} states did not obey loops and drives and were changed {by}")
+    return q, v, x, notes
+
+
+def _named_states(
+    model: Model, values: Mapping[str, Any], t: float, count: int
+) -> tuple[Array, Array, Array, list[str]]:
+    """Return q, v and x of many runs whose start values are given by name, and what they do not meet, run by run."""
+    found = [_from_starts(model, named_starts(model, values, run), t) for run in range(count)]
+    q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
+    notes = [f"run {run}: {note}" for run, (_, mine) in enumerate(found) for note in mine]
+    if len(notes) > _SAID:
+        notes = [*notes[:_SAID], f"... and {len(notes) - _SAID} more of the kind"]
     return q, v, x, notes
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
@@ -90,10 +90,13 @@ class CamFollower(Constraint):
         through the second marker's origin, along its x axis, with its y axis pointing away from the cam.
     radius : float, m
         Of the roller.
+    inside : bool
+        The follower is inside the profile, as a roller in a ring; a flat face cannot be.
 
     Row: distance between follower and profile, in the plane of the cam; keeping the two in one plane is the business of
     the hinges. The multiplier is the normal force on the follower, positive if the two press on each other; where it
-    is negative a follower without a spring or groove would lift off.
+    is negative a follower without a spring or groove would lift off. A start on the other side of the profile is moved
+    to the side that is meant, which the notes of a run say.
 
     A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: those
     that it would meet first from outside. A roller larger than a hollow of the profile (undercut), and a flat face
@@ -109,6 +112,7 @@ class CamFollower(Constraint):
     profile: Any
     follower: str = "knife"
     radius: float = 0.0
+    inside: bool = False
     rows: ClassVar[tuple[str, ...]] = ("contact",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
 
@@ -119,6 +123,8 @@ class CamFollower(Constraint):
             self._positive("radius")
         elif finite_number(self.radius, item=self.kind, field="radius") != 0:
             raise ModelError(self.kind, "radius", self.radius, "only a roller has one: use follower='roller'")
+        if self.inside and self.follower == "flat":
+            raise ModelError(self.kind, "inside", self.inside, "a flat face touches a profile from outside only")
         profile = self.profile if isinstance(self.profile, Curve) else Curve(self.profile, closed=True)
         if not profile.closed:
             gap = float(np.linalg.norm(profile(profile.knots[-1]) - profile(profile.knots[0])))
@@ -146,8 +152,23 @@ class CamFollower(Constraint):
 
     def table(self) -> Pieces:
         pieces: Pieces = self.profile.pieces
-        # clockwise: the outside is to the left
-        return pieces.reversed() if _area(pieces) > 0 else pieces
+        # the follower's side is to the left: outside a profile that runs clockwise
+        return pieces if (_area(pieces) > 0) == self.inside else pieces.reversed()
+
+    def on_wrong_side(self, position: ArrayLike) -> bool:
+        """Return whether a follower with its origin at (3,) m of the first marker touches from the side not meant.
+
+        Nearly: by a quarter of its size, or of a twentieth of the profile's.
+        """
+        if self.follower == "flat":
+            return False
+        c = self.profile.pieces.at(np.linspace(0, 1, 65)[:-1]).reshape(-1, 3)[:, :2]
+        away = c - np.asarray(position, dtype=float)[:2]
+        angles = np.arctan2(away[:, 1], away[:, 0])
+        turns = np.angle(np.exp(1j * np.diff(angles, append=angles[:1]))).sum() / (2 * math.pi)
+        gap = abs(float(np.linalg.norm(away, axis=1).min()) - self.radius)
+        size = max(self.radius, 0.05 * float(np.ptp(c, axis=0).max()))
+        return bool(round(float(turns))) != self.inside and gap < 0.25 * size
 
 
 class RollingCam(CamFollower):
@@ -159,11 +180,13 @@ class RollingCam(CamFollower):
         Closed, in the plane z = 0 of the first marker.
     radius : float, m
         Of the roller about the second marker's origin.
+    inside : bool
+        It rolls inside the profile, as in a ring.
 
     Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
     times the angular velocity of the roller, seen from the cam, is the speed of its centre along the cam (Sol 1983,
     (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
-    run clockwise about z; whether friction can give it is not looked at.
+    run clockwise about z (inside: counterclockwise); whether friction can give it is not looked at.
 
     Examples
     --------
@@ -176,8 +199,8 @@ class RollingCam(CamFollower):
     rows: ClassVar[tuple[str, ...]] = ("slip", "contact")
     holonomic: ClassVar[tuple[bool, ...]] = (False, True)
 
-    def __init__(self, profile: Any, radius: float) -> None:
-        super().__init__(profile, "roller", radius)
+    def __init__(self, profile: Any, radius: float, *, inside: bool = False) -> None:
+        super().__init__(profile, "roller", radius, inside)
 
     @property
     def kernel(self) -> str:  # type: ignore[override]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError
-from ...rotation import as_rotation_matrix, unit_vector
+from ...rotation import as_rotation_matrix, quaternion_from_matrix, unit_vector
 from ..formulas.calculus import Calculus, Matrix, Vector, transposed
 from ..formulas.expressions import Program
 from ..formulas.poses import PosePrograms, motion_columns, typical_length
@@ -77,8 +77,8 @@ class KinematicChain(Constraint):
     ones (the spin of that bar) stay where the search leaves them.
 
     Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
-    `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions:
-    where the chain is stretched or folded so that it drops, the chain limits motion further, which is not seen.
+    `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions.
+    Where the chain is stretched or folded so that it drops, a run ends with an error: the hinges can follow no further.
 
     Attributes
     ----------
@@ -183,15 +183,35 @@ class KinematicChain(Constraint):
             If the chain cannot take that pose.
         """
         R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
+        gamma, miss = self._nearest(R, p)
+        if miss > 1e-5 * (1.0 + self.length):
+            raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
+        return dict(zip(self.inner_names, gamma.tolist(), strict=True))
+
+    def beyond(self, rotation: Array, position: Array) -> Array:
+        """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m.
+
+        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp.
+        """
+        C, c, _ = self.programs.at(self._nearest(rotation, position)[0])
+        turn = quaternion_from_matrix(rotation @ C.T)
+        return np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
+
+    def room_left(self, rotation: Array, position: Array) -> float:
+        """Return how far the hinges are from where they are stretched or folded: 0 there, up to 1."""
+        scale = np.array([self.length] * 3 + [1.0] * 3)[:, None]
+        Y = scale * self.programs.at(self._nearest(rotation, position)[0])[2]
+        s = np.linalg.svd(Y, compute_uv=False)
+        return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
+
+    def _nearest(self, R: Array, p: Array) -> tuple[Array, float]:
+        """Return inner coordinates whose pose is nearest, and what it misses, m or rad."""
         found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
         for start in self.starts[1:]:
             if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
                 break
             found.append(self.programs.nearest(R, p, start, self.length))
-        gamma, miss = min(found, key=lambda pair: pair[1])
-        if miss > 1e-5 * (1.0 + self.length):
-            raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
-        return dict(zip(self.inner_names, gamma.tolist(), strict=True))
+        return min(found, key=lambda pair: pair[1])
 
     def _first_start(self) -> Array:
         found = []

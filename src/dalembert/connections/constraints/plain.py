@@ -73,6 +73,10 @@ class Constraint:
         """What a row holds while it is not driven, m or rad: where a drive by speed starts from."""
         return 0.0
 
+    def sheet(self, value: float) -> int:
+        """Return how often a driven value has passed places at which its row cannot tell before from behind."""
+        return 0
+
     @property
     def kind(self) -> str:
         """Name of the constraint type."""
@@ -240,7 +244,9 @@ class AxisAngle(Constraint):
     angle : float, rad
         Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations.
 
-    Row: cos(angle between the axes) = cos(angle). A drive prescribes the angle, which has to keep clear of 0 and pi.
+    Row: cos(angle between the axes) = cos(angle). A drive prescribes the angle; led past 0 or pi it goes on to the
+    other side, as motion does that can turn about one axis only. Where both sides are reached in many ways, as at a
+    ball joint, the axes must keep clear of each other: as they meet, the row tells nothing.
     """
 
     axis_1: Any = "x"
@@ -250,14 +256,12 @@ class AxisAngle(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
     kernel: ClassVar[str] = "angle"
     drivable: ClassVar[bool] = True
-    limits: ClassVar[tuple[float, float]] = (1e-3, math.pi - 1e-3)
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         angle = finite_number(self.angle, item=self.kind, field="angle")
-        lower, upper = self.limits
-        if not lower < angle < upper:
+        if not 1e-3 < angle < math.pi - 1e-3:
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
         object.__setattr__(self, "angle", angle)
 
@@ -268,6 +272,9 @@ class AxisAngle(Constraint):
     @property
     def start(self) -> float:
         return self.angle
+
+    def sheet(self, value: float) -> int:
+        return math.floor(value / math.pi)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         s, c = math.sin(value), math.cos(value)

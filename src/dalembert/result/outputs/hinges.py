@@ -119,7 +119,8 @@ def _position(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
     element = hinge.element
     branch = [_branch(element, coordinate) if hinge.cut else "" for coordinate in element.coordinates]
     initial = model.system.initials.get(hinge.name)
-    start = element.zero if initial is None or initial.position is None else initial.position
+    given = element.zero if initial is None or initial.position is None else initial.position
+    start = np.where(np.isnan(given), element.zero, given)
     return Output(
         name,
         unit,

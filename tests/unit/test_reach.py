@@ -1,0 +1,55 @@
+"""Kinematic chains that are stretched or folded: the motion ends there, and nothing passes without a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.connections.constraints import Bar, KinematicChain
+
+
+def tethered(bars: tuple[float, float], position: tuple, speed: tuple) -> da.System:
+    s = da.System("tethered", gravity=(0, 0, 0))
+    puck = s.body("puck", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("P", da.Planar("z"), s.ground, puck)
+    pin = da.Revolute("z")
+    s.connect("chain", KinematicChain([pin, Bar(bars[0]), pin, Bar(bars[1]), pin]), s.ground, puck)
+    s.initial("P", position=position, speed=speed)
+    return s
+
+
+@pytest.mark.parametrize("method", ["auto", "radau", "dopri5"])
+def test_a_chain_stretched_to_its_reach_ends_the_run_and_is_named(method: str) -> None:
+    with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
+        da.simulate(tethered((0.5, 0.5), (0.6, 0.3, 0), (1.0, 0, 0)), 1.0, method=method)
+    end = caught.value.result["P.position"][-1]
+    assert np.hypot(end[0], end[1]) == pytest.approx(1.0, abs=1e-5) and np.hypot(end[0], end[1]) < 1.0 + 1e-6
+
+
+def test_a_chain_that_folds_is_not_crossed() -> None:
+    """Bars of 0.5 and 0.3 m keep a hole of 0.2 m, however long a step may be."""
+    with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
+        da.simulate(tethered((0.5, 0.3), (0.6, 0.1, 0), (-1.0, 0, 0)), 1.0)
+    end = caught.value.result["P.position"][-1]
+    assert np.hypot(end[0], end[1]) == pytest.approx(0.2, abs=1e-5)
+
+
+def test_runs_side_by_side_end_there_too() -> None:
+    model = tethered((0.5, 0.5), (0.6, 0.3, 0), (0, 0, 0)).compile()
+    runs = da.simulate(model, 1.0, times=[0.0, 0.5, 1.0], state={"P.x.speed": np.array([0.1, -0.1, 1.0, 0.2])})
+    assert runs.status == ("finished", "finished", "failed", "finished")
+
+
+def test_beyond_its_reach_a_chain_is_open_by_what_is_missing() -> None:
+    model = tethered((0.5, 0.5), (0.6, 0.3, 0), (0, 0, 0)).compile()
+    assert np.abs(model.constraint_residual([0.9, 0.3, 0.2])).max() < 1e-12
+    assert np.abs(model.constraint_residual([1.6, 0.0, 0.2])).max() == pytest.approx(0.6, abs=1e-9)
+
+
+def test_a_start_beyond_the_reach_is_drawn_back() -> None:
+    s = tethered((0.5, 0.5), (1.6, 0.3, 0), (0, 0, 0))
+    q = da.assemble(s).q
+    assert np.hypot(q[0], q[1]) < 1.0 + 1e-6 and q[0] > 0.9
+    state, notes = da.start_state(s)
+    assert np.hypot(state.q[0], state.q[1]) < 1.0 + 1e-6 and "P.x was to start at 1.6 m" in notes[0]
