@@ -14,6 +14,12 @@ struct Host {
   bool looks;  // laws depend on the state, not on time only
 };
 
+// Hinge forces that hold from one time to the next, as a control that is sampled gives them; none before the first.
+struct Held {
+  const double *times, *tau; // increasing; nv each
+  std::ptrdiff_t count;
+};
+
 struct Conditions {
   const double *parameters = nullptr;   // numbers of the elements
   std::ptrdiff_t apart = 0;             // numbers between the parameters of one state and the next; 0: all have the same
@@ -23,6 +29,7 @@ struct Conditions {
   const unsigned char *placed = nullptr; // whose position is
   const unsigned char *active = nullptr; // chords that hold; null: all
   const Host *host = nullptr;
+  const Held *held = nullptr;
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 

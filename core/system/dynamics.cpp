@@ -4,6 +4,7 @@
 #include "system/drives.hpp"
 #include "tree/inverse.hpp"
 #include "tree/kinematics.hpp"
+#include <algorithm>
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -33,6 +34,11 @@ bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, 
     room.efforts[f] = 0.0;
   if (c.host && !c.host->evaluate(c.host->self, s.t, s.q, s.v, s.x, room.hosted, room.efforts, room.loads))
     return false;
+  if (c.held) {
+    const std::ptrdiff_t row = std::upper_bound(c.held->times, c.held->times + c.held->count, s.t) - c.held->times - 1;
+    for (int f = 0; row >= 0 && f < m.nv; ++f)
+      room.efforts[f] += c.held->tau[row * m.nv + f];
+  }
   for (int f = 0; s.tau && f < m.nv; ++f)
     room.efforts[f] += s.tau[f];
   return true;

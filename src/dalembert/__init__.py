@@ -53,7 +53,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .model import Conditions, Model, State, set_threads, threads
+from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate
 from .system import System
@@ -99,6 +99,7 @@ __all__ = [
     "Ramp",
     "Result",
     "Revolute",
+    "Sampled",
     "Screw",
     "Section",
     "Shape",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..connections.constraints.plain import AxisAngle, Constraint
 from ..connections.drives import Drive
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
+from ..connections.piecewise import Piecewise
 from .names import Names
 from .schema import Rows, number
 
@@ -44,7 +45,7 @@ class LawTables:
                 kind, numbers = "harmonic", (law.amplitude, law.frequency, law.phase, law.offset)
             case Ramp():
                 kind, numbers = "ramp", (law.start, law.end, law.duration, law.begin)
-            case Spline():
+            case Spline() | Piecewise():
                 ends, pieces = law.pieces()
                 kind, count, degree = "table", len(pieces), pieces.shape[1] - 1
                 numbers = (*ends, *pieces.ravel())

@@ -5,6 +5,7 @@ from .factor import Factor
 from .hosted import History
 from .loads import ConnectionLoads, SelfStress
 from .model import Model, as_model
+from .sampled import Held, Sampled
 from .state import State
 from .threads import set_threads, threads
 from .tuples import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
@@ -18,9 +19,11 @@ __all__ = [
     "Energy",
     "Factor",
     "ForceEnergy",
+    "Held",
     "History",
     "Model",
     "Pose",
+    "Sampled",
     "SelfStress",
     "State",
     "as_model",

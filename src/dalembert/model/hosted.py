@@ -17,7 +17,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["History", "Host", "HostedInput"]
+__all__ = ["History", "Host", "HostedInput", "hinge_forces"]
 
 Array = NDArray[np.float64]
 
@@ -87,35 +87,34 @@ class Host:
             else:
                 laws[k] = law(t)
         if self.control is not None:
-            tau[:] = self._controlled(State(q=q, v=v, t=t, x=x))
+            tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
 
-    def _controlled(self, state: State) -> Array:
-        """Return the hinge forces (nv,) that the user's function gives."""
-        control, model = self.control, self.model
-        assert control is not None
-        title = getattr(control, "__name__", type(control).__name__)
+
+def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the hinge forces (nv,) that a user's function gives at a state."""
+    title = getattr(control, "__name__", type(control).__name__)
+    try:
+        given = control(state)
+    except Exception as error:
+        raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+    tau = np.zeros(model.nv)
+    if isinstance(given, dict):
+        for name, value in given.items():
+            place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
+            tau[place] = value
+    elif given is not None:
         try:
-            given = control(state)
-        except Exception as error:
-            raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
-        tau = np.zeros(model.nv)
-        if isinstance(given, dict):
-            for name, value in given.items():
-                place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
-                tau[place] = value
-        elif given is not None:
-            try:
-                numbers = np.asarray(given, dtype=float)
-            except (TypeError, ValueError):
-                numbers = np.full(0, np.nan)
-            # one number for several hinges says nothing about which
-            tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
-        if not np.isfinite(tau).all():
-            raise UserFunctionError(
-                f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
-                "dict of numbers by name of hinge"
-            )
-        return tau
+            numbers = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.full(0, np.nan)
+        # one number for several hinges says nothing about which
+        tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
+    if not np.isfinite(tau).all():
+        raise UserFunctionError(
+            f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
+            "dict of numbers by name of hinge"
+        )
+    return tau
 
 
 class History:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..errors import IntegrationError, ModelError
-from ..model import Conditions, State
+from ..errors import DalembertError, IntegrationError, ModelError
+from ..model import Conditions, Held, Sampled, State
 from ..model.conditions import checked_parameter, parameter_place
 from ..result import Motion, Output, Result, Stats, always
+from .breaks import breaks_until, timetable
+from .events import Watch
+from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
+from .progress import Progress
+from .run import Run
 from .start import rows_of, start_states
 
 __all__ = ["Ensemble", "batch_size", "simulate_many"]
@@ -29,6 +34,7 @@ _REASONS = {
     "apart": "the loops cannot be closed",
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
+    "crawls": "its steps became so short that the end is out of reach: a force may jump to and fro",
 }
 
 
@@ -57,12 +63,13 @@ class Ensemble:
         ends: list[str],
         stats: Stats,
         parameters: Array | None = None,
+        held: Sequence[Held] | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
         self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
-        self._messages = [_REASONS.get(end, "") for end in ends]
-        self._conditions, self._parameters = conditions, parameters
+        self._messages = [_REASONS.get(end, "" if end == "reached" else end) for end in ends]
+        self._conditions, self._parameters, self._held = conditions, parameters, held
 
     def __len__(self) -> int:
         return len(self.q)
@@ -98,9 +105,12 @@ class Ensemble:
         )
 
     def _conditions_of(self, number: int) -> Conditions:
-        if self._parameters is None:
-            return self._conditions
-        return self._conditions.changed(parameters=self._parameters[number])
+        changes: dict[str, Any] = {}
+        if self._parameters is not None:
+            changes["parameters"] = self._parameters[number]
+        if self._held is not None:
+            changes["held"] = self._held[number]
+        return self._conditions.changed(**changes) if changes else self._conditions
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
@@ -116,7 +126,7 @@ class Ensemble:
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-            if self._parameters is None:
+            if self._parameters is None and self._held is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 
@@ -153,16 +163,28 @@ def simulate_many(
     state: State | None,
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
+    breaks: Array,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`."""
     began, model = time.perf_counter(), conditions.model
     q, v, x, notes = start_states(model, state, t_start, count)
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    integrator = options.integrator(conditions)
-    outcomes, counts, *states = integrator.batch(t_start, t_end, wanted, q, v, x, numbers, _core.threads())
-    names = {number: name for name, number in _core.outcomes.items()}
-    ends = [names[int(outcome)] for outcome in outcomes]
+    held: list[Held] | None = None
+    if isinstance(conditions.control, Sampled):
+        held = [Held(model.nv) for _ in range(count)]
+        given = [
+            conditions.changed(parameters=numbers[k] if numbers is not None else conditions.parameters, held=mine)
+            for k, mine in enumerate(held)
+        ]
+        ends, counts, states = _one_by_one(given, t_start, t_end, wanted, (q, v, x), options, breaks)
+    else:
+        table = _break_table(conditions, numbers, count, t_start, t_end, options, breaks)
+        outcomes, counts, *states = options.integrator(conditions).batch(
+            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), *table
+        )
+        names = {number: name for name, number in _core.outcomes.items()}
+        ends = [names[int(outcome)] for outcome in outcomes]
     if options.project:
         done = np.array([end == "reached" for end in ends])
         gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
@@ -184,7 +206,59 @@ def simulate_many(
         rtol=options.rtol,
         atol=options.atol,
     )
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
+    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers, held)
+
+
+def _break_table(
+    conditions: Conditions,
+    numbers: Array | None,
+    count: int,
+    t_start: float,
+    t_end: float,
+    options: Options,
+    also: Array,
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return the breaks of one run after another, and where those of each begin and the last end, (count + 1,)."""
+
+    def of(given: Conditions) -> Array:
+        return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
+
+    if numbers is None or not timetable(conditions.model).uses:
+        rows = [of(conditions)] * count
+    else:
+        rows = [of(conditions.changed(parameters=row)) for row in numbers]
+    spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return np.concatenate([np.zeros(0), *rows]), spans
+
+
+def _one_by_one(
+    given: Sequence[Conditions],
+    t_start: float,
+    t_end: float,
+    wanted: Array,
+    starts: tuple[Array, Array, Array],
+    options: Options,
+    breaks: Array,
+) -> tuple[list[str], Array, list[Array]]:
+    """Return ends, counts and states of runs whose control is sampled: each is the run that it would be alone."""
+    ends, counts = [], np.zeros((len(given), 4))
+    states = [np.full((len(given), len(wanted), part.shape[1]), np.nan) for part in starts]
+    for k, conditions in enumerate(given):
+        watch, line = Watch(conditions.model, ()), Progress(t_start, t_end, False)
+        run = Run(conditions, options, t_end, wanted, watch, line, Interrupt(), breaks)
+        end = "reached"
+        try:
+            run.start(State(q=starts[0][k], v=starts[1][k], t=t_start, x=starts[2][k]))
+            run.go()
+        except DalembertError as error:
+            end = str(error)
+        t, *rows = run.records.arrays()
+        first = 0 if wanted[0] <= t[0] else 1
+        for out, part in zip(states, rows, strict=True):
+            out[k, : len(t) - first] = part[first:]
+        ends.append(end)
+        counts[k] = run.total_counts()[:4]
+    return ends, counts, states
 
 
 def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import finite_number
+from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import History, Model, State, as_model
+from ..model import History, Model, Sampled, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
 from .events import Event, Watch
@@ -18,6 +20,7 @@ from .interrupt import Interrupt
 from .options import make_options
 from .progress import Progress
 from .run import Run
+from .sampling import as_control
 from .simulate import make_result
 from .start import start_state
 
@@ -36,6 +39,8 @@ class Live:
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
+    control, period, delay, breaks
+        As in `simulate`.
     method, rtol, atol, max_step, step
         As in `simulate`.
 
@@ -71,6 +76,10 @@ class Live:
         state: State | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
+        control: Callable[[State], Any] | Sampled | None = None,
+        period: float | None = None,
+        delay: float = 0.0,
+        breaks: ArrayLike = (),
         method: str = "auto",
         rtol: float = 1e-8,
         atol: float = 1e-10,
@@ -81,11 +90,13 @@ class Live:
         begin = finite_number(t_start, item="Live", field="t_start")
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
-        conditions = model.conditions(parameters, history=history)
+        asked = as_control(control, period, delay, item="Live")
+        conditions = model.conditions(parameters, control=asked, history=history)
         start, notes = start_state(model, state, begin)
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt())
+        also = break_times(breaks, item="Live")
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), also)
         self._run.notes = notes
         self._run.start(start)
         self._conditions = conditions

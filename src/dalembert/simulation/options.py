@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..checks import finite_array, finite_number
@@ -13,6 +14,8 @@ from ..errors import ModelError
 from ..model import Conditions, Model
 
 __all__ = ["Options", "baumgarte_gains", "make_options"]
+
+Array = NDArray[np.float64]
 
 FIXED = ("rk4", "euler", "alpha")
 
@@ -30,9 +33,9 @@ class Options:
     project: bool
     watch: bool
 
-    def integrator(self, conditions: Conditions) -> _core.Integrator:
-        """Return a stepper of the model under conditions."""
-        return _core.Integrator(
+    def integrator(self, conditions: Conditions, breaks: Array | None = None) -> _core.Integrator:
+        """Return a stepper of the model under conditions, whose steps end at breaks (n,), s."""
+        stepper = _core.Integrator(
             conditions.model,
             conditions,
             _core.methods.index(self.method),
@@ -44,6 +47,9 @@ class Options:
             project=self.project,
             watch=self.watch,
         )
+        if breaks is not None and len(breaks):
+            stepper.set_breaks(breaks)
+        return stepper
 
     def plain(self) -> dict[str, Any]:
         """Return them by name."""

@@ -17,10 +17,12 @@ from .. import _core
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
 from ..result import EventRecord
+from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
+from .sampling import Sampling
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ __all__ = ["Run"]
 
 Array = NDArray[np.float64]
 
+NONE: Array = np.zeros(0)
 REACHED, PAUSED, STIFF = (_core.outcomes[name] for name in ("reached", "paused", "stiff"))
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
@@ -57,6 +60,8 @@ class Run:
     watch : Watch
     progress : Progress
     interrupt : Interrupt
+    breaks : (n,) s
+        Where steps have to end besides.
     """
 
     def __init__(
@@ -68,12 +73,16 @@ class Run:
         watch: Watch,
         progress: Progress,
         interrupt: Interrupt,
+        breaks: Array = NONE,
     ) -> None:
         self.model, self.conditions, self.options = conditions.model, conditions, options
+        self.also, self.breaks, self.horizon = breaks, NONE, -np.inf
+        self.sampling = Sampling.of(conditions)
         self.t_end, self.times = t_end, times
         self.watch, self.progress, self.interrupt = watch, progress, interrupt
         self.stream: Stream | None = None
         self.asked = options.plain() | {"stabilization": [float(gain) for gain in conditions.stabilization]}
+        self.asked["sampled"] = self.sampling.control.plain() if self.sampling is not None else []
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
         self.events: list[EventRecord] = []
@@ -94,11 +103,24 @@ class Run:
     def start(self, state: State) -> None:
         """Begin at a state."""
         self.records.add(state.t, state.q, state.v, state.x)
+        if self.sampling is not None:
+            self.sampling.take(state)
+        self._find_breaks(state.t)
         self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
 
+    def _find_breaks(self, begin: float) -> None:
+        """Look up where steps have to end, as far as the run is known to go."""
+        longer = self.sampling is not None and np.isfinite(self.horizon)
+        self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
+        self.breaks = self._breaks_under(self.conditions, begin)
+        self.integrator.set_breaks(self.breaks)
+
+    def _breaks_under(self, conditions: Conditions, begin: float) -> Array:
+        return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.also)
+
     def _begin_segment(self, state: State) -> None:
-        self.segments.append(Segment(state.t, self.options, self.conditions))
+        self.segments.append(Segment(state.t, self.options, self.conditions, self.breaks))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -112,11 +134,18 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         step = self.integrator.step
-        self.conditions = conditions
-        self.integrator = self.options.integrator(conditions)
+        self._take_conditions(conditions)
+        self.integrator = self.options.integrator(conditions, self.breaks)
         self.records.add(t, q, v, x)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
         self.integrator.step = step
+
+    def _take_conditions(self, conditions: Conditions) -> None:
+        """Take other conditions, which may break at other times."""
+        moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
+        self.conditions = conditions
+        if moved and timetable(self.model).uses:
+            self._find_breaks(self.segments[0].begin)
 
     def _remember(self) -> None:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
@@ -128,7 +157,7 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         self.options = replace(self.options, method=method, watch=False)
-        self.integrator = self.options.integrator(self.conditions)
+        self.integrator = self.options.integrator(self.conditions, self.breaks)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
 
     # ---- going on
@@ -136,18 +165,24 @@ class Run:
     def go(self) -> str:
         """Take steps to the end, an event that stops, or trouble; returns the status."""
         steps = 1 if self.watch.events or self.history is not None else 16
+        if self.t_end > self.horizon:
+            self._find_breaks(self.segments[0].begin)
+            self.segments[-1].breaks = self.breaks
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
             self._mind_pace()
+            until = self._until()
             began = time.perf_counter()
             wanted = self._times_left() if self.track.sampled else None
             failed: Exception | None = None
             try:
-                outcome = self.integrator.advance(self.t_end, steps, wanted)
+                outcome = self.integrator.advance(until, steps, wanted)
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             rows = self.integrator.take()
+            if self.track.sampled and self.stream is None:
+                self.track.add_steps(self.integrator.take_steps())
             self._remember()
             if self.watch.events:
                 if self._handle_events(rows):
@@ -162,19 +197,27 @@ class Run:
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
-            if outcome == REACHED:
+            if outcome == REACHED and until == self.t_end:
                 return "finished"
             if outcome == STIFF:
                 self.notes.append(
                     f"t = {self.integrator.t:.6g} s: stability held explicit steps back; went on with radau"
                 )
                 self._change_method("radau")
-            elif outcome != PAUSED:
+            elif outcome not in (PAUSED, REACHED):
                 raise failure(self, outcome)
             used = time.perf_counter() - began
             if self.history is not None:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _until(self) -> float:
+        """Return how far the core may go: to the end, or to where a control is sampled next."""
+        if self.sampling is None:
+            return self.t_end
+        t, q, v, x = self.integrator.state()[:4]
+        self.sampling.take(State(q=q, v=v, t=t, x=x))
+        return min(self.t_end, self.sampling.next)
 
     def _mind_pace(self) -> None:
         """Refuse to crawl: thousands of steps for next to nothing mean a force that jumps to and fro."""
@@ -239,7 +282,8 @@ class Run:
             energy = self._energy(now.conditions, after) - self._energy(self.conditions, before)
             record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
             self.events.append(record)
-            self.conditions, before = now.conditions, after
+            self._take_conditions(now.conditions)
+            before = after
             ends |= event.terminal or now.stopped
         moved = any(
             not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
@@ -247,7 +291,7 @@ class Run:
         if moved or self.conditions is not old or not fresh:
             self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
-        self.integrator = self.options.integrator(self.conditions)
+        self.integrator = self.options.integrator(self.conditions, self.breaks)
         self._begin_segment(before)
         self.records.replace_last(*self.integrator.state()[:4])
         self.g[[*(c.event for c in crossings), *also]] = 0.0
@@ -290,6 +334,7 @@ class Run:
             "coordinates": list(self.model.coordinate_names),
             "asked": self.asked,
             "features": self._features(),
+            "held": self._held(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
@@ -310,8 +355,15 @@ class Run:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             changes = {"parameters": np.asarray(parameters, float), "locked": frozenset(locked), "off": frozenset(off)}
             self.conditions = self.conditions.changed(**changes)
-            self.segments.append(Segment(begin, self.options, self.conditions))
+            self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
+        if self.sampling is not None:
+            begin, times, tau = point["held"]
+            self.sampling.held.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
         self.integrator = self.options.integrator(self.conditions)
+        self._find_breaks(self.segments[0].begin)
+        moved = bool(timetable(self.model).uses)
+        for segment in self.segments:
+            segment.breaks = self._breaks_under(segment.conditions, segment.begin) if moved else self.breaks
         try:
             self.integrator.restore(point["checkpoint"])
         except ValueError as error:
@@ -325,6 +377,13 @@ class Run:
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
         self.recent = {name: list(times) for name, times in point["recent"].items()}
+
+    def _held(self) -> tuple[float, list[float], list[float]]:
+        """Return what a sampled control has answered so far: when the run began, times, hinge forces."""
+        if self.sampling is None:
+            return 0.0, [], []
+        times, tau = self.sampling.held.rows()
+        return self.sampling.held.begin, times.tolist(), tau.tolist()
 
     def _features(self) -> list[float]:
         """Return energies, momentum and places of bodies where the run is: they tell one model from another."""

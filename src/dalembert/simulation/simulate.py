@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import Conditions, History, Model, State, as_model
+from ..model import Conditions, History, Model, Sampled, State, as_model
 from ..result import Result, Stats
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
@@ -24,6 +25,7 @@ from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .run import Run
+from .sampling import as_control
 from .start import check_jumps, check_tables, start_state
 from .stream import Stream
 
@@ -46,7 +48,10 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | None = None,
+    control: Callable[[State], Any] | Sampled | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    breaks: ArrayLike = (),
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
     progress: bool | None = None,
@@ -82,8 +87,13 @@ def simulate(
     step : float, s
         Of methods with a fixed step.
     events : sequence of Event
-    control : function of a State
-        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
+    control : function of a State, or Sampled
+        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation, or, sampled, at its times only.
+    period, delay : float, s
+        Short for ``control=Sampled(control, period, delay)``: it is asked once in each period, and held in between.
+    breaks : (k,) s
+        Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
+        formulas tell theirs by themselves.
     stabilization : str or (float, float)
         ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
         1/s, (alpha, beta), for comparison: the loops obey phi'' + 2 alpha phi' + beta^2 phi = 0 and the drift is only
@@ -147,6 +157,8 @@ def simulate(
         project=stabilization == "projection",
         span=t_end - t_start,
     )
+    control = as_control(control, period, delay, item="simulate")
+    also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
     if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
@@ -157,20 +169,29 @@ def simulate(
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options)
+        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, also)
     with Interrupt() as interrupt:
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
             start, notes = start_state(model, state, t_start)
             try:
                 return simulate_elsewhere(
-                    method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
+                    method,
+                    start,
+                    t_end,
+                    wanted,
+                    options,
+                    conditions,
+                    breaks=also,
+                    notes=notes,
+                    progress=line,
+                    interrupt=interrupt,
                 )
             except DalembertError as error:
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
-        run = Run(conditions, options, t_end, wanted, watch, line, interrupt)
+        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, also)
         if stream is not None:
             run.stream = Stream(stream, model, resume is True)
         return _carry_out(run, state, t_start, resume, on_error)
@@ -179,12 +200,10 @@ def simulate(
 def _first_conditions(
     model: Model,
     parameters: Mapping[str, ArrayLike] | None,
-    control: Callable[[State], Any] | None,
+    control: Callable[[State], Any] | Sampled | None,
     stabilization: str | tuple[float, float],
 ) -> Conditions:
     """Return the conditions that a run begins with."""
-    if control is not None and not callable(control):
-        raise ModelError("simulate", "control", control, "give a function of a State")
     return model.conditions(
         dict(parameters or {}),  # type: ignore[arg-type]
         control=control,

@@ -133,7 +133,18 @@ def _packed(point: dict[str, Any]) -> bytes:
         (begin, method, list(map(float, numbers)), locked, off)
         for begin, method, numbers, locked, off in point["segments"]
     ]
-    plain = ("notes", "methods", "recent", "written", "t_end", "events_watched", "coordinates", "asked", "features")
+    plain = (
+        "notes",
+        "methods",
+        "recent",
+        "written",
+        "t_end",
+        "events_watched",
+        "coordinates",
+        "asked",
+        "features",
+        "held",
+    )
     rest = {key: point[key] for key in plain} | {"events": events, "segments": segments}
     buffer = io.BytesIO()
     np.savez(
