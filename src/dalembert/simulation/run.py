@@ -23,6 +23,7 @@ from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
 from .sampling import Sampling
+from .settling import what_jumps
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ REACHED, PAUSED, STIFF = (_core.outcomes[name] for name in ("reached", "paused",
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
-CRAWL = 10_000  # steps ...
-CRAWL_TIME = 1e-6  # ... for less than this part of the run are too many
+LOOK = 2_000  # tried steps after which the pace is looked at
+SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
+CRAWL = 1e10  # ... and to give up, whatever it is
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 CHATTER_COUNT = 50  # or so many within this part of the run
@@ -93,7 +95,7 @@ class Run:
         self.recent: dict[str, list[float]] = {}
         self.g = np.zeros(len(watch.events))
         self.restarted = False
-        self.pace = (0, -np.inf)  # steps and time at the last look
+        self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
         # the core samples; else Python does, from the steps
         self.track = Track(times is not None and not watch.events and self.history is None)
         self.records, self.segments = self.track.records, self.track.segments
@@ -220,16 +222,22 @@ class Run:
         return min(self.t_end, self.sampling.next)
 
     def _mind_pace(self) -> None:
-        """Refuse to crawl: thousands of steps for next to nothing mean a force that jumps to and fro."""
-        taken, t = int(self.total_counts()[0]), self.integrator.t
-        if taken - self.pace[0] < CRAWL:
+        """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
+        tried, t = int(self.total_counts()[:2].sum()), self.integrator.t
+        number, time_taken = tried - self.pace[0], t - self.pace[1]
+        if number < self.pace[2]:
             return
-        if t - self.pace[1] < CRAWL_TIME * (self.t_end - self.segments[0].begin):
+        ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
+        crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
+        if ahead > SLOW:
+            guilty = what_jumps(self)
+            if guilty:
+                raise IntegrationError(f"{crawls}: {guilty}")
+        if ahead > CRAWL:
             raise IntegrationError(
-                f"at t = {t:.9g} s the run crawls: {taken - self.pace[0]} steps for {t - self.pace[1]:.2g} s. A force "
-                "that jumps to and fro does this: smooth it, or stop or switch it by an event"
+                f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
-        self.pace = (taken, t)
+        self.pace = (tried, t, min(2 * self.pace[2], 100 * LOOK) if ahead > SLOW else LOOK)
 
     def _times_left(self) -> Array:
         assert self.times is not None
