@@ -59,7 +59,7 @@ struct Pace {
   double t = 0.0;
 
   bool crawls(std::int64_t taken, double now, double until) {
-    constexpr std::int64_t look = 20000;
+    constexpr std::int64_t look = 5000;
     constexpr double without_end = 1e9;
     if (taken - steps < look)
       return false;

@@ -28,6 +28,7 @@ __all__ = [
     "Law",
     "Linear",
     "Monotone",
+    "Piecewise",
     "Polynomial",
     "Pulse",
     "Ramp",
@@ -160,9 +161,9 @@ class Ramp:
         )
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times between two at which it begins and ends, s."""
+        """Return the times from one to another at which it begins and ends, s."""
         ends = np.array([self.begin, self.begin + self.duration])
-        return ends[(ends > t_start) & (ends < t_end)]
+        return ends[(ends >= t_start) & (ends <= t_end)]
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t."""
@@ -229,9 +230,9 @@ class Spline:
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times between two at which its polynomials change, s."""
+        """Return the times from one to another at which its polynomials change, s."""
         ends, _ = self.pieces()
-        return ends[(ends > t_start) & (ends < t_end)]
+        return ends[(ends >= t_start) & (ends <= t_end)]
 
     def __call__(self, t: float) -> Triple:
         first, last = float(np.asarray(self.times)[0]), float(np.asarray(self.times)[-1])
@@ -325,7 +326,7 @@ class Integral:
         return self.start + (own(t) if own else _quadrature(self.law, t)), value, rate
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times between two at which the law under it breaks, s."""
+        """Return the times from one to another at which the law under it breaks, s."""
         return breaks_of(self.law, t_start, t_end)
 
     def integral(self, t: float) -> float:
@@ -356,10 +357,10 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
 
 
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
-    """Return the times between two at which a law breaks, s; none if it does not tell."""
+    """Return the times from one to another at which a law breaks, s; none if it does not tell."""
     told = getattr(law, "breaks", ())
     times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
-    return times[(times > t_start) & (times < t_end)]
+    return times[(times >= t_start) & (times <= t_end)]
 
 
 def break_times(given: Any, *, item: str) -> NDArray[np.float64]:

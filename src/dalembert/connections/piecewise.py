@@ -59,8 +59,8 @@ class Piecewise:
         return self.ends, self.coefficients
 
     def breaks(self, t_start: float, t_end: float) -> Array:
-        """Return the times between two at which it breaks, s."""
-        inside = (self.ends > t_start) & (self.ends < t_end)
+        """Return the times from one to another at which it breaks, s."""
+        inside = (self.ends >= t_start) & (self.ends <= t_end)
         return self.ends[inside]
 
     def __call__(self, t: float) -> Triple:

@@ -82,15 +82,21 @@ class Sampled:
     def __name__(self) -> str:
         return getattr(self.control, "__name__", type(self.control).__name__)
 
-    def time(self, begin: float, number: int) -> float:
+    def time(self, begin: float, number: Any) -> Any:
         """Return when a sample is taken in a run that begins at a time, s."""
         return begin + number * self.period
 
+    def acts(self, begin: float, number: Any) -> Any:
+        """Return when the answer to a sample begins to act, s; a delay of whole periods ends where one is taken."""
+        whole = round(self.delay / self.period)
+        if abs(self.delay - whole * self.period) <= 1e-12 * self.delay:
+            return self.time(begin, number + whole)
+        return self.time(begin, number) + self.delay
+
     def breaks(self, begin: float, end: float) -> Array:
         """Return the times up to an end at which samples are taken and at which they begin to act, s."""
-        count = int((end - begin) / self.period) + 2
-        taken = begin + np.arange(count) * self.period
-        times = np.concatenate([taken, taken + self.delay]) if self.delay else taken
+        numbers = np.arange(int((end - begin) / self.period) + 2)
+        times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
         return np.unique(times[(times > begin) & (times <= end)])
 
     def measured(self, model: Model, state: State, number: int) -> State:

@@ -93,11 +93,11 @@ def simulate_elsewhere(
     if sampling is not None:
         sampling.take(start)
     times_of_breaks = breaks_until(conditions, start.t, t_end, also=breaks)
-    ends = np.append(times_of_breaks[times_of_breaks < t_end], t_end).tolist()
+    ends = np.append(times_of_breaks[(times_of_breaks > start.t) & (times_of_breaks < t_end)], t_end).tolist()
     equations.integrator.set_breaks(times_of_breaks)
     equations.see(start.t, ends[0])
     stepper = _stepper(method, equations, start, ends[0])
-    run = _ForeignRun(equations, start)
+    run = _ForeignRun(equations, start, times_of_breaks)
     steppers = [stepper]
     status, caught = "finished", None
     try:
@@ -364,8 +364,8 @@ def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _
 class _ForeignRun:
     """The steps that were taken."""
 
-    def __init__(self, equations: Equations, start: State) -> None:
-        self.equations, self.model = equations, equations.model
+    def __init__(self, equations: Equations, start: State, breaks: Array) -> None:
+        self.equations, self.model, self.breaks = equations, equations.model, breaks
         self.t = [start.t]
         self.rows = [start]
 
@@ -400,4 +400,6 @@ class _ForeignRun:
             message=message,
             dense=dense if len(self.t) > 1 else None,
             conditions=None if self.equations.conditions.as_described else always(self.equations.conditions),
+            steps=self.t,
+            breaks=self.breaks,
         )

@@ -88,9 +88,9 @@ class Timetable:
             self.formulas.append(_Formulas(switches, laws, places))
 
     def between(self, parameters: Array, t_start: float, t_end: float, *, smooth: bool = True) -> Array:
-        """Return the breaks after t_start and up to t_end, (n,) s; without those of splines if not `smooth`."""
+        """Return the breaks from t_start to t_end, (n,) s; without those of splines if not `smooth`."""
         laws = self.laws if smooth else [law for law in self.laws if not isinstance(law, Spline)]
-        told = [breaks_of(law, t_start, np.nextafter(t_end, np.inf)) for law in laws]
+        told = [breaks_of(law, t_start, t_end) for law in laws]
         told += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
         return apart(np.concatenate([np.zeros(0), *told]))
 
@@ -102,7 +102,7 @@ def timetable(model: Model) -> Timetable:
 
 
 def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth: bool = True, also: Any = ()) -> Array:
-    """Return all breaks of a run after its start and up to an end, (n,) s.
+    """Return all breaks of a run from its start up to an end, (n,) s.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
     if isinstance(conditions.control, Sampled):
         fixed = conditions.control.breaks(t_start, t_end)
     else:
-        fixed = breaks_of(conditions.control, t_start, np.nextafter(t_end, np.inf))
-    further = further[(further > t_start) & (further <= t_end)]
+        fixed = breaks_of(conditions.control, t_start, t_end)
+    further = further[(further >= t_start) & (further <= t_end)]
     times = np.concatenate([times, further])
     if len(fixed) and len(times):  # where a sample is taken a step ends, whatever else rounds to it
         near = (

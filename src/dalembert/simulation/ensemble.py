@@ -190,6 +190,12 @@ def simulate_many(
         gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
         for run in np.flatnonzero(done)[gaps > OPEN]:
             ends[run] = "open"
+    if "crawls" in ends:  # once more, watched, to learn what it is
+        k = ends.index("crawls")
+        mine = conditions if numbers is None else conditions.changed(parameters=numbers[k])
+        starts = (q[k : k + 1], v[k : k + 1], x[k : k + 1])
+        (told,), *_ = _one_by_one([mine], t_start, t_end, wanted, starts, options, breaks)
+        notes.append(f"run {k} and {ends.count('crawls') - 1} more: {told}")
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:

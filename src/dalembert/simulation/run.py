@@ -233,7 +233,7 @@ class Run:
             guilty = what_jumps(self)
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
-        if ahead > CRAWL:
+        if ahead > CRAWL and number >= 4 * LOOK:
             raise IntegrationError(
                 f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )

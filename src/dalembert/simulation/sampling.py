@@ -36,16 +36,16 @@ class Sampling:
     @property
     def next(self) -> float:
         """When the next sample is due, s."""
-        return self.control.time(self.held.begin, len(self.held))
+        return float(self.control.time(self.held.begin, len(self.held)))
 
     def take(self, state: State) -> None:
         """Ask the control if a sample is due; the first is at the start of the run."""
         if np.isnan(self.held.begin):
             self.held.begin = state.t
         while state.t >= self.next:
-            number, due = len(self.held), self.next
+            number = len(self.held)
             tau = hinge_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            self.held.add(due + self.control.delay, tau)
+            self.held.add(self.control.acts(self.held.begin, number), tau)
 
 
 def as_control(

@@ -1,8 +1,8 @@
 """Forces that do not settle as steps shrink: whether there are any where a run is, and whose they are.
 
-A run gets stuck where a law jumps and drives the motion back to the jump from both sides: it chatters, or, in the limit,
-slides or sticks. Then states no further apart than the tolerance have accelerations that differ, and half way between
-two of them the difference does not halve. What comes out differently for the same state is noise.
+A run gets stuck where a law jumps and drives the motion back to the jump from both sides: it chatters, or, in the
+limit, slides or sticks. Then states no further apart than the tolerance have accelerations that differ, and half way
+between two of them the difference does not halve. What comes out differently for the same state is noise.
 """
 
 from __future__ import annotations

@@ -304,6 +304,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         events=run.events,
         dense=run.track.dense,
         conditions=run.track.conditions if run.track.changed else None,
+        steps=run.track.steps,
+        breaks=run.breaks,
     )
     result.resume_point = point
     return result

@@ -12,8 +12,9 @@ from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.starts import asked_speeds, missed_places, missed_starts
 from ..checks import finite_array
+from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
-from ..connections.laws import Function, Spline
+from ..connections.laws import Function, Linear, Monotone, Piecewise, Spline
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State
 from .jumps import FAR
@@ -34,7 +35,7 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
         if isinstance(element, (Effort, Load)):
             laws += [(f"{element.kind.lower()} {force.name!r}", law) for law in element.given.values()]
     for item, law in laws:
-        if isinstance(law, Spline):
+        if isinstance(law, (Spline, Monotone)):
             first, last = np.asarray(law.times)[[0, -1]]
             if first > t_start or last < t_end:
                 raise ModelError(
@@ -48,6 +49,8 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
     Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
     """
     for drive in model.drives:
+        if isinstance(drive.law, Piecewise):
+            _mind_smoothness(drive)
         if drive.level or not isinstance(drive.law, Function):
             continue
         try:
@@ -61,6 +64,23 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
                 f"{first:.6g} then {last:.6g}",
                 "it jumps, which takes an infinite force: give a da.Ramp or another smooth law, or drive the speed",
             )
+
+
+def _mind_smoothness(drive: Drive) -> None:
+    """Refuse laws in pieces by which a position or a speed would jump."""
+    law = drive.law
+    assert isinstance(law, Piecewise)
+    smooth = -1 if isinstance(law, Linear) and law.jumps else law.smooth
+    if smooth >= 1 - drive.level:
+        return
+    given, jumps = ("position", "speed")[drive.level], "position" if smooth + drive.level < 0 else "speed"
+    raise ModelError(
+        f"drive {drive.name!r}",
+        given,
+        f"a {type(law).__name__} law",
+        f"the {jumps} would jump, which takes an infinite force: give a da.Monotone, da.Ramp or da.Spline law, or "
+        "drive the acceleration",
+    )
 
 
 def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> tuple[float, float, float, float]:

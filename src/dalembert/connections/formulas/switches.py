@@ -75,7 +75,7 @@ def switches_of(program: Program, moving: Collection[int], known: Collection[int
 def switch_times(
     switches: Sequence[Switch], inputs: Mapping[int, OfTime | float], breaks: Array, t_start: float, t_end: float
 ) -> Array:
-    """Return the times after one and up to another at which switches are passed.
+    """Return the times from one up to another at which switches are passed.
 
     Parameters
     ----------
@@ -87,14 +87,15 @@ def switch_times(
         Where the functions break.
     """
     found = np.zeros(0)
-    nodes = np.union1d(np.linspace(t_start, t_end, LOOKS + 1), breaks)
+    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # for what switches at the two ends
+    evenly = np.linspace(t_start, t_end, LOOKS + 1)
+    nodes = np.union1d(np.concatenate([[t_start - beyond], evenly, [t_end + beyond]]), breaks)
     for switch in switches:
         passed = _passed(_argument(switch, inputs), switch.levels, nodes)
         nodes = apart(np.concatenate([nodes, passed]))
         if switch.levels is not _QUARTERS:
             found = np.concatenate([found, passed])
-    found = apart(found)
-    return found[(found > t_start) & (found <= t_end)]
+    return apart(np.clip(found, t_start, t_end))
 
 
 def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, ...], _Levels]]:
