@@ -313,8 +313,8 @@ class System:
             A hinge with one coordinate, or a coordinate's name (``"C.slide"``); or a constraint whose distance, height
             or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`).
         position, speed, acceleration : number, callable of t, or law
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`, `Integral`.
-            rad or m, per s or s2.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Monotone`, `Linear`,
+            `Function`, `Integral` and others; the speed must not jump. rad or m, per s or s2.
 
         A drive of a hinge by its speed or acceleration leaves its position open: it follows from where the motion
         starts. What a constraint holds starts at t = 0 from the element's own value (the length of a `Distance`, the

@@ -256,3 +256,17 @@ def test_floor_and_mod_have_derivatives_and_agree_with_numpy() -> None:
     q, v = rng.normal(size=(2, 40, 1))
     np.testing.assert_allclose(model.forward_dynamics(q, v)[:, 0], -np.mod(3 * q, 0.7)[:, 0] + np.floor(v / 0.3)[:, 0])
     np.testing.assert_allclose(model.d_dynamics(0.0, q[0], v[0]).a.q, [[-3.0]])
+
+
+def test_what_a_constraint_holds_may_not_jump_in_speed_either() -> None:
+    s = da.System("crane")
+    load = s.body("load", da.sphere(0.1, mass=1.0))
+    s.connect("F", da.Free(), s.ground, load)
+    s.connect("rope", da.Distance(1.0), s.ground, load)
+    s.initial("F", position=[1, 0, 0, 0, 0, 0, -1.0])
+    s.drive("rope", speed=da.laws.Linear([0, 1, 1.1, 3], [0, 0, 0.5, 0.5]))
+    result = da.simulate(s, 2.0)
+    np.testing.assert_allclose(result["load.position"][-1], [0, 0, -1.475], atol=1e-8)
+    s.drive("rope", speed=da.laws.Step(1.0))
+    with pytest.raises(da.ModelError, match="would jump"):
+        da.simulate(s, 2.0)

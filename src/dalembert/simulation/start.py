@@ -14,7 +14,7 @@ from ..analysis.starts import asked_speeds, missed_places, missed_starts
 from ..checks import finite_array
 from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
-from ..connections.laws import Function, Linear, Monotone, Piecewise, Spline
+from ..connections.laws import Function, Integral, Linear, Monotone, Piecewise, Spline
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State
 from .jumps import FAR
@@ -49,8 +49,7 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
     Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
     """
     for drive in model.drives:
-        if isinstance(drive.law, Piecewise):
-            _mind_smoothness(drive)
+        _mind_smoothness(drive)
         if drive.level or not isinstance(drive.law, Function):
             continue
         try:
@@ -68,9 +67,12 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
 
 def _mind_smoothness(drive: Drive) -> None:
     """Refuse laws in pieces by which a position or a speed would jump."""
-    law = drive.law
-    assert isinstance(law, Piecewise)
-    smooth = -1 if isinstance(law, Linear) and law.jumps else law.smooth
+    law, smooth = drive.law, 0
+    while isinstance(law, Integral):
+        law, smooth = law.law, smooth + 1
+    if not isinstance(law, Piecewise):
+        return
+    smooth += -1 if isinstance(law, Linear) and law.jumps else law.smooth
     if smooth >= 1 - drive.level:
         return
     given, jumps = ("position", "speed")[drive.level], "position" if smooth + drive.level < 0 else "speed"
