@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which outputs are looked at
 MOST_NODES = 4096  # in a step, where outputs change fast
 FORETOLD = 0.1  # of the range in a step: what a point may be off the line through its neighbours
+NEAR = 3.0  # ranges that an output may be away from its value, to matter
 UNFORETOLD = 0.2  # if more than this part of the points is further off, more are needed
 JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its value shows where it goes
 DIPS = 8  # most points that are added where an output nearly touches its value
@@ -201,8 +202,10 @@ def _surprises(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     g = np.where(turns, np.unwrap(g, axis=-1), g)
     weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
     off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
-    far = off > FORETOLD * np.ptp(g, axis=-1, keepdims=True) + 1e-300
-    return np.asarray(np.mean(far, axis=-1) > UNFORETOLD)
+    spread, least = np.ptp(g, axis=-1), np.abs(g).min(axis=-1)
+    far = off > FORETOLD * spread[..., None]
+    near = (least < NEAR * spread) & (spread > 1e-12 * np.abs(g).max(axis=-1))  # what is out of reach does not matter
+    return np.asarray(near & (np.mean(far, axis=-1) > UNFORETOLD))
 
 
 def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
