@@ -270,3 +270,15 @@ def test_what_a_constraint_holds_may_not_jump_in_speed_either() -> None:
     s.drive("rope", speed=da.laws.Step(1.0))
     with pytest.raises(da.ModelError, match="would jump"):
         da.simulate(s, 2.0)
+
+
+def test_a_spline_breaks_where_its_curve_changes() -> None:
+    t = np.linspace(0, 10, 21)
+    pulse = da.Spline(t, np.where(t == 5.0, 1.0, 0.0))
+    result = da.simulate(pushed(pulse), 10.0)
+    np.testing.assert_allclose(result["X.speed"][-1], pulse.integral(10.0), rtol=1e-9)
+    assert np.isin([4.5, 5.0, 5.5], result.t).all()
+    fine = np.linspace(0, 10, 5001)
+    smooth = da.Spline(fine, np.sin(fine))
+    assert len(breaks_of(smooth, 0.0, 10.0)) == 0
+    assert da.simulate(pushed(smooth), 10.0).stats.steps < 1000
