@@ -227,6 +227,7 @@ void mind_chord(const Tables &t, const ModelData &m, const ChordData &c) {
            within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) && within(c.nq, 0, 8) && within(c.nv, 0, 7) &&
            within(c.curve, -1, count_of(t.curves.size())),
        "a chord's kind, body or size is out of range");
+  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain)), "only a hinge can be held");
   mind(c.form != ChordForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
   mind(c.form != ChordForm::chain || (within(c.inner, 0, DALEMBERT_ISA::most_inner + 1) && c.start >= 0 && c.starts >= 1 &&
                                       std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&
@@ -408,7 +409,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(within(e.ports, 0, most_ports + 1) && e.port >= 0 && e.port + e.ports <= ports, "an element's ports are out of range");
   mind(e.state >= 0 && e.states >= 0 && e.state + e.states <= m.nx && e.input >= 0 && e.inputs >= 0 && e.input + e.inputs <= inputs &&
            e.parameter >= 0 && e.parameters >= 0 && e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, most_unknowns + 1) &&
-           within(std::int32_t(e.form), 0, std::int32_t(LawForm::given) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
+           within(std::int32_t(e.form), 0, std::int32_t(LawForm::dry) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
        "an element refers to something out of range");
   e.measures = 0;
   for (std::int32_t j = e.port; j < e.port + e.ports; ++j)
@@ -417,6 +418,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(takes <= most_inputs && gives <= most_outputs, "a law takes or gives too many numbers");
   mind(e.form != LawForm::linear || (e.measures == 1 && e.parameters == 3), "a linear law has one measure and three parameters");
   mind(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4), "limits have one measure and four parameters");
+  mind(e.form != LawForm::dry || (e.measures == 1 && e.parameters == 3), "dry friction has one measure and three parameters");
   mind(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
   const std::int32_t results = e.unknowns ? gives + e.unknowns * (e.unknowns + 2) : gives;
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");

@@ -208,7 +208,7 @@ GivenMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[Take:
 
 // nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 bool is_plain(const ModelData &m, const Call &call) {
-  if (m.nc || m.element_count || call.conditions->host || call.conditions->held)
+  if (m.nc || m.element_count || call.conditions->host || call.conditions->answers)
     return false;
   return call.kernel == Kernel::supplied || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->given);
 }
@@ -261,7 +261,7 @@ unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   out.a = part(ReportPart::a), out.dx = part(ReportPart::dx), out.tau = part(ReportPart::tau), out.lambda = part(ReportPart::lambda);
   out.loads = part(ReportPart::loads), out.unique = part(ReportPart::unique);
   out.cut_q = part(ReportPart::cut_q), out.cut_v = part(ReportPart::cut_v), out.cut_a = part(ReportPart::cut_a);
-  out.cut_effort = part(ReportPart::cut_effort);
+  out.cut_effort = part(ReportPart::cut_effort), out.held = part(ReportPart::held);
   out.residual = part(ReportPart::residual), out.rate = part(ReportPart::rate);
   out.elements = {part(ReportPart::measures), part(ReportPart::rates),  part(ReportPart::forces),     part(ReportPart::energies),
                   part(ReportPart::losses),   part(ReportPart::gains), part(ReportPart::body_loads), part(ReportPart::taken),
@@ -391,7 +391,7 @@ bool has_lanes(const ModelData &m, const Call &call) {
   const Family family = family_of(call.kernel);
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->host || call.conditions->held)
+  if (m.feedback_count || call.conditions->host || call.conditions->answers)
     return false;
   return call.kernel == Kernel::motion || call.kernel == Kernel::supplied || (call.kernel == Kernel::dynamics && !m.spare_rows);
 }

@@ -108,6 +108,7 @@ struct ChordData {
   std::int32_t program;    // custom, chain: its first program among ModelData::joints
   std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
   std::int32_t row, rows;  // its rows among the constraint rows
+  std::int32_t held;       // the last rows of a hinge, one for each speed, hold its coordinates while it sticks; 0: it has none
   std::int32_t q, nq, v, nv; // of hinges: its coordinates and speeds among those of all cut hinges, and how many
   std::int32_t meet;       // flexible body between two nodes of which the ways to its ends part, or 0
   std::int32_t support, supports; // where its freedoms stand in ModelData::support, and how many
@@ -208,6 +209,7 @@ struct PortData {
   std::int32_t body_a, body_b;
   std::int32_t freedom, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
   std::int32_t chord, part;         // of a cut hinge: the chord, and which of its speeds; else -1
+  double bound;                     // of what an actuator can give at a hinge; 0: none
 };
 
 // where a further input of a law comes from
@@ -237,6 +239,7 @@ enum class LawForm : std::int32_t {
   linear,   // parameters stiffness, damping, rest: -k (s - rest) - c s'
   limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
   given,    // forces are the inputs
+  dry,      // parameters friction, mode, slip: -friction times the mode, or the sign of s'
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs, its
@@ -255,6 +258,7 @@ struct ElementData {
   std::int32_t active;              // what it does not store counts as brought from outside, not as lost
   std::int32_t measured;            // where its measures stand among those of all elements
   std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
+  std::int32_t bounded;             // some port has a bound
 };
 constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 

@@ -49,7 +49,7 @@ template <> inline std::vector<Field> fields<ChordData>() {
           field("R_FM", &S::R_FM),           field("parameter", &S::parameter), field("form", &S::form), field("kind", &S::kind),
           field("body_a", &S::body_a),       field("body_b", &S::body_b),   field("curve", &S::curve),   field("program", &S::program),
           field("inner", &S::inner),         field("start", &S::start),     field("starts", &S::starts), field("rows", &S::rows),
-          field("nq", &S::nq),               field("nv", &S::nv)};
+          field("held", &S::held),           field("nq", &S::nq),               field("nv", &S::nv)};
 }
 template <> inline std::vector<Field> fields<CoupledData>() {
   using S = CoupledData;
@@ -76,13 +76,13 @@ template <> inline std::vector<Field> fields<ElementData>() {
   return {field("port", &S::port),         field("ports", &S::ports),           field("form", &S::form),     field("law", &S::law),
           field("parameter", &S::parameter), field("parameters", &S::parameters), field("state", &S::state),   field("states", &S::states),
           field("input", &S::input),       field("inputs", &S::inputs),         field("signals", &S::signals), field("unknowns", &S::unknowns),
-          field("active", &S::active),     field("quiet", &S::quiet)};
+          field("active", &S::active),     field("quiet", &S::quiet),           field("bounded", &S::bounded)};
 }
 template <> inline std::vector<Field> fields<PortData>() {
   using S = PortData;
   return {field("R_FA", &S::R_FA),     field("p_FA", &S::p_FA),       field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),
           field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("freedom", &S::freedom),
-          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part)};
+          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part), field("bound", &S::bound)};
 }
 template <> inline std::vector<Field> fields<InputData>() {
   using S = InputData;
@@ -159,7 +159,7 @@ inline std::vector<Enumeration> enumerations() {
        {named("law", S::law), named("port", S::port), named("state", S::state), named("signal", S::signal), named("feedback", S::feedback)}},
       {"law_form",
        {named("program", G::program), named("function", G::function), named("linear", G::linear), named("limits", G::limits),
-        named("given", G::given)}},
+        named("given", G::given), named("dry", G::dry)}},
       {"law",
        {named("constant", K::constant), named("polynomial", K::polynomial), named("harmonic", K::harmonic), named("ramp", K::ramp),
         named("table", K::table), named("hosted", K::hosted)}},

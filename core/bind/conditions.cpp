@@ -46,7 +46,8 @@ void PythonCode::let_go() {
 // ---- conditions
 
 void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &locked) {
-  const bool any = !locked.empty() || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
+  const auto in_tree = [&](std::int32_t f) { return f < m.nv; };
+  const bool any = std::any_of(locked.begin(), locked.end(), in_tree) || std::any_of(m.drives, m.drives + m.drive_count, [](const DriveData &d) { return d.row < 0; });
   for (std::vector<unsigned char> *each : {&given, &paced, &placed})
     each->assign(any ? std::size_t(m.nv) : 0, 0);
   for (std::int32_t k = 0; k < m.drive_count; ++k) {
@@ -56,10 +57,14 @@ void BoundConditions::mark(const ModelData &m, const std::vector<std::int32_t> &
     const std::size_t f = std::size_t(drive.freedom);
     given[f] = 1, paced[f] = drive.level <= 1, placed[f] = drive.level == 0;
   }
+  held.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
   for (const std::int32_t f : locked) {
-    if (f < 0 || f >= m.nv)
+    if (f < 0 || f >= m.nv + m.cut_nv)
       throw nb::value_error("a locked freedom is out of range");
-    given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
+    if (f >= m.nv)
+      held[std::size_t(f - m.nv)] = 1;
+    else
+      given[std::size_t(f)] = paced[std::size_t(f)] = placed[std::size_t(f)] = 1;
   }
 }
 
@@ -67,7 +72,7 @@ void BoundConditions::settle() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
   plain.given = pointer(given), plain.paced = pointer(paced), plain.placed = pointer(placed);
-  plain.active = pointer(active);
+  plain.active = pointer(active), plain.held = pointer(held);
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
 }
 
@@ -235,7 +240,7 @@ nb::object marks(const BoundConditions &conditions, const std::vector<unsigned c
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
-          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object held) {
+          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers) {
   if (!PyObject_TypeCheck(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -257,12 +262,12 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.looks = nb::cast<bool>(host.attr("looks"));
   }
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
-  if (!held.is_none()) {
-    const BoundHeld &forces = nb::cast<const BoundHeld &>(held);
+  if (!answers.is_none()) {
+    const BoundAnswers &forces = nb::cast<const BoundAnswers &>(answers);
     if (forces.nv != std::size_t(m.data.nv))
-      throw nb::value_error("the forces that are held do not fit the model");
-    self->held = held;
-    self->plain.held = &forces.plain;
+      throw nb::value_error("the answers of the control do not fit the model");
+    self->answers = answers;
+    self->plain.answers = &forces.plain;
   }
   self->settle();
 }
@@ -270,22 +275,22 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
 } // namespace
 
 void add_conditions(nb::module_ &module) {
-  nb::class_<BoundHeld>(module, "Held")
-      .def("__init__", [](BoundHeld *self, std::size_t nv) { new (self) BoundHeld{nv, {}, {}, {}}; }, nb::arg("nv"))
+  nb::class_<BoundAnswers>(module, "Answers")
+      .def("__init__", [](BoundAnswers *self, std::size_t nv) { new (self) BoundAnswers{nv, {}, {}, {}}; }, nb::arg("nv"))
       .def("add",
-           [](BoundHeld &self, double t, const Doubles &tau) {
+           [](BoundAnswers &self, double t, const Doubles &tau) {
              if (tau.size() != self.nv)
                throw nb::value_error("the forces do not fit the model");
              self.add(t, tau.data());
            },
            nb::arg("t"), nb::arg("tau"))
-      .def("__len__", [](const BoundHeld &self) { return self.times.size(); })
-      .def("rows", [](const BoundHeld &self) {
+      .def("__len__", [](const BoundAnswers &self) { return self.times.size(); })
+      .def("rows", [](const BoundAnswers &self) {
         return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())), copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("held").none())
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none())
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
       .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });

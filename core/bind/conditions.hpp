@@ -37,10 +37,10 @@ struct PythonCode {
 };
 
 // hinge forces that are held, as they come
-struct BoundHeld {
+struct BoundAnswers {
   std::size_t nv;
   std::vector<double> times, tau;
-  Held plain{};
+  Answers plain{};
 
   void add(double t, const double *forces) {
     times.push_back(t);
@@ -51,14 +51,14 @@ struct BoundHeld {
 
 struct BoundConditions {
   std::vector<double> parameters;
-  std::vector<unsigned char> given, paced, placed, active; // empty: none, or all
+  std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
   PythonCode code;
-  nb::object held; // a BoundHeld, or none
+  nb::object answers; // a BoundAnswers, or none
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python
 
-  // marks of drives, and of freedoms that are locked besides
+  // marks of drives, and of freedoms that are locked besides; those of cut hinges follow those of the trees
   void mark(const ModelData &m, const std::vector<std::int32_t> &locked);
   // fills `plain`; after the last change
   void settle();

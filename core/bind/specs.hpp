@@ -8,7 +8,7 @@ namespace dalembert::bind {
 
 enum class Extent {
   one, q, v, x, rows, rows_v, loads, matrix, inputs, bodies_pose, bodies_six, point_pose, point_six, point_six_v, two, three, six_v, six,
-  connections_six, cut_q, cut_v, measures, elements, ports_six, signals, taken,
+  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken,
   v_x, v_inputs, x_v, x_x, x_inputs, rows_x, rows_inputs, v_parameters, x_parameters, rows_parameters,
 };
 
@@ -58,6 +58,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {1, m.cut_nq, 1};
   case Extent::cut_v:
     return {1, m.cut_nv, 1};
+  case Extent::all_v:
+    return {1, m.nv + m.cut_nv, 1};
   case Extent::measures:
     return {1, m.measure_count, 1};
   case Extent::elements:

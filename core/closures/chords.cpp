@@ -6,12 +6,13 @@
 #include "hinges/registry.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/maps.hpp"
+#include <algorithm>
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T>
-void chord_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, ChordRows<T> &rows) {
+static void closing_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, ChordRows<T> &rows) {
   rows.count = 0;
   switch (chord.form) {
   case ChordForm::hinge:
@@ -20,7 +21,7 @@ void chord_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, co
     if constexpr (requires(T x) { x[0]; })
       if (chord.curve >= 0) // the point of contact is searched for
         return rows_by_lane(ws, relative, rows, [&](Workspace<double> &one, const RelativeMotion<double> &motion, ChordRows<double> &its) {
-          chord_rows(m, one, chord, motion, its);
+          closing_rows(m, one, chord, motion, its);
         });
     if constexpr (requires(T x) { x[0]; })
       return ConstraintLibrary::visit(chord.kind, [&](auto constraint) {
@@ -43,6 +44,28 @@ void chord_face(const ModelData &m, Workspace<T> &ws, const ChordData &chord, co
   if (chord.form == ChordForm::chain)
     return face_of_custom(m, ws, chord, relative, face);
   HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::face(chord.parameter, relative, face); });
+}
+
+// rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held
+template <class T>
+static void hold_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, ChordRows<T> &rows) {
+  HingeFace<T> face;
+  const bool any = ws.held && std::any_of(ws.held + chord.v, ws.held + chord.v + chord.nv, [](unsigned char h) { return h != 0; });
+  if (any)
+    chord_face(m, ws, chord, relative, face);
+  for (int j = 0; j < chord.nv; ++j) {
+    if (!any || !ws.held[chord.v + j])
+      rows.add(T(0.0), zero3<T>(), zero3<T>(), T(0.0));
+    else
+      rows.add(T(0.0), face.D[j].w, face.D[j].v, -(dot(face.D[j].w, face.bias.w) + dot(face.D[j].v, face.bias.v)));
+  }
+}
+
+template <class T>
+void chord_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, ChordRows<T> &rows) {
+  closing_rows(m, ws, chord, relative, rows);
+  if (chord.held)
+    hold_rows(m, ws, chord, relative, rows);
 }
 
 // sum of coefficient times coordinate = offset: the rows of couplings are constant
@@ -204,6 +227,7 @@ template <class T> void evaluate_chords(const ModelData &m, Workspace<T> &ws, co
   }
   if (out.opening)
     *out.opening = T(0.0);
+  ws.held = out.held;
   ChordRows<T> rows;
   rows.moving = v != nullptr;
   for (int k = 0; k < m.chord_count; ++k) {

@@ -74,6 +74,7 @@ template <class T> struct ChordOutputs {
   T *drift = nullptr;    // nc: rates of the rows while nothing moves, because they depend on time
   T *opening = nullptr;  // 1; with values: how far the hinges among the chords are open, as a part of their loops
   const unsigned char *active = nullptr; // of each chord, on entry; rows of others are zero and demand nothing
+  const unsigned char *held = nullptr;   // of each speed of cut hinges, on entry: a row holds it
 };
 
 // Rows of all chords; v may be null unless the bias is wanted. Places and moves all frames, in the world too; their

@@ -113,8 +113,9 @@ template <class T> static void answer(const ModelData &m, const Surroundings<T> 
   case LawForm::function:
     return call_function(*at.functions, e.law, in, n, outputs, e.measures + e.states + 1 + e.signals);
   case LawForm::linear:
-  case LawForm::limits: {
-    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : limits_law(in);
+  case LawForm::limits:
+  case LawForm::dry: {
+    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : e.form == LawForm::limits ? limits_law(in) : dry_law(in);
     outputs[0] = given.force, outputs[1] = given.energy;
     return;
   }
@@ -134,6 +135,13 @@ template <class T> DALEMBERT_INLINE void keep(const Surroundings<T> &at, const E
     at.signals[e.signal + k] = outputs[e.measures + e.states + 1 + k];
 }
 
+// what an actuator gives at hinges, within its bounds there
+template <class T> static void clip(const ModelData &m, const ElementData &e, T *outputs) {
+  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure))
+    if (const double bound = m.ports[e.port + k].bound; bound > 0.0)
+      *outputs = -larger(T(-bound), -larger(T(-bound), *outputs));
+}
+
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
 template <class T, class Act>
 static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
@@ -145,6 +153,8 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surr
     T in[most_inputs], outputs[most_outputs];
     const int n = gather(m, ws, at, e, q, v, measured, in);
     answer(m, at, e, in, n, outputs);
+    if (e.bounded)
+      clip(m, e, outputs);
     keep(at, e, outputs);
     act(e, measured, in, n, outputs);
   }
@@ -203,7 +213,7 @@ static double energy_rate(const ModelData &m, const Surroundings<double> &at, Du
     return linear_law(in).rate;
   if (e.form == LawForm::limits)
     return limits_law(in).rate;
-  if (e.form == LawForm::given)
+  if (e.form == LawForm::given || e.form == LawForm::dry)
     return 0.0;
   Dual moving[most_inputs], answers[most_outputs];
   for (int k = 0; k < n; ++k)

@@ -61,7 +61,7 @@ static bool motion_residual(const Integration &i, AlphaRoom &mine, double t) {
     mine.residual[f] = system.passed[f] - system.tau[f];
   if (m.nc)
     evaluate_chords<double>(m, system.loops.ws, room.q1, nullptr,
-                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active});
+                            {.residual = system.loops.rhs, .values = system.loops.values, .drift = system.loops.drift, .active = c.active, .held = c.held});
   return true;
 }
 
@@ -96,7 +96,7 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
   double heaviest = 0.0, longest = 0.0;
   for (std::ptrdiff_t f = 0; f < nv; ++f)
     heaviest = std::max(heaviest, std::fabs(E[f * (size + 1)]));
-  evaluate_chords<double>(m, loops.ws, room.q1, nullptr, {.values = loops.values, .active = run.conditions.active});
+  evaluate_chords<double>(m, loops.ws, room.q1, nullptr, {.values = loops.values, .active = run.conditions.active, .held = run.conditions.held});
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     for (int j = 0; j < chord.rows; ++j)

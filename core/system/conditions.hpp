@@ -15,7 +15,7 @@ struct Host {
 };
 
 // Hinge forces that hold from one time to the next, as a control that is sampled gives them; none before the first.
-struct Held {
+struct Answers {
   const double *times, *tau; // increasing; nv each
   std::ptrdiff_t count;
 };
@@ -28,8 +28,9 @@ struct Conditions {
   const unsigned char *paced = nullptr; // whose speed is
   const unsigned char *placed = nullptr; // whose position is
   const unsigned char *active = nullptr; // chords that hold; null: all
+  const unsigned char *held = nullptr;   // speeds of cut hinges that are held; null: none
   const Host *host = nullptr;
-  const Held *held = nullptr;
+  const Answers *answers = nullptr;
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 

@@ -34,10 +34,10 @@ bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, 
     room.efforts[f] = 0.0;
   if (c.host && !c.host->evaluate(c.host->self, s.t, s.q, s.v, s.x, room.hosted, room.efforts, room.loads))
     return false;
-  if (c.held) {
-    const std::ptrdiff_t row = std::upper_bound(c.held->times, c.held->times + c.held->count, s.t) - c.held->times - 1;
+  if (c.answers) {
+    const std::ptrdiff_t row = std::upper_bound(c.answers->times, c.answers->times + c.answers->count, s.t) - c.answers->times - 1;
     for (int f = 0; row >= 0 && f < m.nv; ++f)
-      room.efforts[f] += c.held->tau[row * m.nv + f];
+      room.efforts[f] += c.answers->tau[row * m.nv + f];
   }
   for (int f = 0; s.tau && f < m.nv; ++f)
     room.efforts[f] += s.tau[f];
@@ -96,7 +96,7 @@ template <class T> static void evaluate_rows(const ModelData &m, const Condition
   set_targets(m, s.t, room.hosted, room.targets);
   evaluate_chords<T>(m, loops.ws, s.q, s.v,
                      {.residual = stabilized ? loops.rhs : nullptr, .bias = loops.gamma, .values = loops.values, .leverage = loops.leverage,
-                      .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.active});
+                      .drift = stabilized ? loops.drift : nullptr, .opening = &loops.opening, .active = c.active, .held = c.held});
   for (int i = 0; i < m.nc; ++i)
     loops.gamma[i] = loops.gamma[i] - room.targets[2 * m.nc + i]; // P a + gamma is what the law says, not zero
   if (stabilized)
@@ -165,6 +165,7 @@ void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const
              const T *lambda, T *seconds) {
   Workspace<T> &ws = room.loops.ws;
   ws.t = s.t;
+  ws.held = c.held;
   start_inverse(m, ws, s.q, s.v, a, room.passed);
   place_in_world(m, ws);
   move_in_world(m, ws, s.v);

@@ -20,7 +20,7 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
   for (int round = 0; round < most_rounds; ++round) {
     evaluate_chords<double>(m, loops.ws, q, nullptr,
                             {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
-                             .active = c.active});
+                             .active = c.active, .held = c.held});
     double open = 0.0;
     for (int i = 0; i < m.nc; ++i) {
       const bool bound = m.holonomic[i] && !(c.active && loops.leverage[i] == 0.0);
@@ -50,7 +50,7 @@ void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> 
   LoopRoom<double> &loops = room.loops;
   evaluate_chords<double>(
       m, loops.ws, q, nullptr,
-      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active});
+      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active, .held = c.held});
   const Factored factored = factor_loops(m, loops, q, held);
   for (int round = 0; round < 2; ++round) {
     for (int k = 0; k < m.chord_count; ++k) {
@@ -81,7 +81,7 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
   for (int round = 0; round < most_rounds; ++round) {
     evaluate_chords<Pack>(m, loops.ws, q, nullptr,
                           {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
-                           .active = c.active});
+                           .active = c.active, .held = c.held});
     Pack open(0.0);
     for (int i = 0; i < m.nc; ++i) {
       loops.rhs[i] = m.holonomic[i] ? room.targets[i] - loops.rhs[i] : Pack(0.0);
@@ -116,7 +116,7 @@ unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack>
   unsigned alone = project_lane_positions(m, c, room, q, change);
   evaluate_chords<Pack>(
       m, loops.ws, q, nullptr,
-      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active});
+      {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active, .held = c.held});
   const Factored factored = factor_loops(m, loops, q, c.paced);
   alone |= factored.alone;
   for (int round = 0; round < 2; ++round) {

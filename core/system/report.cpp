@@ -31,7 +31,7 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemRoom<double>
   LoopRoom<double> &loops = system.loops;
   loops.ws.t = s.t;
   set_targets(m, s.t, system.hosted, system.targets);
-  evaluate_chords<double>(m, loops.ws, s.q, nullptr, {.residual = loops.rhs, .values = loops.values, .drift = loops.drift, .active = c.active});
+  evaluate_chords<double>(m, loops.ws, s.q, nullptr, {.residual = loops.rhs, .values = loops.values, .drift = loops.drift, .active = c.active, .held = c.held});
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     const bool holds = !c.active || c.active[k];
@@ -54,7 +54,7 @@ static bool rows_move(const ModelData &m, const Conditions &c, SystemRoom<double
   bool any = false;
   system.loops.ws.t = s.t;
   set_targets(m, s.t, system.hosted, system.targets);
-  evaluate_chords<double>(m, system.loops.ws, s.q, nullptr, {.drift = drift, .active = c.active});
+  evaluate_chords<double>(m, system.loops.ws, s.q, nullptr, {.drift = drift, .active = c.active, .held = c.held});
   for (int i = 0; i < m.nc; ++i) {
     drift[i] = system.targets[m.nc + i] - drift[i];
     any = any || drift[i] != 0.0;
@@ -97,19 +97,34 @@ struct Needs {
     const ElementRecords &e = out.elements;
     elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.applied || out.cut_effort ||
                out.energy;
-    passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || ((out.tau || out.energy) && c.given);
-    moves = out.a || out.dx || out.tau || passes || (elements && m.feedback_count);
+    passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || (out.held && (c.given || c.held)) || ((out.tau || out.energy) && c.given);
+    moves = out.a || out.dx || out.tau || out.held || passes || (elements && m.feedback_count);
     placed = elements || out.cut_q || out.cut_v;
   }
 };
 
 } // namespace
 
+static void put_held(const ModelData &m, const Conditions &c, const ReportRoom &room, double *held) {
+  const SystemRoom<double> &system = room.motion.system;
+  for (int f = 0; f < m.nv; ++f)
+    held[f] = c.given && c.given[f] ? system.passed[f] - system.tau[f] : 0.0;
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.nv; ++j) {
+      const bool holds = chord.held && c.held && c.held[chord.v + j];
+      held[m.nv + chord.v + j] = holds ? room.motion.loads.lambda[chord.row + chord.rows - chord.nv + j] : 0.0;
+    }
+  }
+}
+
 static void put_motion(const ModelData &m, const Conditions &c, ReportRoom &room, const Needs &need, const Report &out) {
   const SystemRoom<double> &system = room.motion.system;
   for (int f = 0; f < m.nv; ++f)
     room.tau[f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
   copy(room.tau, m.nv, out.tau);
+  if (out.held)
+    put_held(m, c, room, out.held);
   if (!need.passes)
     return;
   copy(room.motion.loads.lambda, m.nc, out.lambda);

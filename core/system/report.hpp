@@ -19,6 +19,7 @@ struct Report {
   // closures
   double *cut_q = nullptr, *cut_v = nullptr, *cut_a = nullptr; // coordinates of cut hinges, speeds, accelerations
   double *cut_effort = nullptr; // cut_nv: of elements there
+  double *held = nullptr;     // nv + cut_nv: what holds locked and driven freedoms, of the trees and of cut hinges; else zero
   double *residual = nullptr, *rate = nullptr; // nc: by how much rows and their rates are missed
   // elements
   ElementRecords elements;

@@ -46,6 +46,7 @@ template <class T> struct Workspace {
   T *joint_values;     // results of one program's instructions
   T *joint_q;          // nv: coordinates of custom hinges, for their bias                position
   T t;                 // time, s: for rows that depend on it
+  const unsigned char *held; // of each speed of cut hinges: it is held; null if none is
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
@@ -73,6 +74,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.joint_values = arena.take<T>(std::size_t(m.joints.most_values));
   ws.joint_q = arena.take<T>(m.custom_hinges ? nv : 0);
   ws.t = T(0.0);
+  ws.held = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_load = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_square = arena.take<T>(std::size_t(m.modal_squares));

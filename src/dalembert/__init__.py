@@ -47,6 +47,7 @@ from .connections.laws import Harmonic, Polynomial, Ramp, Spline
 from .errors import (
     AssemblyError,
     DalembertError,
+    FileError,
     IntegrationError,
     ModelError,
     SingularityError,
@@ -81,6 +82,7 @@ __all__ = [
     "Element",
     "Ensemble",
     "Event",
+    "FileError",
     "Fixed",
     "FlexibleBody",
     "Free",

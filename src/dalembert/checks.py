@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .errors import ModelError
 
 __all__ = [
+    "a_name",
     "at_least_one",
     "finite",
     "finite_array",
@@ -45,6 +46,17 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
     return array
+
+
+def a_name(value: Any, *, item: str, field: str = "name") -> str:
+    """Return a name: any text that can be written down, not empty, without blanks at its ends."""
+    if not isinstance(value, str) or not value.strip() or value != value.strip():
+        raise ModelError(item, field, value, "use a non-empty string without blanks at its ends")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ModelError(item, field, value, "it has characters that are none (halves of a pair): leave out") from None
+    return value
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:

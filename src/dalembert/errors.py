@@ -7,9 +7,11 @@ from typing import Any
 __all__ = [
     "AssemblyError",
     "DalembertError",
+    "FileError",
     "IntegrationError",
     "MissingPackageError",
     "ModelError",
+    "ModelWarning",
     "SingularityError",
     "StiffeningWarning",
     "TopologyError",
@@ -53,6 +55,10 @@ class ModelError(DalembertError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.item, self.field, self.value, self.remedy), {"result": self.result}
+
+
+class FileError(ModelError):
+    """A file that is damaged, was not written by dalembert, or is being written by another process."""
 
 
 class TopologyError(DalembertError):
@@ -106,6 +112,10 @@ class MissingPackageError(DalembertError, ImportError):
 
 class UserFunctionError(DalembertError):
     """A function given by the user failed; the user's exception is chained."""
+
+
+class ModelWarning(UserWarning):
+    """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
 
 
 class StiffeningWarning(UserWarning):

@@ -23,6 +23,7 @@ __all__ = [
     "as_rotation_matrix",
     "axis_angle",
     "bryant",
+    "bryant_angles",
     "euler",
     "quaternion",
     "quaternion_from_matrix",
@@ -30,6 +31,7 @@ __all__ = [
     "quaternions",
     "to_bryant",
     "to_euler",
+    "to_quaternion",
     "unit_vector",
 ]
 
@@ -160,11 +162,12 @@ def to_euler(rotation: ArrayLike, convention: str = "ZXZ") -> Matrix:
 
 def to_bryant(rotation: ArrayLike) -> Matrix:
     """Return the Bryant angles (rad) of `rotation`; the second is within +-90 degrees."""
-    return to_euler(rotation, "XYZ")
+    angles: Matrix = bryant_angles(as_rotation_matrix(rotation)[None])[0]
+    return angles
 
 
-def quaternion_from_matrix(rotation: ArrayLike) -> Matrix:
-    """Return the unit quaternion (w, x, y, z) of a rotation matrix, with w >= 0."""
+def to_quaternion(rotation: Any) -> Matrix:
+    """Return the unit quaternion (w, x, y, z) of a rotation in any accepted form, with w >= 0."""
     R = as_rotation_matrix(rotation)
     # the largest of the four squared components is at least 1/4: divide by that one
     squares = 1.0 + np.array([R.trace(), *(2.0 * R.diagonal() - R.trace())])
@@ -180,6 +183,20 @@ def quaternion_from_matrix(rotation: ArrayLike) -> Matrix:
     q = table[k] / np.linalg.norm(table[k])
     unit: Matrix = q if q[0] >= 0 else -q
     return unit
+
+
+quaternion_from_matrix = to_quaternion
+
+
+def bryant_angles(rotations: Matrix) -> Matrix:
+    """Return the Bryant angles (n, 3) rad of rotations (n, 3, 3); the third is zero where the second is a quarter."""
+    R = np.asarray(rotations, dtype=float)
+    second = np.arctan2(R[:, 0, 2], np.hypot(R[:, 0, 0], R[:, 0, 1]))
+    # where the second is a quarter turn, the first and third turn about the same axis: the third is then zero
+    folded = np.hypot(R[:, 0, 0], R[:, 0, 1]) < 1e-7
+    first = np.where(folded, np.arctan2(R[:, 2, 1], R[:, 1, 1]), np.arctan2(-R[:, 1, 2], R[:, 2, 2]))
+    third = np.where(folded, 0.0, np.arctan2(-R[:, 0, 1], R[:, 0, 0]))
+    return np.column_stack([first, second, third])
 
 
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:

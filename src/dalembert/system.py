@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
@@ -13,7 +14,7 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import finite_array, shape_of
+from .checks import a_name, finite_array, shape_of
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection, Coupling
 from .connections.constraints.mimic import Mimic
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Initial", "System"]
 
 GROUND = "ground"
+
+_POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +88,7 @@ class System:
     """
 
     def __init__(self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError("system", "name", name, "use a non-empty string")
+        a_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.gravity = finite_array(gravity, (3,), item=f"system {name!r}", field="gravity")
@@ -99,6 +101,7 @@ class System:
         self.initials: dict[str, Initial] = {}
         self.places: dict[str, Place] = {}
         self.mimics: dict[str, Mimic] = {}
+        self.notes: list[str] = []  # what a model file had that could not be taken as it stands
 
     # ---- building
 
@@ -111,22 +114,27 @@ class System:
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
+        strict: bool = True,
     ) -> Body:
-        """Add a body, from a shape, from numbers, or a flexible one, and return it.
+        """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
 
         Parameters
         ----------
         name : str
         shape : Shape or FlexibleBody
             ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
+            Mass, com and inertia are those of the shape where they are not given.
         mass : float, kg
-            With a flexible body: the mass it should have, to be compared.
+            Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
+            homogeneous shape. With a flexible body: the mass it should have, to be compared.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,) or (3, 3) kg m2
             About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix.
         inertia_axes : rotation
             Axes in which `inertia` is given, relative to the body's; default the body's own.
+        strict : bool
+            False keeps an inertia that no rigid body can have, as files of robots bring it.
 
         Raises
         ------
@@ -134,13 +142,13 @@ class System:
             If the name is taken, or the numbers are not those of a possible rigid body.
         """
         self._claim(name, "body")
-        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes)
+        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes, strict=strict)
         self.bodies[name] = body
         return body
 
     @overload
     def connect(
-        self, name: str, element: Hinge | Constraint, first: Body | Marker, second: Body | Marker
+        self, name: str, element: Hinge | Constraint, first: Body | Marker | str, second: Body | Marker | str
     ) -> Connection: ...
     @overload
     def connect(
@@ -155,6 +163,7 @@ class System:
     ) -> Connection | CoordinateConnection | ForceConnection:
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
+        Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
         Coordinates and speeds are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two hinges, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers. Force elements act between two
@@ -396,6 +405,23 @@ class System:
             label = f"{rest}.{label}"
         raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
 
+    def frame(self, name: str) -> Marker:
+        """Return the frame of a name: a body's own, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
+        point = _POINT.match(name) if isinstance(name, str) else None
+        if point is not None:
+            try:
+                x, y, z = (float(number) for number in point["numbers"].split(","))
+            except ValueError:
+                item = f"system {self.name!r}"
+                raise ModelError(item, "point", name, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
+            return self.frame(point["base"]).point(x, y, z)
+        found = self[name]
+        if isinstance(found, Body):
+            return found.origin
+        if not isinstance(found, Marker):
+            raise ModelError(f"system {self.name!r}", "name", name, "it is a connection: give a body or a marker")
+        return found
+
     def body_called(self, name: str) -> Body:
         """Return the body of that name, or ground."""
         return self.ground if name == GROUND else self.bodies[name]
@@ -412,7 +438,7 @@ class System:
         new = System(self.name if name is None else name, gravity=self.gravity)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
-            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia)
+            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
             copied.shape = body.shape
             copied.flexible = body.flexible
             copied.visuals = list(body.visuals)
@@ -447,6 +473,7 @@ class System:
         new.initials = dict(self.initials)
         new.places = dict(self.places)
         new.mimics = dict(self.mimics)
+        new.notes = list(self.notes)
         return new
 
     __copy__ = copy
@@ -499,8 +526,7 @@ class System:
     # ---- checks
 
     def _claim(self, name: str, what: str) -> None:
-        if not isinstance(name, str) or not name.strip() or name != name.strip():
-            raise ModelError(what, "name", name, "use a non-empty string without blanks at its ends")
+        a_name(name, item=what)
         if any(name in parts for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces)):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
@@ -530,12 +556,17 @@ class System:
                 raise ModelError(item, label, marker.name, "a connection needs two different bodies")
         return ForceConnection(name, element, markers)
 
-    def _endpoint(self, item: str, field: str, end: Body | Marker) -> Marker:
+    def _endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
+        if isinstance(end, str):
+            try:
+                end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
+            except ModelError as error:
+                raise ModelError(item, field, end, error.remedy) from None
         if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
             end = end.origin if end.flexible is None else end.at()
         marker = end
         if not isinstance(marker, Marker):
-            raise ModelError(item, field, end, "give a body, or a marker such as body.at(x, y, z)")
+            raise ModelError(item, field, end, "give a body, a marker such as body.at(x, y, z), or a name")
         body = marker.body
         if body is not self.ground and self.bodies.get(body.name) is not body:
             raise ModelError(
@@ -581,6 +612,14 @@ class System:
         raise ModelError(item, field, end, remedy)
 
     def _connection(self, connection: str | Connection) -> Connection:
+        if isinstance(connection, str) and connection not in self:
+            body, dot, ending = connection.rpartition(".")
+            if dot and ending == "free" and body in self.bodies:
+                remedy = (
+                    f"this hinge comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
+                )
+                raise ModelError(f"system {self.name!r}", "connection", connection, remedy)
         found = self[connection] if isinstance(connection, str) else connection
         if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
             raise ModelError(

@@ -271,8 +271,8 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
     Hinges whose coordinates are coupled, driven, acted upon or carry an armature come first, because a cut hinge has no
-    coordinates; then hinges of massless bodies, so that these do not end up as leaves that move no inertia; then custom
-    hinges, whose rows cost a search.
+    coordinates; then hinges that may stick; then hinges of massless bodies, so that these do not end up as leaves that
+    move no inertia; then custom hinges, whose rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
@@ -283,9 +283,10 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     wanted |= {c.name for c in hinges if isinstance(c.element, Hinge) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
-    def rank(c: Connection) -> tuple[bool, bool, bool, int]:
-        compiled = bool(c.element.kernel)
-        return c.name not in wanted, light.isdisjoint((c.first.body.name, c.second.body.name)), compiled, c.element.nv
+    def rank(c: Connection) -> tuple[bool, bool, bool, bool, int]:
+        compiled, dry = bool(c.element.kernel), isinstance(c.element, Hinge) and c.element.dry
+        heavy = light.isdisjoint((c.first.body.name, c.second.body.name))
+        return c.name not in wanted, not dry, heavy, compiled, c.element.nv
 
     for c in sorted(hinges, key=rank):  # stable: keeps the user's order
         if sets.join(c.first.body.name, c.second.body.name):

@@ -282,3 +282,12 @@ def test_a_spline_breaks_where_its_curve_changes() -> None:
     smooth = da.Spline(fine, np.sin(fine))
     assert len(breaks_of(smooth, 0.0, 10.0)) == 0
     assert da.simulate(pushed(smooth), 10.0).stats.steps < 1000
+
+
+def test_a_pulse_frees_what_sticks() -> None:
+    s = da.System("stuck", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x", friction=1.0), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("push", da.Effort(da.laws.Pulse(5.0, 0.05, 41.0)), "X")
+    result = da.simulate(s, 10.0)
+    np.testing.assert_allclose(result.output("X.speed", times=[4.9, 5.05, 6.05]), [0.0, 2.0, 1.0], atol=1e-7)
+    np.testing.assert_allclose(result["X.position"][-1], 0.05 + 2.0, rtol=1e-6)

@@ -467,7 +467,7 @@ def test_an_element_must_be_called() -> None:
     a = system.body("a")
     assert "Revolute()" in refusal(system.connect, "A", hinges.Revolute, system.ground, a).remedy
     assert refusal(system.connect, "A", "revolute", system.ground, a).field == "element"
-    assert refusal(system.connect, "A", hinges.Free(), "ground", a).field == "first"
+    assert refusal(system.connect, "A", hinges.Free(), "grund", a).field == "first"
 
 
 @pytest.mark.parametrize(
@@ -528,10 +528,10 @@ def test_a_shape_of_impossible_size_is_refused(make: Callable[..., Any], sizes: 
 
 
 def test_a_shape_brings_its_own_mass() -> None:
-    assert refusal(System().body, "b", shapes.sphere(0.1, 1.0), mass=2.0).field == "shape"
-    assert refusal(shapes.sphere, 0.1).field == "mass"
+    assert refusal(System().body, "b", shapes.sphere(0.1, 1.0), mass=2.0).field == "mass"
+    assert refusal(System().body, "b", shapes.sphere(0.1)).field == "mass"
     assert refusal(shapes.sphere, 0.1, 1.0, density=1.0).field == "mass"
-    assert refusal(shapes.rod, 1.0, density=7800.0).field == "mass"
+    assert refusal(shapes.rod, 1.0, density=7800.0).field == "density"
     assert refusal(shapes.sphere, 0.1, -1.0).field == "mass"
 
 

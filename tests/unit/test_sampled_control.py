@@ -82,8 +82,8 @@ def test_all_kinds_of_runs_give_the_same_bits() -> None:
     while live.t < 3.0 - 1e-9:
         live.advance(0.5)
     np.testing.assert_array_equal(live.state.q, single.q[-1])
-    again = pickle.loads(pickle.dumps(single.conditions(single.t)[0][1].held))
-    np.testing.assert_array_equal(again.rows()[1], single.conditions(single.t)[0][1].held.rows()[1])
+    again = pickle.loads(pickle.dumps(single.conditions(single.t)[0][1].answers))
+    np.testing.assert_array_equal(again.rows()[1], single.conditions(single.t)[0][1].answers.rows()[1])
 
 
 def test_noise_follows_its_seed() -> None:
@@ -175,3 +175,24 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any], match: str) -> No
 def test_noise_is_two_numbers() -> None:
     with pytest.raises(da.ModelError, match="two standard deviations"):
         da.Sampled(feedback, 0.1, noise=0.1)
+
+
+def test_actuators_clip_what_a_sampled_control_asks_for() -> None:
+    s = da.System("weak", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x", max_effort=0.5), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0)))
+    result = da.simulate(s, 2.0, control=lambda state: [3.0], period=0.1)
+    np.testing.assert_allclose(result["X.speed"][-1], 0.5, rtol=1e-12)
+    assert any("clipped to its max_effort 0.5" in note for note in result.stats.notes)
+
+
+def test_dry_friction_feels_every_sample() -> None:
+    s = da.System("stuck", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x", friction=1.0), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0)))
+
+    def push(state: da.State) -> list[float]:
+        return [3.0 if 0.95 < state.t < 1.15 else 0.5]  # stronger than friction at 1.0 and 1.1 s only
+
+    result = da.simulate(s, 3.0, control=push, period=0.1)
+    # 2 m/s2 for 0.2 s, then 0.5 N less 1 N of friction
+    np.testing.assert_allclose(result.output("X.speed", times=[0.9, 1.2, 1.6]), [0.0, 0.4, 0.2], atol=1e-7)
+    np.testing.assert_allclose(result["X.speed"][-1], 0.0, atol=1e-9)

@@ -333,7 +333,7 @@ def test_a_disk_that_is_full_leaves_what_was_written(tmp_path: Path, monkeypatch
             self.file = file
 
         def write(self, blob: bytes) -> int:
-            if written:
+            if len(written) > 1:  # the start, and the first steps
                 raise OSError(28, "No space left on device")
             written.append(blob)
             return int(self.file.write(blob))

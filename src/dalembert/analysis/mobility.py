@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model import Model, as_model
 from ..system import System
+from .adrift import adrift
 from .assemble import assemble
 from .freedoms import freedoms_of
 from .nearby import general_mobility, null_space
@@ -121,6 +122,7 @@ class Mobility:
         if len(self.loops) > 12:
             lines.append(f"  ... and {len(self.loops) - 12} more")
         lines.append(f"mobility {self.mobility}, Grübler-Kutzbach count {self.gruebler} ({self._explained()})")
+        lines += adrift(model.system)
         for name, number in self.redundant.items():
             total = model.constraint_connections.count(name)
             others = [other for other in self.shared[name] if other != name]

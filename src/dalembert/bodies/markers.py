@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_array
+from .flexible import carried
+
 if TYPE_CHECKING:
     from .rigid import Body
 
@@ -48,6 +51,14 @@ class Marker:
             return self.body.name
         x, y, z = (f"{c:.6g}" for c in self.position)
         return f"{self.body.name}.at({x}, {y}, {z})"
+
+    def point(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Marker:
+        """Return the anonymous marker at (x, y, z) m from this one, in its axes; of a body's origin as `Body.at`."""
+        if self.label is None and not self.position.any() and (self.rotation == np.eye(3)).all():
+            return self.body.at(x, y, z)
+        arm = self.rotation @ finite_array((x, y, z), (3,), item=f"marker {self.name!r}", field="point")
+        shape = None if self.shape is None else carried(self.shape, arm)
+        return replace(self, position=self.position + arm, label=None, shape=shape)
 
     def on(self, body: Body) -> Marker:
         """Return the same marker on another body, a copy of its own."""

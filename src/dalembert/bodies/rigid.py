@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import a_name, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..rotation import as_rotation_matrix
 from .flexible import FlexibleBody, check_total_mass
@@ -24,6 +24,7 @@ __all__ = ["Body"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
+_POINT = 1e-16  # m2: squares of radii of gyration below this are round-off of a point mass
 
 
 class Body:
@@ -45,7 +46,9 @@ class Body:
         How it deforms; `mass`, `com` and `inertia` are then those of the undeformed body.
     markers : dict of str to Marker
     visuals : list of Visual
-        Pictures that came with a model file.
+        Pictures that came with a model file, and decoration.
+    strict : bool
+        Whether an inertia that no rigid body has is refused.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Body:
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
+        strict: bool = True,
     ) -> None:
         item = f"body {name!r}"
         self.flexible: FlexibleBody | None = None
@@ -72,18 +76,8 @@ class Body:
             mass, com, inertia = shape.mass, offset, shape.inertia - steiner
             shape = None
         if shape is not None:
-            if not isinstance(shape, Shape):
-                raise ModelError(
-                    item,
-                    "shape",
-                    shape,
-                    "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia=",
-                )
-            if mass is not None or com is not None or inertia is not None:
-                raise ModelError(
-                    item, "shape", shape.kind, "a shape brings its mass, com and inertia: give one or the other"
-                )
-            mass, com, inertia = shape.mass, shape.com, shape.inertia
+            mass, com, inertia = _with_shape(shape, mass, com, inertia, inertia_axes, item=item)
+        self.strict = strict
         self.system = system
         self.name = name
         self.shape = shape
@@ -107,17 +101,24 @@ class Body:
         scale = float(np.abs(self.inertia).max())
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
             raise ModelError(item, "inertia", self.inertia, "an inertia matrix is symmetric")
+        fault = self.impossible
+        if fault and self.strict:
+            raise ModelError(item, "inertia", self.inertia, fault)
+
+    @property
+    def impossible(self) -> str:
+        """Why no rigid body has this inertia, with its principal moments; empty if one may."""
         a, b, c = np.linalg.eigvalsh(self.inertia)
-        if a < -_TRIANGLE_TOLERANCE * scale:
-            raise ModelError(item, "inertia", self.inertia, f"a principal moment is negative ({a:.6g} kg m2)")
-        if a + b < c * (1 - _TRIANGLE_TOLERANCE):
-            raise ModelError(
-                item,
-                "inertia",
-                self.inertia,
-                f"no rigid body has principal moments {a:.6g}, {b:.6g}, {c:.6g}: two of them must add up to at least "
-                "the third; is it about the centre of mass and in kg m2?",
+        moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
+        slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * self.mass)
+        if a < -slack:
+            return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
+        if a + b < c - slack:
+            return (
+                f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
+                "is it about the centre of mass and in kg m2?"
             )
+        return ""
 
     def at(
         self,
@@ -157,13 +158,34 @@ class Body:
         weights: ArrayLike | None = None,
     ) -> Marker:
         """Add a marker that can be found again as ``"body.label"``; position in m, body axes, or by node as in `at`."""
-        if not isinstance(label, str) or not label.strip() or label != label.strip():
-            raise ModelError(f"body {self.name!r}", "marker name", label, "use a non-empty string")
+        a_name(label, item=f"body {self.name!r}", field="marker name")
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
         at = self.at(x, y, z, rotation=rotation, node=node, weights=weights)
         self.markers[label] = replace(at, label=label)
         return self.markers[label]
+
+    def decorate(self, shape: Shape, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Visual:
+        """Add a shape that is drawn and has no mass, its origin at (x, y, z) m from the body's; return it.
+
+        A mass that the shape brings does not count.
+        """
+        item = f"decoration of body {self.name!r}"
+        if self is self.system.ground:
+            raise ModelError(
+                item, "body", self.name, "decorate a body that is fixed to ground: connect it with Fixed()"
+            )
+        if not isinstance(shape, Shape):
+            raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
+        kind, size = shape.kind, dict(shape.size)
+        if kind == "rod":
+            if not size["radius"]:
+                raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
+            kind = "cylinder"
+        R = as_rotation_matrix(rotation, item=item)
+        place = finite_array((x, y, z), (3,), item=item, field="position") + R @ shape.com
+        self.visuals.append(Visual(kind, size, place, R))
+        return self.visuals[-1]
 
     @property
     def origin(self) -> Marker:
@@ -174,6 +196,35 @@ class Body:
     def __repr__(self) -> str:
         modes = "" if self.flexible is None else f", {self.flexible.nm} modes"
         return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
+
+
+def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any, *, item: str) -> tuple[Any, Any, Any]:
+    """Return mass, com and inertia of a body with a shape: those given, else those of the shape."""
+    if not isinstance(shape, Shape):
+        remedy = "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia="
+        raise ModelError(item, "shape", shape, remedy)
+    if mass is not None and shape.mass is not None:
+        remedy = f"its {shape.kind} has {shape.mass:.6g} kg already: give the mass to one of them"
+        raise ModelError(item, "mass", mass, remedy)
+    if mass is None and shape.mass is None:
+        remedy = f"give its {shape.kind} mass= or density=, or the body mass="
+        raise ModelError(item, "mass", None, remedy)
+    if inertia is None:
+        if com is not None:
+            remedy = (
+                f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"
+            )
+            raise ModelError(item, "com", com, remedy)
+        if inertia_axes is not None:
+            raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
+    own = shape.inertia
+    if shape.mass is None:
+        own = finite_number(mass, item=item, field="mass") * own
+    return (
+        shape.mass if mass is None else mass,
+        shape.com if com is None else com,
+        own if inertia is None else inertia,
+    )
 
 
 def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:

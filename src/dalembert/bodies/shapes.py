@@ -1,8 +1,9 @@
 """Homogeneous shapes: each gives mass, centre of mass and inertia from a few lengths.
 
-Every shape takes either `mass` (kg) or `density` (kg/m3). Lengths are in metres. The inertia is
-about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube is one of
-the body's axes.
+Every shape takes either `mass` (kg) or `density` (kg/m3), or neither: it then has no mass of its
+own, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The
+inertia is about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube
+is one of the body's axes.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ class Shape:
         ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"`` or ``"tube"``.
     size : dict of str to float
         The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one.
-    mass : float, kg
+    mass : float, kg, or None
+        None if it has no mass of its own.
     com : (3,) m
         Centre of mass from the body's origin.
     inertia : (3, 3) kg m2
-        About the centre of mass, in body axes.
+        About the centre of mass, in body axes; of 1 kg if it has no mass of its own.
     """
 
     kind: str
     size: dict[str, float]
-    mass: float
+    mass: float | None
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
 
@@ -53,26 +55,26 @@ def rod(
 ) -> Shape:
     """Return a straight rod from the body's origin along `axis`, centre of mass at half length.
 
-    Without a `radius` the rod is slender: no inertia about its own axis, and it needs a `mass`.
+    Without a `radius` the rod is slender: no inertia about its own axis, and no density.
     """
     length = _length("rod", "length", length)
     k = _axis("rod", axis)
-    if radius is None and mass is None:
-        raise ModelError("rod", "mass", mass, "a slender rod (no radius) has no volume: give its mass")
+    if radius is None and density is not None:
+        raise ModelError("rod", "density", density, "a slender rod (no radius) has no volume: give its mass")
     r = 0.0 if radius is None else _length("rod", "radius", radius)
     m = _mass("rod", mass, density, math.pi * r * r * length)
     com = np.zeros(3)
     com[k] = length / 2
     size = {"length": length, "radius": r, "axis": float(k)}
-    return Shape("rod", size, m, com, _axial(k, m * r * r / 2, m * (length * length / 12 + r * r / 4)))
+    return _solid("rod", size, m, com, _axial(k, r * r / 2, length * length / 12 + r * r / 4))
 
 
 def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
     x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
     m = _mass("box", mass, density, x * y * z)
-    inertia = np.diag([y * y + z * z, x * x + z * z, x * x + y * y]) * m / 12
-    return Shape("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
+    inertia = np.diag([y * y + z * z, x * x + z * z, x * x + y * y]) / 12
+    return _solid("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
 
 
 def cylinder(
@@ -89,15 +91,15 @@ def cylinder(
     square = radius * radius
     m = _mass("cylinder", mass, density, math.pi * square * length)
     size = {"length": length, "radius": radius, "axis": float(k)}
-    inertia = _axial(k, m * square / 2, m * (length * length / 12 + square / 4))
-    return Shape("cylinder", size, m, np.zeros(3), inertia)
+    inertia = _axial(k, square / 2, length * length / 12 + square / 4)
+    return _solid("cylinder", size, m, np.zeros(3), inertia)
 
 
 def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
     m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius * radius * radius)
-    return Shape("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * m * radius * radius] * 3))
+    return _solid("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * radius * radius] * 3))
 
 
 def plate(
@@ -110,15 +112,15 @@ def plate(
 ) -> Shape:
     """Return a rectangular plate in the xy-plane centred at the body's origin.
 
-    A plate of thickness zero is a lamina and needs a `mass`.
+    A plate of thickness zero is a lamina and has no density.
     """
     x, y = _length("plate", "x", x), _length("plate", "y", y)
     t = _length("plate", "thickness", thickness, allow_zero=True)
-    if t == 0.0 and mass is None:
-        raise ModelError("plate", "mass", mass, "a plate without thickness has no volume: give its mass")
+    if t == 0.0 and density is not None:
+        raise ModelError("plate", "density", density, "a plate without thickness has no volume: give its mass")
     m = _mass("plate", mass, density, x * y * t)
-    inertia = np.diag([y * y + t * t, x * x + t * t, x * x + y * y]) * m / 12
-    return Shape("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
+    inertia = np.diag([y * y + t * t, x * x + t * t, x * x + y * y]) / 12
+    return _solid("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
 
 
 def tube(
@@ -139,7 +141,14 @@ def tube(
     m = _mass("tube", mass, density, math.pi * (outer - inner) * (outer + inner) * length)
     squares = outer * outer + inner * inner
     size = {"length": length, "outer": outer, "inner": inner, "axis": float(k)}
-    return Shape("tube", size, m, np.zeros(3), _axial(k, m * squares / 2, m * (length * length / 12 + squares / 4)))
+    return _solid("tube", size, m, np.zeros(3), _axial(k, squares / 2, length * length / 12 + squares / 4))
+
+
+def _solid(
+    kind: str, size: dict[str, float], mass: float | None, com: NDArray[np.float64], inertia: NDArray[np.float64]
+) -> Shape:
+    """Return a shape from its inertia for each kilogram."""
+    return Shape(kind, size, mass, com, inertia if mass is None else mass * inertia)
 
 
 def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) -> float:
@@ -155,8 +164,10 @@ def _axis(kind: str, axis: str) -> int:
     return "xyz".index(axis)
 
 
-def _mass(kind: str, mass: float | None, density: float | None, volume: float) -> float:
-    if (mass is None) == (density is None):
+def _mass(kind: str, mass: float | None, density: float | None, volume: float) -> float | None:
+    if mass is None and density is None:
+        return None
+    if mass is not None and density is not None:
         raise ModelError(kind, "mass", mass, f"give either mass or density (density is {density!r})")
     field, value = ("mass", mass) if mass is not None else ("density", density)
     number = finite_number(value, item=kind, field=field)

@@ -17,11 +17,11 @@ class Visual:
     Attributes
     ----------
     kind : str
-        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"`` or ``"mesh"``.
+        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"`` or ``"mesh"``.
     size : dict of str to float
         Lengths in m, named as in `Shape`: box x, y, z; cylinder and capsule length (a capsule's
-        without its caps), radius and axis (2: along z); sphere radius. A mesh has the factors
-        x, y, z by which it is scaled.
+        without its caps), radius and axis (2: along z); sphere radius; plate x, y, thickness; tube
+        length, outer, inner and axis. A mesh has the factors x, y, z by which it is scaled.
     position : (3,) m
         Centre of the geometry (for a mesh its own origin) from the body's origin, in body axes.
     rotation : (3, 3)

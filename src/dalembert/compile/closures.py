@@ -15,7 +15,7 @@ from ..connections.hinges import Hinge
 from ..topology import Forest
 from .frames import FrameMap
 from .joints import JointTables
-from .names import Names
+from .names import Names, holds_of, rows_of
 from .schema import Rows, number
 
 __all__ = ["characteristic_lengths", "chord_order", "flatten_chords", "lean_rows", "scales"]
@@ -38,7 +38,8 @@ def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names:
             **_kind(element),
             **joints.of_chord(element),
             curve=len(curves) - 1 if curve is not None else -1,
-            rows=len(element.rows),
+            rows=len(rows_of(chord)),
+            held=bool(holds_of(chord)),
         )
     coupled = Rows("coupled")
     for coupling in forest.couplings:
@@ -103,7 +104,7 @@ def lean_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
     pivots : (k, nc)
         What ``_row_pivots`` finds at k random configurations.
     """
-    starts = np.cumsum([0] + [len(c.element.rows) for c in names.closures])
+    starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
     lean = np.zeros(len(names.rows), dtype=bool)
     for start, stop in pairwise(starts):  # for each chord, the rows of the sample that found the most

@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..connections.drives import Drive
-from ..connections.hinges import CustomHinge, Hinge
-from ..errors import ModelError, SingularityError
+from ..connections.hinges import Hinge
+from ..errors import SingularityError
 from ..system import System
 from ..topology import Forest
 from .bodies import flatten_bodies
 from .closures import chord_order, flatten_chords, lean_rows, scales
 from .elements import ElementTables, flatten_elements
 from .frames import FrameMap
+from .inertia import needs_no_inertia, refuse_idle_freedoms
 from .joints import JointTables
 from .laws import LawTables, flatten_drives
-from .names import Names
+from .names import Names, rows_of
 
-__all__ = ["Compiled", "compile_system", "freedoms_without_inertia", "random_coordinates"]
+__all__ = ["Compiled", "compile_system", "random_coordinates"]
 
 Array = NDArray[np.float64]
 
@@ -70,8 +71,8 @@ def compile_system(origin: System) -> Compiled:
     TopologyError
         If there are no bodies.
     ModelError
-        If a body's data are impossible, or a hinge has nothing to move: no inertia outboard of it
-        along one of its freedoms.
+        If a body's data are impossible, or a hinge that carries mass moves none along one of its
+        freedoms.
     """
     for body in origin.bodies.values():
         body.validate()
@@ -86,16 +87,16 @@ def compile_system(origin: System) -> Compiled:
         **scales(forest, names),
         "gravity": np.array(system.gravity, dtype=float),
     }
+    drives = tuple(system.drives.values())
     lean = np.ones(len(names.rows), dtype=bool)
     skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
     if names.rows:
         rows, lean = _settle_rows(skeleton, forest, names)
         tables |= rows
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
-        _check_inertia(skeleton, forest, names)
+        _mind_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
     elements = flatten_elements(forest, frames, names, laws)
-    drives = tuple(system.drives.values())
     tables["drives"] = flatten_drives(drives, names, laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     tables |= {**laws.arrays(), **elements.arrays()}
@@ -107,6 +108,18 @@ class _Skeleton(_core.Model):
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         raise SingularityError("a freedom without inertia")
+
+
+def _mind_inertia(
+    skeleton: _Skeleton, tables: dict[str, NDArray[Any]], forest: Forest, names: Names, drives: tuple[Drive, ...]
+) -> None:
+    """Refuse freedoms of a tree that move no inertia and need some."""
+    held = needs_no_inertia(forest, names, drives)
+    if held.any():  # an armature without end holds them
+        own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
+        skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
+    generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
+    refuse_idle_freedoms(skeleton, forest, names, generic)
 
 
 def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
@@ -131,14 +144,14 @@ def _settle_rows(
     skeleton: _Skeleton, forest: Forest, names: Names
 ) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
     """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
-    starts = np.cumsum([0] + [len(c.element.rows) for c in names.closures])
+    starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in chord_order(forest)]).astype(np.int32)
     rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
         lean = lean_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
     except SingularityError:  # a tree with freedoms that only the loops hold: nothing is left out
-        lean = np.ones(len(names.rows), dtype=bool)
+        lean = names.closing.copy()
     return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
 
 
@@ -149,42 +162,3 @@ def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
         if drive.level and not isinstance(drive.connection.element, Hinge):
             bound[names.row_connections.index(drive.connection.name) + drive.coordinate] = False
     return bound
-
-
-def freedoms_without_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> list[str]:
-    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
-    pivots, scale = _core.Factor(model, q).pivots(), model._composite_diagonal(q)
-    # an exact zero shows as round-off of what the pivot would be with everything outboard locked
-    weak = ~(pivots > 1e-13 * scale)
-    hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
-    # a vanishing pivot spoils those further in: only the outermost are at fault
-    spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
-    found = []
-    for k in sorted(hinges - spoilt):
-        span = names.v[names.hinges[k]]
-        found += [names.speeds[j] for j in range(span.start, span.stop) if weak[j]]
-    return found
-
-
-def _check_inertia(skeleton: _Skeleton, forest: Forest, names: Names) -> None:
-    """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration."""
-    q = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-    weak = freedoms_without_inertia(skeleton, forest, names, q)
-    clocks = {
-        names.speeds[names.v[hinge.name]][hinge.element.clock]
-        for hinge in forest.hinges
-        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None
-    }
-    weak = [freedom for freedom in weak if freedom not in clocks]  # time needs no inertia: it is driven
-    if not weak:
-        return
-    freedom = weak[0]
-    for body, hinge in zip(names.bodies, forest.hinges, strict=True):
-        if freedom in names.speeds[names.v[hinge.name]]:
-            raise ModelError(
-                f"body {body!r}",
-                "inertia",
-                0.0,
-                f"freedom {freedom!r} of hinge {hinge.name!r} ({hinge.element.kind}) moves no inertia: give the body, "
-                "or one it carries, mass away from the axis or a moment of inertia about it, or use Fixed()",
-            )

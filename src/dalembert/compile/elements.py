@@ -29,7 +29,10 @@ from .names import Names, full_names
 from .schema import Rows, number
 from .signals import SignalGraph, Wire
 
-__all__ = ["ElementPlace", "ElementTables", "flatten_elements", "guarded_law"]
+__all__ = ["BY_SIGN", "DryPlace", "ElementPlace", "ElementTables", "flatten_elements", "guarded_law"]
+
+BY_SIGN = 2.0  # the mode of dry friction that goes by the sign of the speed; -1, 0 and 1 are given ones
+_HINGE = number("measure", "hinge")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,22 @@ class ElementPlace:
     ports: range
     measures: slice
     inputs: slice
+
+
+@dataclass(frozen=True)
+class DryPlace:
+    """Where the dry friction of a speed stands.
+
+    Attributes
+    ----------
+    parameter : int
+        Of the friction among the parameters; mode and slip follow.
+    measure : int
+        Of its effort among those of all elements.
+    """
+
+    parameter: int
+    measure: int
 
 
 @dataclass
@@ -75,6 +94,8 @@ class ElementTables:
     inputs_by_law : list of str
         Names of the inputs that laws of time give, in the order of the core; one may occur twice.
     places : dict of str to ElementPlace
+    dry : dict of str to DryPlace
+        Of speeds that have dry friction.
     """
 
     laws: LawTables
@@ -92,8 +113,10 @@ class ElementTables:
     signals: dict[str, int] = field(default_factory=dict)
     inputs_by_law: list[str] = field(default_factory=list)
     places: dict[str, ElementPlace] = field(default_factory=dict)
+    dry: dict[str, DryPlace] = field(default_factory=dict)
+    _bounded: set[int] = field(default_factory=set)
     _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
-    _measured: int = 0
+    measured: int = 0
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables."""
@@ -138,13 +161,21 @@ class ElementTables:
 
     def add_element(self, name: str, ports: list[int], measures: int, **fields: Any) -> None:
         """Add the row of an element; `name`: what it is known by, or nothing."""
-        row = self.elements.add(port=ports[0] if ports else 0, ports=len(ports), **fields)
+        bounded = not self._bounded.isdisjoint(ports)
+        row = self.elements.add(port=ports[0] if ports else 0, ports=len(ports), bounded=bounded, **fields)
         if name:
-            span = slice(self._measured, self._measured + measures)
+            span = slice(self.measured, self.measured + measures)
             taken = slice(fields.get("input", 0), fields.get("input", 0) + fields.get("inputs", 0))
             numbers = range(ports[0], ports[0] + len(ports)) if ports else range(0)
             self.places[name] = ElementPlace(row, numbers, span, taken)
-        self._measured += measures
+        self.measured += measures
+
+    def add_hinge_port(self, *, bound: float, **fields: Any) -> int:
+        """Add a port at a speed of a hinge, where actuators give no more than a bound; 0: any."""
+        number = self.ports.add(measure=_HINGE, bound=bound, **fields)
+        if bound:
+            self._bounded.add(number)
+        return number
 
     def add_law_input(self, name: str, law: Law | Any) -> int:
         """Add an input that a law gives; return its number."""
@@ -201,17 +232,17 @@ class _Site:
     names: Names
     tables: ElementTables
 
-    def at_hinge(self, hinge: Connection, part: int) -> int:
+    def at_hinge(self, hinge: Connection, part: int, *, actuated: bool = False) -> int:
         """Return the number of a new port at a speed of a hinge, and at its coordinate if it has one of its own."""
-        measure = number("measure", "hinge")
-        if hinge.name in self.names.cut_v:
-            chord = self.names.chords.index(hinge.name)
-            return self.tables.ports.add(measure=measure, freedom=-1, coordinate=-1, chord=chord, part=part)
         element = hinge.element
         assert isinstance(element, Hinge)
+        bound = float(element.max_effort[part]) if actuated and element.max_effort is not None else 0.0
+        if hinge.name in self.names.cut_v:
+            chord = self.names.chords.index(hinge.name)
+            return self.tables.add_hinge_port(bound=bound, freedom=-1, coordinate=-1, chord=chord, part=part)
         coordinate = self.names.q[hinge.name].start + part if element.nq == element.nv else -1
         freedom = self.names.v[hinge.name].start + part
-        return self.tables.ports.add(measure=measure, freedom=freedom, coordinate=coordinate, chord=-1)
+        return self.tables.add_hinge_port(bound=bound, freedom=freedom, coordinate=coordinate, chord=-1)
 
     def between(self, measure: str, first: Marker, second: Marker) -> int:
         """Return the number of a new port between two markers."""
@@ -225,7 +256,7 @@ class _Site:
         """Return the numbers of new ports, one for each thing that an element measures."""
         measures = connection.element.each_measure
         if measures[:1] == ("hinge",):
-            return [self.at_hinge(*place) for place in connection.places]
+            return [self.at_hinge(*place, actuated=connection.actuates) for place in connection.places]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [
@@ -244,9 +275,9 @@ def flatten_elements(forest: Forest, frames: FrameMap, names: Names, laws: LawTa
             _add_plain(site, connection)
     for hinge in forest.hinges:
         if hinge.connection is not None:
-            _add_dampers(site, hinge.connection)
+            _add_own(site, hinge.connection)
     for chord in forest.chords:
-        _add_dampers(site, chord)
+        _add_own(site, chord)
     _add_own_laws(site, [c for c in connections if isinstance(c.element, Element)])
     return tables
 
@@ -272,24 +303,27 @@ def _add_plain(site: _Site, connection: ForceConnection) -> None:
     )
 
 
-def _add_dampers(site: _Site, connection: Connection) -> None:
-    """Add the viscous damper that a hinge has itself, one for each of its speeds."""
-    hinge = connection.element
-    if not isinstance(hinge, Hinge) or hinge.damping is None:
+def _add_own(site: _Site, connection: Connection) -> None:
+    """Add what acts in a hinge itself, at each of its speeds: a viscous damper, dry friction."""
+    hinge, tables = connection.element, site.tables
+    if not isinstance(hinge, Hinge):
         return
-    tables = site.tables
-    for part, (speed, coefficient) in enumerate(
-        zip(full_names(connection.name, hinge.speeds), np.atleast_1d(hinge.damping), strict=True)
-    ):
-        labels = ("", f"{speed}.damping", "")
-        tables.add_element(
-            "",
-            [site.at_hinge(connection, part)],
-            1,
-            form=number("law_form", HingeSpring.law_form),
-            parameter=tables.add_parameters(labels, (0.0, coefficient, 0.0)),
-            parameters=len(labels),
-        )
+    for part, speed in enumerate(full_names(connection.name, hinge.speeds)):
+        if hinge.damping is not None:
+            labels = ("", f"{speed}.damping", "")
+            numbers = (0.0, float(hinge.damping[part]), 0.0)
+            _add_at_speed(site, connection, part, HingeSpring.law_form, tables.add_parameters(labels, numbers))
+        if any(friction is not None and friction[part] for friction in (hinge.friction, hinge.static_friction)):
+            friction = 0.0 if hinge.friction is None else float(hinge.friction[part])
+            parameter = tables.add_parameters((f"{speed}.friction", "", ""), (friction, BY_SIGN, 0.0))
+            tables.dry[speed] = DryPlace(parameter, tables.measured)
+            _add_at_speed(site, connection, part, "dry", parameter)
+
+
+def _add_at_speed(site: _Site, connection: Connection, part: int, form: str, parameter: int) -> None:
+    """Add an element without a name, with three parameters, at a speed of a hinge."""
+    port = site.at_hinge(connection, part)
+    site.tables.add_element("", [port], 1, form=number("law_form", form), parameter=parameter, parameters=3)
 
 
 def _add_own_laws(site: _Site, connections: list[ForceConnection]) -> None:

@@ -11,15 +11,26 @@ from numpy.typing import NDArray
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.hinges import Hinge
+from ..errors import ModelError
 from ..topology import Forest
 from .flexible import modes_of
 
-__all__ = ["Names", "full_names"]
+__all__ = ["Names", "full_names", "holds_of", "rows_of"]
 
 
 def full_names(hinge: str, parts: Sequence[str]) -> list[str]:
     """Return the names of a hinge's coordinates: its own if there is one, else with endings."""
     return [hinge] if len(parts) == 1 else [f"{hinge}.{part}" for part in parts]
+
+
+def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
+    """Return the rows that hold the coordinates of a cut hinge while it sticks."""
+    return closure.element.holds if isinstance(closure.element, Hinge) else ()
+
+
+def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
+    """Return the names of a closure's rows, those that hold last."""
+    return (*closure.element.rows, *holds_of(closure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +56,8 @@ class Names:
         Where coordinates and speeds of a hinge that closes a loop stand among those of all such hinges.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
+    closing : (nc,) bool
+        Rows that close loops; the others hold coordinates of cut hinges while these stick.
     connections : tuple of str
         All hinges of the trees and all closures: in this order loads are told.
     """
@@ -68,6 +81,7 @@ class Names:
     rows: tuple[str, ...] = field(init=False)
     row_connections: tuple[str, ...] = field(init=False)
     holonomic: NDArray[np.bool_] = field(init=False)
+    closing: NDArray[np.bool_] = field(init=False)
     connections: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +92,16 @@ class Names:
         closures: tuple[Connection | CoordinateConnection, ...] = (*forest.chords, *forest.couplings)
         put(self, "closures", closures)
         put(self, "chords", tuple(c.name for c in closures))
-        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in c.element.rows))
-        put(self, "row_connections", tuple(c.name for c in closures for _ in c.element.rows))
-        put(self, "holonomic", np.array([f for c in closures for f in c.element.holonomic], dtype=np.bool_))
+        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in rows_of(c)))
+        put(self, "row_connections", tuple(c.name for c in closures for _ in rows_of(c)))
+        holonomic = [f for c in closures for f in (*c.element.holonomic, *(False for _ in holds_of(c)))]
+        put(self, "holonomic", np.array(holonomic, dtype=np.bool_))
+        closing = [f for c in closures for f in (*(True for _ in c.element.rows), *(False for _ in holds_of(c)))]
+        put(self, "closing", np.array(closing, dtype=np.bool_))
         put(self, "connections", (*self.hinges, *self.chords))
         self._name_trees()
         self._name_cuts()
+        self._mind_names()
 
     def _name_trees(self) -> None:
         coordinates: list[str] = []
@@ -144,6 +162,20 @@ class Names:
         object.__setattr__(self, "cut_q", q)
         object.__setattr__(self, "cut_v", v)
 
+    def _mind_names(self) -> None:
+        """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free hinge F and a hinge ``"F.qw"``."""
+        cuts = [(c.name, c.element) for c in self.forest.chords if isinstance(c.element, Hinge)]
+        for what, names, places in (("coordinates", self.coordinates, self.q), ("speeds", self.speeds, self.v)):
+            parts = [(owner, names[span]) for owner, span in places.items()]
+            parts += [(owner, tuple(full_names(owner, getattr(hinge, what)))) for owner, hinge in cuts]
+            owners: dict[str, str] = {}
+            for owner, own in parts:
+                for name in own:
+                    if name in owners:
+                        remedy = f"the {what[:-1]} {name!r} of {owners[name]!r} is called so too: give another name"
+                        raise ModelError(f"connection {owner!r}", "name", owner, remedy)
+                    owners[name] = owner
+
     @property
     def row_units(self) -> tuple[str, ...]:
         """Units of the rows, ``"m"`` or ``"rad"``, (nc,)."""
@@ -151,4 +183,6 @@ class Names:
         for closure in self.closures:
             owner = closure if isinstance(closure, CoordinateConnection) else closure.element
             units += owner.row_units
+            if isinstance(closure.element, Hinge) and closure.element.holds:
+                units += closure.element.speed_units
         return tuple(units)

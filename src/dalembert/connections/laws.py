@@ -237,8 +237,8 @@ class Spline:
         ends, pieces = self.pieces()
         width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
         change = np.abs(np.diff(pieces[:, -1])) * width**self.degree
-        knots = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
-        return knots[(knots >= t_start) & (knots <= t_end)]
+        knots: NDArray[np.float64] = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
+        return np.asarray(knots[(knots >= t_start) & (knots <= t_end)])
 
     def __call__(self, t: float) -> Triple:
         first, last = float(np.asarray(self.times)[0]), float(np.asarray(self.times)[-1])

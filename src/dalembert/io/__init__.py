@@ -14,7 +14,15 @@ __all__ = ["load", "load_urdf"]
 _SUPPORTED = "supported are URDF files: .urdf, or .xml whose root element is <robot>"
 
 
-def load(path: str | os.PathLike[str], *, base: str = "fixed") -> System:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    base: str = "fixed",
+    inertia: str = "keep",
+    limits: bool = True,
+    damping: bool = True,
+    friction: bool = True,
+) -> System:
     """Read a system from a model file; the suffix of its name says the format.
 
     Parameters
@@ -22,12 +30,18 @@ def load(path: str | os.PathLike[str], *, base: str = "fixed") -> System:
     path : str or path
         ``.urdf``, or ``.xml`` with the root element ``<robot>``.
     base : str
-        ``"fixed"`` fixes the root link to ground, ``"free"`` leaves it free to move.
+        ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` lets it move (``"<link>.free"``).
+    inertia : str
+        What becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        `ModelWarning`; ``"strict"`` refuses the file.
+    limits, damping, friction : bool
+        False leaves the stops of joints, their damping, or their dry friction out; bounds of effort and speed stay.
 
     Returns
     -------
     System
-        Names of links and joints kept; see `load_urdf` for what is read.
+        Names of links and joints kept; see `load_urdf` for what is read. ``system.notes`` says what had to be left
+        out.
 
     Raises
     ------
@@ -44,4 +58,4 @@ def load(path: str | os.PathLike[str], *, base: str = "fixed") -> System:
         raise ModelError("load", "path", str(name), "expand it first: xacro robot.urdf.xacro > robot.urdf")
     if suffix not in (".urdf", ".xml"):
         raise ModelError("load", "path", str(name), _SUPPORTED)
-    return load_urdf(name, base=base)
+    return load_urdf(name, base=base, inertia=inertia, limits=limits, damping=damping, friction=friction)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ModelError
@@ -79,15 +80,27 @@ def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bo
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    if target.exists():
-        os.rename(target, old)
-    try:
-        os.rename(new, target)
-    except BaseException:
-        if old.exists():
-            os.rename(old, target)
-        raise
+    """Put a folder in the place of another, also beside others who do the same: the last one stays."""
+    while True:
+        with suppress(FileNotFoundError):
+            os.rename(target, old)
+        try:
+            os.rename(new, target)
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                _put_back(old, target)
+                raise
+            _remove(old)  # another writer was faster, and its folder is the one to be replaced
+        except BaseException:
+            _put_back(old, target)
+            raise
     _remove(old)
+
+
+def _put_back(old: Path, target: Path) -> None:
+    if old.exists():
+        os.rename(old, target)
 
 
 def _flush(path: Path) -> None:

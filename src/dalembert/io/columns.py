@@ -5,20 +5,30 @@ from __future__ import annotations
 import csv
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import FileError, ModelError
 from .atomic import replacing
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["column_names", "flat_columns", "read_csv", "read_parquet", "require", "write_csv", "write_parquet"]
+__all__ = [
+    "column_names",
+    "distinct",
+    "flat_columns",
+    "foreign",
+    "read_csv",
+    "read_parquet",
+    "require",
+    "write_csv",
+    "write_parquet",
+]
 
 Array = NDArray[np.float64]
 
@@ -40,8 +50,21 @@ def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str
     columns: dict[str, Array] = {}
     for name, values in arrays.items():
         flat = values.reshape(len(values), -1)
-        columns |= {column: flat[:, k] for k, column in enumerate(column_names(result, name, values.shape[1:]))}
+        own = distinct(column_names(result, name, values.shape[1:]), columns)
+        columns |= {column: flat[:, k] for k, column in enumerate(own)}
     return columns
+
+
+def distinct(names: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Return names for columns that differ from each other and from those taken: ``"A.x"``, ``"A.x (2)"``."""
+    found: dict[str, None] = {}
+    for name in names:
+        free, k = name, 1
+        while free in taken or free in found:
+            k += 1
+            free = f"{name} ({k})"
+        found[free] = None
+    return list(found)
 
 
 def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]:
@@ -76,17 +99,15 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Array], note: 
 
 def read_csv(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
     """Return the columns of a CSV file, and the note in its first line."""
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            first = file.readline()
-            if not first.startswith(_COMMENT):
-                raise _foreign(path)
-            rows = csv.reader(file)
-            heading = next(rows)
-            table = np.array([[float(number) for number in row] for row in rows], dtype=float)
-            table = table.reshape(-1, len(heading))
-    except (ValueError, StopIteration) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+    with open(path, newline="", encoding="utf-8") as file:
+        first = file.readline()
+        if not first.startswith(_COMMENT):
+            raise foreign(path)
+        rows = csv.reader(file)
+        heading = next(rows, [])
+        table = np.array([[float(number) for number in row] for row in rows], dtype=float)
+    if table.shape != (len(table), len(heading)):
+        raise ValueError(f"its rows do not have {len(heading)} numbers each")
     return {name: np.ascontiguousarray(table[:, k]) for k, name in enumerate(heading)}, first[len(_COMMENT) :]
 
 
@@ -96,19 +117,15 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Array], no
     table = pyarrow.table({name: np.ascontiguousarray(column) for name, column in columns.items()})
     table = table.replace_schema_metadata({_META: note.encode()})
     with replacing(path) as new:
-        parquet.write_table(table, new)
+        parquet.write_table(table, new, write_page_checksum=True)
 
 
 def read_parquet(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
     """Return the columns of a Parquet file, and the note among its metadata."""
-    pyarrow, parquet = require("pyarrow"), require("pyarrow.parquet")
-    try:
-        table = parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+    table = require("pyarrow.parquet").read_table(path, page_checksum_verification=True)
     note = (table.schema.metadata or {}).get(_META)
     if note is None:
-        raise _foreign(path)
+        raise foreign(path)
     return {name: table.column(name).to_numpy().astype(float) for name in table.column_names}, note.decode()
 
 
@@ -122,5 +139,6 @@ def require(module: str) -> Any:
         raise ModelError("file", "package", package, remedy) from None
 
 
-def _foreign(path: str | os.PathLike[str]) -> ModelError:
-    return ModelError("load", "path", os.fspath(path), "it was not written by Result.save")
+def foreign(path: str | os.PathLike[str]) -> FileError:
+    """Return the error of a file that is none of ours."""
+    return FileError("load", "path", os.fspath(path), "it was not written by Result.save, or its heading is damaged")

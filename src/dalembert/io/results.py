@@ -1,44 +1,40 @@
-"""Results in files: NetCDF and Zarr through xarray, Parquet and CSV as flat tables.
+"""Results in files.
 
-Every format holds the states to the last bit, and a note in JSON: names, units, status, statistics, events.
+Every format holds the states to the last bit, and a note: names, units, status, statistics, events, when which
+conditions held, and the data of the model.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
-from .atomic import replacing
-from .columns import column_names, read_csv, read_parquet, require, write_csv, write_parquet
+from ..errors import FileError, ModelError
+from ..model.likeness import difference, likeness
+from .columns import column_names, distinct
 from .datasets import variable_name
-from .zarr_stores import is_result_store, read_store
+from .formats import Places, damaged, read_file, write_file
 
 if TYPE_CHECKING:
     from ..model import Model
     from ..result import Result
     from ..system import System
 
-__all__ = ["load_result", "save_result"]
+__all__ = ["check_model", "load_result", "mind_holds", "read_conditions", "save_result"]
 
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
-_FORMAT = 1
 _DERIVED = ("a", "tau", "lam")
 
 
 def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> None:
     """Write a result; see `Result.save`."""
-    save, _ = _format("save", path)
     arrays = {"t": result.t, "q": result.q, "v": result.v, "x": result.x}
     for name in _DERIVED:
         values = result._columns_or_none(name)
@@ -46,163 +42,136 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
             arrays[name] = values
     listed = [names] if isinstance(names, str) else list(names)
     arrays |= {name: result[name] for name in listed if name not in arrays}
-    save(result, path, arrays)
+    write_file(
+        path,
+        _note(result),
+        arrays,
+        dataset=lambda: _dataset(result, arrays),
+        table=lambda: _table(result, arrays),
+    )
 
 
 def load_result(path: PathLike, model: Model | System | None = None) -> Result:
     """Read a result; see `Result.load`."""
     from ..model import as_model
-    from ..result import EventRecord, Labels, Result, Stats
 
-    _, load = _format("load", path)
-    if not Path(path).exists():
-        raise ModelError("load", "path", os.fspath(path), "there is no such file")
-    read, text = load(path)
+    compiled = None if model is None else as_model(model)
+    note, arrays = read_file(path)
+    mind_holds(path, note, "result")
     try:
-        note = json.loads(text)
-        if note["format"] != _FORMAT:
-            remedy = "the file was written by another version of dalembert, which is needed to read it"
-            raise ModelError("load", "format", note["format"], remedy)
-        arrays = {name: _array(read, note["places"][name], shape) for name, shape in note["shapes"].items()}
-    except (KeyError, ValueError) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it is damaged: {error}") from error
+        if compiled is not None:
+            check_model(note, compiled)
+        return _result(note, arrays, compiled)
+    except ModelError:
+        raise
+    except Exception as error:  # a file of the first format, without a seal
+        raise damaged(path, error) from error
+
+
+def mind_holds(path: PathLike, note: Mapping[str, Any], what: str) -> None:
+    """Refuse a file that holds something else than is to be read."""
+    held = note.get("holds", "result")
+    if held != what:
+        raise FileError("load", "path", os.fspath(path), f"what it holds is read with da.{held.title()}.load")
+
+
+def check_model(note: Mapping[str, Any], model: Model) -> None:
+    """Refuse a model that is not the one of the file."""
+    for what, of_model in (("coordinates", model.coordinate_names), ("speeds", model.speed_names)):
+        of_file = tuple(note["labels"][what])
+        if of_file != of_model:
+            remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
+            raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
+    found = difference(note["model"], likeness(model)) if "model" in note else None
+    if found is not None:
+        remedy = (
+            f"the file is of a model with {found.there!r}: give that model, or none; for this motion in another model: "
+            "r = da.Result.load(path), da.Result(model, r.t, r.q, r.v, r.x)"
+        )
+        raise ModelError("load", f"the model's {found.item}, {found.field},", found.here, remedy)
+
+
+def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) -> Any:
+    """Return conditions from what files keep of them."""
+    return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
+
+
+def _result(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
+    """Return the result that a note and arrays tell of."""
+    from ..result import EventRecord, Labels, Periods, Result, Stats
+
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
-    labels = Labels(**names)
-    compiled = None if model is None else as_model(model)
-    if compiled is not None:
-        _check(labels, compiled)
     events = [EventRecord(**(e | {key: np.array(e[key]) for key in ("q", "v", "x")})) for e in note["events"]]
-    return Result(
-        compiled,
+    stats = Stats(**note["stats"])
+    if note["format"] == 1:
+        stats.notes.append("read from a file of an earlier version, without a checksum: damage would go unnoticed")
+    if model is not None and note.get("controlled"):
+        stats.notes.append(
+            "read from a file, which keeps no control function: a, tau and lam are those of the run, what is computed "
+            "anew is without control"
+        )
+    periods = [] if model is None else note.get("periods", [])
+    held = [read_conditions(model, plain, gains) for _, plain, gains in periods] if model is not None else []
+    result = Result(
+        model,
         t,
         q,
         v,
         x,
-        stats=Stats(**note["stats"]),
+        stats=stats,
         status=note["status"],
         message=note["message"],
         events=events,
-        labels=labels if compiled is None else None,
+        conditions=Periods([float(begin) for begin, *_ in periods], held) if held else None,
+        labels=Labels(**names) if model is None else None,
         stored=arrays,
     )
+    if model is None:
+        result._kept = {name: note[name] for name in ("model", "periods", "controlled") if name in note}
+    return result
 
 
-def _array(read: Callable[[Any], Array], place: Any, shape: list[int]) -> Array:
-    values = np.zeros(shape) if 0 in shape else read(place)
-    return np.ascontiguousarray(values, dtype=float).reshape(shape)
-
-
-def _note(result: Result, arrays: Mapping[str, Array], places: Mapping[str, Any]) -> str:
-    """Return what goes with the numbers; `places` says under which name or names each array is found."""
+def _note(result: Result) -> dict[str, Any]:
+    """Return what goes with the numbers."""
     events = [asdict(e) | {key: getattr(e, key).tolist() for key in ("q", "v", "x")} for e in result.events]
-    note = {
-        "format": _FORMAT,
+    return {
+        "holds": "result",
         "labels": asdict(result.labels),
-        "shapes": {name: array.shape for name, array in arrays.items()},
-        "places": places,
         "status": result.status,
         "message": result.message,
         "stats": asdict(result.stats),
         "events": events,
+        **_origin(result),
     }
-    return json.dumps(note)
 
 
-def _check(labels: Any, model: Model) -> None:
-    """Refuse a model whose columns are others than those of the file."""
-    for what, of_file, of_model in (
-        ("coordinates", labels.coordinates, model.coordinate_names),
-        ("speeds", labels.speeds, model.speed_names),
-    ):
-        if of_file != of_model:
-            remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
-            raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
+def _origin(result: Result) -> dict[str, Any]:
+    """Return what is kept of the model and of the conditions."""
+    if result.model is None:
+        return result._kept
+    held = result.conditions
+    periods = [] if held is None else list(zip(held.begins, held.conditions, strict=True))
+    return {
+        "model": likeness(result.model),
+        "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
+        "controlled": any(one.control is not None for _, one in periods),
+    }
 
 
-# ---- formats
-
-
-def _format(item: str, path: PathLike) -> Any:
-    supported = "use a name that ends in .nc, .zarr, .parquet or .csv"
-    if not isinstance(path, (str, os.PathLike)):
-        raise ModelError(item, "path", path, supported)
-    found = _FORMATS.get(Path(path).suffix.lower())
-    if found is None:
-        raise ModelError(item, "path", os.fspath(path), supported)
-    return found
-
-
-def _dataset(result: Result, arrays: Mapping[str, Array]) -> Any:
-    """Return what goes to a file: empty variables left out, names such that every format takes them."""
+def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, Places]:
+    """Return a Dataset with all arrays, and under which name each is there."""
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
-    places = {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
-    renamed = {name: f"output {k}" for k, name in enumerate(map(str, (*data.variables, *data.dims))) if "/" in name}
-    places = {name: renamed.get(place, place) for name, place in places.items()}
-    data = data.drop_dims([dimension for dimension, size in data.sizes.items() if size == 0])
-    data = data.rename({old: new for old, new in renamed.items() if old in data.variables or old in data.dims})
-    return data.assign_attrs(dalembert=_note(result, arrays, places))
+    return data, {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
 
 
-def _reader(data: Any, path: PathLike) -> tuple[Callable[[str], Array], str]:
-    note = data.attrs.get("dalembert")
-    if note is None:
-        raise ModelError("load", "path", os.fspath(path), "it was not written by Result.save")
-    return lambda place: data[place].values, note
-
-
-def _save_netcdf(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> None:
-    data = _dataset(result, arrays)
-    with replacing(path) as new:
-        data.to_netcdf(new, engine="scipy")
-
-
-def _load_netcdf(path: PathLike) -> tuple[Callable[[str], Array], str]:
-    import xarray
-
-    try:
-        data = xarray.load_dataset(path, engine="scipy")
-    except (TypeError, ValueError, OSError) as error:
-        raise ModelError("load", "path", os.fspath(path), f"it cannot be read as NetCDF: {error}") from error
-    return _reader(data, path)
-
-
-def _save_zarr(result: Result, path: PathLike, arrays: Mapping[str, Array]) -> None:
-    require("zarr")
-    data = _dataset(result, arrays)
-    with replacing(path, store=is_result_store) as new, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on how strings are kept
-        data.to_zarr(new, mode="w", consolidated=False, zarr_format=3)
-
-
-def _load_zarr(path: PathLike) -> tuple[Callable[[str], Array], str]:
-    return read_store(path, require("zarr"))
-
-
-def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], str]:
-    """Return all arrays as flat columns, and the note."""
-    places = {name: column_names(result, name, array.shape[1:]) for name, array in arrays.items()}
+def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], Places]:
+    """Return all arrays as flat columns, and which are whose."""
+    places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}
     for name, array in arrays.items():
         flat = array.reshape(len(array), -1)
+        places[name] = distinct(column_names(result, name, array.shape[1:]), columns)
         columns |= {column: flat[:, k] for k, column in enumerate(places[name])}
-    return columns, _note(result, arrays, places)
-
-
-def _column_reader(columns: dict[str, Array], note: str) -> tuple[Callable[[list[str]], Array], str]:
-    return lambda places: np.stack([columns[place] for place in places], axis=1), note
-
-
-_FORMATS: dict[str, Any] = {
-    ".nc": (_save_netcdf, _load_netcdf),
-    ".zarr": (_save_zarr, _load_zarr),
-    ".parquet": (
-        lambda result, path, arrays: write_parquet(path, *_table(result, arrays)),
-        lambda path: _column_reader(*read_parquet(path)),
-    ),
-    ".csv": (
-        lambda result, path, arrays: write_csv(path, *_table(result, arrays)),
-        lambda path: _column_reader(*read_csv(path)),
-    ),
-}
+    return columns, places

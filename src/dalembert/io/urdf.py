@@ -4,8 +4,10 @@ What becomes what:
 
     <link>                          body of the same name; the body frame is the link frame
     <inertial>                      mass, com (origin xyz), inertia in the axes of origin rpy;
-                                    a link without it is a body without mass
-    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are named, never opened
+                                    a link without it is a body without mass; an inertia that no
+                                    rigid body has is kept, and a `ModelWarning` says so
+    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are named, never opened;
+                                    what is malformed is skipped, ``system.notes`` says which
     <joint type=...>                connection of the same name from the parent link, at the joint's
                                     origin, to the child link's frame
         revolute, continuous        `Revolute`; continuous has no position limits
@@ -18,17 +20,18 @@ What becomes what:
     <limit effort velocity>         max_effort, max_speed     } the same number for each freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
     <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
-    root link                       fixed to ground by a connection ``"<link>.fixed"``; or left free,
-                                    and then moved by the hinge ``"<link>.free"`` of the forest
+    root link                       fixed to ground by a connection ``"<link>.fixed"``, or free to move
+                                    by a connection ``"<link>.free"``
 
 Names are kept, with blanks at their ends removed. A `System` has one space of names where URDF has
 two, so a joint that is named like a link gets ``"_joint"`` appended; and ``ground`` is taken, so a
 link of that name becomes ``"ground_link"``, a joint ``"ground_joint"``. Where that name is taken as
-well, ``"_2"``, ``"_3"`` and so on follows.
+well, ``"_2"``, ``"_3"`` and so on follows. ``system.notes`` says which were changed.
 
 More lenient than the specification: a missing <limit> means no limits; infinite limits mean none;
 the robot's name, effort and velocity may be missing, as may ixy, ixz and iyz (zero). A <limit> with
 only one of lower and upper has 0 for the other, as specified; with neither, no position limits.
+An element that is there several times counts once if all say the same, and is refused otherwise.
 Ignored: transmission, gazebo, safety_controller, calibration, textures, and extensions (elements
 with a colon in their name).
 
@@ -38,35 +41,33 @@ large or too deeply nested. Nothing here recurses.
 
 from __future__ import annotations
 
-import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping
-from itertools import islice
 from xml.etree.ElementTree import Element
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..bodies.rigid import Body
-from ..bodies.visual import Visual
+from ..checks import one_of
 from ..connections.constraints.mimic import Mimic
-from ..connections.hinges import Fixed, Free, Hinge, Planar, Prismatic, Revolute, Spherical
-from ..errors import ModelError, TopologyError
-from ..rotation import quaternion, unit_vector
+from ..connections.hinges import Fixed, Free
+from ..errors import ModelError, ModelWarning, TopologyError
 from ..system import GROUND, System
 from .guarded_xml import parse_document, read_document
+from .urdf_fields import child_of, name_of, origin_of, suggestion
+from .urdf_joints import hinge_of, mimics_of
+from .urdf_links import add_body
 
 __all__ = ["load_urdf"]
 
-Vector = tuple[float, float, float]
-Color = tuple[float, float, float, float]
-Matrix = NDArray[np.float64]
 
-_JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
-_GEOMETRIES = ("box", "cylinder", "capsule", "sphere", "mesh")
-
-
-def load_urdf(path_or_text: str | bytes | os.PathLike[str], *, base: str = "fixed") -> System:
+def load_urdf(
+    path_or_text: str | bytes | os.PathLike[str],
+    *,
+    base: str = "fixed",
+    inertia: str = "keep",
+    limits: bool = True,
+    damping: bool = True,
+    friction: bool = True,
+) -> System:
     """Read a robot from a URDF file or text and return it as a system.
 
     Parameters
@@ -74,15 +75,22 @@ def load_urdf(path_or_text: str | bytes | os.PathLike[str], *, base: str = "fixe
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     base : str
-        ``"fixed"`` fixes the root link to ground; ``"free"`` leaves it unconnected, so that it
-        moves freely.
+        ``"fixed"`` fixes the root link to ground, by the connection ``"<link>.fixed"``; ``"free"`` lets it move
+        freely, by the connection ``"<link>.free"``.
+    inertia : str
+        What becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        `ModelWarning` that names the link and the numbers; ``"strict"`` refuses the file.
+    limits, damping, friction : bool
+        False leaves the positions at which joints stop (lower and upper), their damping, or their dry friction out.
+        Bounds of effort and speed are kept.
 
     Returns
     -------
     System
         Bodies (the root link first) and connections in the order of the file, gravity
         (0, 0, -9.81) m/s2. How the elements are read, and which names are changed, is at the top
-        of this module.
+        of this module. What had to be left out, and inertias that are impossible, are in
+        ``system.notes``.
 
     Raises
     ------
@@ -108,8 +116,10 @@ def load_urdf(path_or_text: str | bytes | os.PathLike[str], *, base: str = "fixe
     >>> arm["shoulder"].element.upper
     array([1.])
     """
-    if base not in ("fixed", "free"):
-        raise ModelError("load_urdf", "base", base, "use 'fixed' (to ground) or 'free'")
+    one_of("load_urdf", "base", base, ("fixed", "free"))
+    strict = one_of("load_urdf", "inertia", inertia, ("keep", "strict")) == "strict"
+    left_out = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
+    without = frozenset(field for field, kept in left_out.items() if not kept)
     source, data, encoding = read_document(path_or_text)
     robot = parse_document(data, encoding, source)
     _check_root_element(robot, source)
@@ -120,23 +130,50 @@ def load_urdf(path_or_text: str | bytes | os.PathLike[str], *, base: str = "fixe
     root = _root_link(links, ends)
 
     link_names, joint_names = _unique_names(links, joints)
-    materials = {_name(m): m for m in robot.findall("material")}
-    system = System(_name(robot) or "robot")
+    renamed = [("link", old, new) for old, new in link_names.items() if old != new]
+    renamed += [("joint", old, new) for old, new in joint_names.items() if old != new]
+    materials = {name_of(m): m for m in robot.findall("material")}
+    system = System(name_of(robot) or "robot")
+    system.notes.extend(f"{kind} {old!r} is called {new!r}: its own name is taken" for kind, old, new in renamed)
     for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
-        body = _add_body(system, link_names[name], link, item=f"link {name!r}")
-        body.visuals.extend(_visuals(link, materials, item=f"link {name!r}"))
-    if base == "fixed":
-        fixing = _free_name(f"{link_names[root]}.fixed", {*link_names.values(), *joint_names.values()})
-        system.connect(fixing, Fixed(), system.ground, system.bodies[link_names[root]])
+        add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
+    element = Fixed() if base == "fixed" else Free()
+    holding = _free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
+    system.connect(holding, element, system.ground, system.bodies[link_names[root]])
     for name, joint in joints.items():
         parent, child = (system.bodies[link_names[end]] for end in ends[name])
-        hinge = _hinge(joint, item=f"joint {name!r}")
-        position, rotation = _origin(joint, item=f"joint {name!r}")
+        hinge = hinge_of(joint, item=f"joint {name!r}", without=without)
+        position, rotation = origin_of(joint, item=f"joint {name!r}")
         system.connect(joint_names[name], hinge, parent.at(*position, rotation=rotation), child)
-    for name, mimic in _mimics(joints).items():
+    doubts: list[str] = []
+    for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]
         system.mimics[joint_names[name]] = Mimic(leader, mimic.multiplier, mimic.offset)
+    doubts += _impossible_inertias(system, {link_names[name]: name for name in links})
+    if doubts:
+        _warn(system, doubts, source)
     return system
+
+
+def _impossible_inertias(system: System, links: Mapping[str, str]) -> list[str]:
+    """Say which inertias no rigid body has."""
+    return [
+        f"link {links[body.name]!r}: its inertia is kept as it stands ({body.mass:.6g} kg); {why}"
+        for body in system.bodies.values()
+        if (why := body.impossible)
+    ]
+
+
+def _warn(system: System, doubts: list[str], source: str) -> None:
+    """Warn once of all that is doubtful; each goes to the notes of the system."""
+    system.notes.extend(doubts)
+    listed = "\n  ".join(doubts[:8] + [f"and {len(doubts) - 8} more: see system.notes"] * (len(doubts) > 8))
+    warnings.warn(
+        f"{source} has data that no robot can have:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
+        "of mass, in the axes of its origin, in kg m2 (inertia='strict' refuses those that are impossible).",
+        ModelWarning,
+        stacklevel=3,
+    )
 
 
 # ---- from elements to names
@@ -154,15 +191,11 @@ def _check_root_element(robot: Element, source: str) -> None:
 # ---- names and topology
 
 
-def _name(element: Element, attribute: str = "name") -> str:
-    return element.get(attribute, "").strip()
-
-
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
     """Return the children of a kind by name, in the order of the file."""
     found: dict[str, Element] = {}
     for number, element in enumerate(robot.findall(tag), start=1):
-        name = _name(element)
+        name = name_of(element)
         if not name:
             raise ModelError(f"{tag} number {number}", "name", element.get("name"), f'give it one: <{tag} name="...">')
         if name in found:
@@ -176,24 +209,15 @@ def _ends(name: str, joint: Element, links: Mapping[str, Element]) -> tuple[str,
     item = f"joint {name!r}"
     ends = []
     for which in ("parent", "child"):
-        element = _child(joint, which, item=item)
-        link = None if element is None else _name(element, "link")
+        element = child_of(joint, which, item=item)
+        link = None if element is None else name_of(element, "link")
         if not link:
             raise ModelError(item, f"{which} link", link, f'name one of the links: <{which} link="..."/>')
         if link not in links:
-            remedy = f"no link has that name: correct it, or add the link{_suggestion(link, links)}"
+            remedy = f"no link has that name: correct it, or add the link{suggestion(link, links)}"
             raise ModelError(item, f"{which} link", link, remedy)
         ends.append(link)
     return ends[0], ends[1]
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    import difflib
-
-    if len(name) > 80:  # comparing is quadratic in the length
-        return ""
-    close = difflib.get_close_matches(name, list(islice(known, 2000)), n=3)
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]) -> str:
@@ -250,256 +274,3 @@ def _free_name(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
-
-
-# ---- links
-
-
-def _add_body(system: System, name: str, link: Element, *, item: str) -> Body:
-    inertial = _child(link, "inertial", item=item)
-    if inertial is None:
-        return system.body(name)
-    mass, inertia = _child(inertial, "mass", item=item), _child(inertial, "inertia", item=item)
-    if mass is None:
-        raise ModelError(item, "mass", None, 'an <inertial> needs <mass value="..."/> in kg')
-    if inertia is None:
-        remedy = 'an <inertial> needs <inertia ixx="..." .../> in kg m2; all zero for a point mass'
-        raise ModelError(item, "inertia", None, remedy)
-    com, axes = _origin(inertial, item=item)
-    diagonal = [_number(inertia, key, item=item) for key in ("ixx", "iyy", "izz")]
-    products = [_number(inertia, key, 0.0, item=item) for key in ("ixy", "ixz", "iyz")]
-    value = _number(mass, "value", item=item)
-    try:
-        return system.body(name, mass=value, com=com, inertia=[*diagonal, *products], inertia_axes=axes)
-    except ModelError as error:
-        raise _renamed(error, item) from None
-
-
-def _visuals(link: Element, materials: Mapping[str, Element], *, item: str) -> list[Visual]:
-    found = []
-    for element in link:
-        if element.tag in ("visual", "collision"):
-            visual = _visual(element, materials, item=f"{element.tag} of {item}")
-            if visual is not None:
-                found.append(visual)
-    return found
-
-
-def _visual(element: Element, materials: Mapping[str, Element], *, item: str) -> Visual | None:
-    """Return what a <visual> or <collision> shows; None if only an extension could show it."""
-    geometry = _child(element, "geometry", item=item)
-    shapes = [] if geometry is None else list(geometry)
-    plain = [shape for shape in shapes if ":" not in shape.tag]
-    if shapes and not plain:
-        return None
-    if len(plain) != 1 or plain[0].tag not in _GEOMETRIES:
-        tags = [f"<{shape.tag}>" for shape in plain]
-        raise ModelError(item, "geometry", tags, f"give one of {', '.join(_GEOMETRIES)}, or remove the element")
-    shape = plain[0]
-    size, file = _size(shape, item=item)
-    position, rotation = _origin(element, item=item)
-    return Visual(
-        kind=shape.tag,
-        size=size,
-        position=np.array(position),
-        rotation=np.eye(3) if rotation is None else rotation,
-        file=file,
-        collision=element.tag == "collision",
-        color=_color(element, materials, item=item),
-        name=_name(element) or None,
-    )
-
-
-def _size(shape: Element, *, item: str) -> tuple[dict[str, float], str | None]:
-    """Return the lengths of a geometry (m; factors for a mesh) and the file of a mesh."""
-    if shape.tag == "mesh":
-        file = shape.get("filename")
-        if file is None:
-            raise ModelError(item, "mesh filename", None, 'say which: <mesh filename="..."/>')
-        return dict(zip("xyz", _numbers(shape, "scale", (1.0, 1.0, 1.0), item=item), strict=True)), file
-    if shape.tag == "box":
-        size = dict(zip("xyz", _numbers(shape, "size", None, item=item), strict=True))
-    else:
-        keys = ("radius",) if shape.tag == "sphere" else ("length", "radius")
-        size = {key: _number(shape, key, item=item) for key in keys}
-    for key, length in size.items():
-        if length < 0:
-            raise ModelError(item, f"{shape.tag} {key}", length, "a length must not be negative")
-    return size if shape.tag in ("box", "sphere") else {**size, "axis": 2.0}, None
-
-
-def _color(element: Element, materials: Mapping[str, Element], *, item: str) -> Color | None:
-    material = element.find("material")
-    color = None if material is None else material.find("color")
-    if color is None and material is not None and _name(material) in materials:
-        color = materials[_name(material)].find("color")
-    if color is None:
-        return None
-    red, green, blue, opacity = _numbers(color, "rgba", (1.0, 1.0, 1.0, 1.0), item=item)
-    return red, green, blue, opacity
-
-
-# ---- joints
-
-
-def _hinge(joint: Element, *, item: str) -> Hinge:
-    kind = _name(joint, "type")
-    if kind not in _JOINT_TYPES:
-        remedy = f"use one of {', '.join(_JOINT_TYPES)}{_suggestion(kind, _JOINT_TYPES)}"
-        raise ModelError(item, "type", joint.get("type"), remedy)
-    if kind == "fixed":
-        return Fixed()
-    if kind == "floating":
-        return Free()
-    try:
-        data = {**_limits(joint, item=item, position=kind in ("revolute", "prismatic")), **_dynamics(joint, item=item)}
-        if kind in ("spherical", "ball"):
-            return Spherical(**data)
-        axis = _axis(joint, item=item)
-        if kind == "planar":
-            return Planar(axis, **data)
-        return Prismatic(axis, **data) if kind == "prismatic" else Revolute(axis, **data)
-    except ModelError as error:
-        raise _renamed(error, item) from None
-
-
-def _axis(joint: Element, *, item: str) -> Matrix:
-    element = _child(joint, "axis", item=item)
-    numbers = (1.0, 0.0, 0.0) if element is None else _numbers(element, "xyz", (1.0, 0.0, 0.0), item=item)
-    return unit_vector(numbers, item=item, field="axis xyz")
-
-
-def _limits(joint: Element, *, item: str, position: bool) -> dict[str, float]:
-    """Return lower and upper (if `position`), max_effort and max_speed, those that limit anything."""
-    element = _child(joint, "limit", item=item)
-    if element is None:
-        return {}
-    limits = {
-        "max_effort": _number(element, "effort", math.inf, item=item, infinite=True),
-        "max_speed": _number(element, "velocity", math.inf, item=item, infinite=True),
-    }
-    if position and ("lower" in element.attrib or "upper" in element.attrib):
-        limits["lower"] = _number(element, "lower", 0.0, item=item, infinite=True)
-        limits["upper"] = _number(element, "upper", 0.0, item=item, infinite=True)
-    none = {"lower": -math.inf, "upper": math.inf, "max_effort": math.inf, "max_speed": math.inf}
-    return {key: value for key, value in limits.items() if value != none[key]}
-
-
-def _dynamics(joint: Element, *, item: str) -> dict[str, float]:
-    element = _child(joint, "dynamics", item=item)
-    if element is None:
-        return {}
-    return {key: _number(element, key, item=item) for key in ("damping", "friction") if key in element.attrib}
-
-
-def _mimics(joints: Mapping[str, Element]) -> dict[str, Mimic]:
-    """Return the mimic rules, in the names of the file."""
-    mimics: dict[str, Mimic] = {}
-    for name, joint in joints.items():
-        item = f"joint {name!r}"
-        element = _child(joint, "mimic", item=item)
-        if element is None:
-            continue
-        leader = _name(element, "joint")
-        if leader not in joints:
-            raise ModelError(item, "mimic joint", leader, f"no joint has that name{_suggestion(leader, joints)}")
-        multiplier, offset = _number(element, "multiplier", 1.0, item=item), _number(element, "offset", 0.0, item=item)
-        mimics[name] = Mimic(leader, multiplier, offset)
-    settled: set[str] = set()
-    for name in mimics:
-        path: dict[str, None] = {}
-        while name in mimics and name not in settled:
-            if name in path:
-                remedy = "it follows itself in the end: remove one of the <mimic> elements"
-                raise ModelError(f"joint {name!r}", "mimic joint", mimics[name].joint, remedy)
-            path[name] = None
-            name = mimics[name].joint
-        settled.update(path)
-    return mimics
-
-
-# ---- elements and numbers
-
-
-def _child(element: Element, tag: str, *, item: str) -> Element | None:
-    """Return the child of that kind, or None; two of them are refused."""
-    found = [child for child in element if child.tag == tag]
-    if len(found) > 1:
-        raise ModelError(item, tag, f"{len(found)} elements <{tag}>", "keep one of them")
-    return found[0] if found else None
-
-
-def _origin(element: Element, *, item: str) -> tuple[Vector, Matrix | None]:
-    """Return the position (m) and rotation of an <origin>; None where there is no rotation."""
-    origin = _child(element, "origin", item=item)
-    if origin is None:
-        return (0.0, 0.0, 0.0), None
-    x, y, z = _numbers(origin, "xyz", (0.0, 0.0, 0.0), item=item)
-    if origin.get("quat_xyzw") is not None:  # since URDF 1.1
-        if origin.get("rpy") is not None:
-            raise ModelError(item, "origin quat_xyzw", origin.get("quat_xyzw"), "give it or rpy, not both")
-        *vector, scalar = _numbers(origin, "quat_xyzw", (0.0, 0.0, 0.0, 1.0), item=item)
-        try:
-            return (x, y, z), quaternion(scalar, *vector)
-        except ModelError as error:
-            raise ModelError(item, "origin quat_xyzw", origin.get("quat_xyzw"), error.remedy) from None
-    rpy = _numbers(origin, "rpy", (0.0, 0.0, 0.0), item=item)
-    return (x, y, z), _turn(*rpy) if any(rpy) else None
-
-
-def _turn(roll: float, pitch: float, yaw: float) -> Matrix:
-    """Return ``euler((roll, pitch, yaw), "xyz")``, written out: a large robot has thousands of them."""
-    cr, sr, cp, sp, cy, sy = (f(angle) for angle in (roll, pitch, yaw) for f in (math.cos, math.sin))
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def _number(
-    element: Element, attribute: str, default: float | None = None, *, item: str, infinite: bool = False
-) -> float:
-    """Return an attribute as a number; without a default it must be there."""
-    given = None if default is None else (default,)
-    return _numbers(element, attribute, given, item=item, count=1, infinite=infinite)[0]
-
-
-def _numbers(
-    element: Element,
-    attribute: str,
-    default: tuple[float, ...] | None,
-    *,
-    item: str,
-    count: int = 3,
-    infinite: bool = False,
-) -> tuple[float, ...]:
-    """Return an attribute as numbers separated by blanks: as many as the default has, or `count`."""
-    text = element.get(attribute)
-    field = f"{element.tag} {attribute}"
-    count = count if default is None else len(default)
-    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
-    if text is None:
-        if default is None:
-            raise ModelError(item, field, None, f'give {wanted}: <{element.tag} {attribute}="..."/>')
-        return default
-    words = text.split()
-    if len(words) != count:
-        raise ModelError(item, field, text, f"give {wanted}, not {len(words)}")
-    try:
-        numbers = tuple(map(float, words))
-    except ValueError:
-        numbers = ()
-    if not numbers or "_" in text or not text.isascii():  # Python would read 1_000 and digits of other scripts
-        raise ModelError(item, field, text, f"give {wanted}, with a point for decimals")
-    for number in numbers:
-        if math.isnan(number) or (math.isinf(number) and not infinite):
-            raise ModelError(item, field, text, "every number must be finite")
-    return numbers
-
-
-def _renamed(error: ModelError, item: str) -> ModelError:
-    """Return the same error about `item`: the name that the file uses."""
-    return ModelError(item, error.field, error.value, error.remedy)

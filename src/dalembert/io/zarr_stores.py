@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import FileError
 
 __all__ = ["is_result_store", "read_store"]
 
@@ -33,8 +33,8 @@ def is_result_store(path: Path) -> bool:
         return False
 
 
-def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str], Array], str]:
-    """Return a function that reads an array by name, and the note that goes with them.
+def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, tuple[int, ...]], Array], str]:
+    """Return a function that reads an array by name and shape, and the note that goes with them.
 
     Parameters
     ----------
@@ -46,14 +46,17 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str],
         note = _metadata(folder)["attributes"][_NOTE]
     except (OSError, ValueError, KeyError, TypeError) as error:
         remedy = f"it cannot be read as Zarr, or was not written by Result.save: {error!r}"
-        raise ModelError("load", "path", os.fspath(path), remedy) from error
+        raise FileError("load", "path", os.fspath(path), remedy) from error
     known = set(os.listdir(folder))
 
-    def read(name: str) -> Array:
+    def read(name: str, shape: tuple[int, ...]) -> Array:
         if name not in known:  # a name is that of an entry, and leads nowhere else
-            raise ModelError("load", "path", os.fspath(path), f"it has no array {name!r}")
+            raise FileError("load", "path", os.fspath(path), f"it has no array {name!r}")
         _mind_metadata(folder / name)
-        values: Array = np.asarray(zarr.open_array(str(folder / name), mode="r", zarr_format=3)[...], dtype=float)
+        array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
+        if array.shape != shape:  # before room is made for it
+            raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
+        values: Array = np.asarray(array[...], dtype=float)
         return values
 
     return read, str(note)
@@ -66,13 +69,13 @@ def _metadata(folder: Path) -> dict[str, Any]:
 
 def _mind_metadata(folder: Path) -> None:
     """Refuse an array that is anything but 64-bit floating point numbers behind known codecs."""
-    item = f"array {folder.name!r}"
+    item = f"array {folder.name!r} of {str(folder.parent)!r}"
     try:
         array = _metadata(folder)
         codecs = [codec["name"] for codec in array["codecs"]]
         kind, further = array["data_type"], array.get("storage_transformers") or []
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError("load", item, str(folder), f"its metadata are damaged: {error!r}") from error
+        raise FileError("load", item, str(folder), f"its metadata are damaged: {error!r}") from error
     if kind != "float64" or further or not set(codecs) <= _CODECS:
         what = f"data type {kind!r}, codecs {codecs}, storage transformers {further}"
-        raise ModelError("load", item, what, f"only float64 behind {', '.join(sorted(_CODECS))} is read from a file")
+        raise FileError("load", item, what, f"only float64 behind {', '.join(sorted(_CODECS))} is read from a file")

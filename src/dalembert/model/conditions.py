@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..checks import finite_array, finite_number
 from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .hosted import History, Host
-from .sampled import Held, Sampled
+from .sampled import Answers, Sampled
 
 if TYPE_CHECKING:
     from .model import Model
@@ -37,7 +37,7 @@ class Conditions(_core.Conditions):
         Closures that do not hold.
     control : callable, Sampled or None
         From a `State` to hinge forces.
-    held : Held or None
+    answers : Answers or None
         What a sampled control has answered, in a run.
     history : History or None
         Of a run, for inputs with a delay.
@@ -69,10 +69,10 @@ class Conditions(_core.Conditions):
         control: Callable[..., Any] | Sampled | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
-        held: Held | None = None,
+        answers: Answers | None = None,
     ) -> None:
         if isinstance(control, Sampled):
-            held = Held(model.nv) if held is None else held
+            answers = Answers(model.nv) if answers is None else answers
         asked = None if isinstance(control, Sampled) else control
         active = [name not in off for name in model.closure_names] if off else []
         host = Host(model, asked, history) if asked is not None or model.hosted else None
@@ -84,14 +84,15 @@ class Conditions(_core.Conditions):
             host,
             asked is not None,
             *stabilization,
-            held,
+            answers,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
-        self.control, self.history, self.stabilization, self.held = control, history, stabilization, held
+        self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
+        self.host = host
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "held")
+        names = ("control", "history", "stabilization", "answers")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -128,6 +129,11 @@ class Conditions(_core.Conditions):
     def plain(self) -> tuple[list[float], list[int], list[str]]:
         """Return parameters, locked freedoms and closures that are off, as lists."""
         return [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
+
+    def like(self, plain: Sequence[Any]) -> Conditions:
+        """Return the conditions with what `plain` of others has told; control and history stay."""
+        parameters, locked, off = plain
+        return self.changed(parameters=np.array(parameters, dtype=float), locked=frozenset(locked), off=frozenset(off))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.model, self.parameters, self.locked, self.off, self._how)

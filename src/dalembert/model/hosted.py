@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ..compile.signals import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
 from .interpolation import hermite, interpolate
+from .once import once_per_model
 from .state import State
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["History", "Host", "HostedInput", "hinge_forces"]
+__all__ = ["History", "Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -73,11 +74,14 @@ class Host:
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
+    clipped : dict of int to (float, float)
+        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
+        self.clipped: dict[int, tuple[float, float]] = {}
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
@@ -87,7 +91,8 @@ class Host:
             else:
                 laws[k] = law(t)
         if self.control is not None:
-            tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            state = State(q=q, v=v, t=t, x=x)
+            tau[:] = within_bounds(self.model, t, hinge_forces(self.model, self.control, state), self.clipped)
 
 
 def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
@@ -115,6 +120,28 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
             "dict of numbers by name of hinge"
         )
     return tau
+
+
+def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:
+    """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
+    bounds = effort_bounds(model)
+    beyond = np.abs(tau) > bounds
+    if not beyond.any():
+        return tau
+    for f in np.flatnonzero(beyond).tolist():
+        first, most = clipped.get(f, (t, 0.0))
+        clipped[f] = min(first, t), max(most, abs(float(tau[f])))
+    return np.clip(tau, -bounds, bounds)
+
+
+@once_per_model
+def effort_bounds(model: Model) -> Array:
+    """Return what actuators can give at each freedom, (nv,) N m or N."""
+    bounds = np.full(model.nv, np.inf)
+    for hinge in model.forest.hinges:
+        if hinge.element.max_effort is not None:
+            bounds[model.v_slice(hinge.name)] = hinge.element.max_effort
+    return bounds
 
 
 class History:

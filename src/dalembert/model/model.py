@@ -16,7 +16,7 @@ from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..checks import finite_array, finite_number
 from ..compile import compile_system
-from ..compile.compiled import freedoms_without_inertia
+from ..compile.inertia import freedoms_without_inertia
 from ..connections.constraints.plain import Constraint
 from ..errors import ModelError
 from ..system import System
@@ -435,7 +435,8 @@ class Model(NamedModel):
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"residual"``,
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of hinges that close loops. ``"held"``: what holds
+            locked and driven freedoms beside elements and control, those of cut hinges last. ``"residual"``,
             ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
             elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
             ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
@@ -711,10 +712,19 @@ class Model(NamedModel):
         """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
         return self._composite_diagonal(q)
 
-    def freedoms_without_inertia(self, q: ArrayLike) -> list[str]:
-        """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular."""
+    def freedoms_without_inertia(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
+        """Return the names of the speeds along which nothing resists at q (nq,).
+
+        Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
+        hold and drives prescribe what they do.
+        """
         where = self._coordinates("freedoms_without_inertia", q)
-        return freedoms_without_inertia(self, self.forest, self.compiled.names, where)
+        names = self.compiled.names
+        if t is None:
+            return freedoms_without_inertia(self, self.forest, names, where)
+        held = self.conditions().given
+        rows = self.constraint_jacobian(where, t=t) if self.nc else None
+        return freedoms_without_inertia(self, self.forest, names, where, held=held, rows=rows)
 
 
 def _nothing(*given: Any) -> bool:

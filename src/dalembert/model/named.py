@@ -297,7 +297,7 @@ class NamedModel(_core.Model):
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was made after the model was compiled: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
-        found = self.system[marker] if isinstance(marker, str) else marker
+        found = self.system.frame(marker) if isinstance(marker, str) else marker
         found = found.origin if isinstance(found, Body) else found
         if isinstance(found, Marker) and found.body.name in self.forest.number:
             owner = found.body.system

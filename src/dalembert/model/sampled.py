@@ -17,7 +17,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Held", "Sampled"]
+__all__ = ["Answers", "Sampled"]
 
 Array = NDArray[np.float64]
 
@@ -111,18 +111,21 @@ class Sampled:
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
-class Held(_core.Held):
+class Answers(_core.Answers):
     """Hinge forces of a run that hold from one time to the next: what a sampled control has answered so far.
 
     Attributes
     ----------
     begin : float, s
         When the run begins; NaN before it has.
+    clipped : dict of int to (float, float)
+        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, nv: int) -> None:
         super().__init__(nv)
         self.nv, self.begin = nv, np.nan
+        self.clipped: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
         """Add rows as `rows` gave them."""
@@ -131,10 +134,10 @@ class Held(_core.Held):
             self.add(float(t), np.ascontiguousarray(row))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _held, (self.nv, self.begin, *self.rows())
+        return _answers, (self.nv, self.begin, *self.rows())
 
 
-def _held(nv: int, begin: float, times: Array, tau: Array) -> Held:
-    held = Held(nv)
-    held.fill(begin, times, tau)
-    return held
+def _answers(nv: int, begin: float, times: Array, tau: Array) -> Answers:
+    answers = Answers(nv)
+    answers.fill(begin, times, tau)
+    return answers

@@ -1,6 +1,6 @@
 """What a simulation returns: states over time, and everything that follows from them by name."""
 
-from .outputs import ByTime, Motion, Output, always, nodal_displacements, nodal_velocities
+from .outputs import ByTime, Motion, Output, Periods, always, nodal_displacements, nodal_velocities
 from .records import EventRecord, Labels, Stats
 from .result import Result
 
@@ -10,6 +10,7 @@ __all__ = [
     "Labels",
     "Motion",
     "Output",
+    "Periods",
     "Result",
     "Stats",
     "always",

@@ -14,7 +14,7 @@ from ..checks import finite_number
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
-from .outputs import ByTime, Motion, Output, names
+from .outputs import Motion, Output, Periods, names
 from .outputs.history import continuous, work_and_loss
 from .records import EventRecord, Labels, Stats
 
@@ -54,8 +54,8 @@ class Result:
     dense : callable
         From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
         interpolated with polynomials through positions, speeds and accelerations.
-    conditions : function of times
-        Rows of times (n,) and the conditions that hold at them; those described if left out.
+    conditions : Periods
+        When which conditions held; those described if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
     steps, breaks : (k,) s
@@ -95,7 +95,7 @@ class Result:
         message: str = "",
         events: Iterable[EventRecord] = (),
         dense: Dense | None = None,
-        conditions: ByTime | None = None,
+        conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
         steps: ArrayLike = (),
@@ -124,6 +124,7 @@ class Result:
         self._stored = dict(stored or {})
         self._origin: Result | None = None
         self.resume_point: dict[str, Any] | None = None
+        self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
     # ---- states
 
@@ -440,8 +441,9 @@ class Result:
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 
-        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics and events. The file
-        is replaced only when the new one is complete.
+        States are kept to the last bit, with accelerations, hinge forces, multipliers, statistics, events, the
+        conditions they were computed under, the data of the model, and a checksum. The file is replaced only when the
+        new one is complete.
 
         Parameters
         ----------
@@ -465,8 +467,10 @@ class Result:
 
         Raises
         ------
+        FileError
+            If the file is damaged, or not a result.
         ModelError
-            If the file is not a result, or the model's coordinates are others.
+            If the model is not the one of the file.
         """
         from ..io.results import load_result
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
-from ..result import Result, Stats, always
+from ..result import Motion, Result, Stats, always
 from .breaks import breaks_until
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
@@ -390,7 +390,8 @@ class _ForeignRun:
             wanted = times[times <= t[-1]]
             if len(wanted):
                 t, states = wanted, dense(wanted)
-        stats.notes.extend(motion_notes(self.equations.conditions, states[0], states[1]))
+        conditions = self.equations.conditions
+        stats.notes.extend(motion_notes(Motion(self.model, t, *states, conditions=always(conditions)), [conditions]))
         return Result(
             self.model,
             t,
@@ -399,7 +400,7 @@ class _ForeignRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            conditions=None if self.equations.conditions.as_described else always(self.equations.conditions),
+            conditions=None if conditions.as_described else always(conditions),
             steps=self.t,
             breaks=self.breaks,
         )

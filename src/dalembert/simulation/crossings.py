@@ -116,6 +116,8 @@ class Search:
 
     def _suspects(self, row: Array) -> NDArray[np.intp]:
         """Return the steps in which an output may cross, by its values at the nodes of all steps."""
+        if row[0] != 0.0 and (row == row[0]).all():
+            return np.empty(0, dtype=np.intp)
         nodes = np.lib.stride_tricks.sliding_window_view(row, len(NODES))[:: len(NODES) - 1]
         signs = np.sign(nodes)
         suspect = (signs[:, :1] != signs).any(axis=1) | (signs[:, 0] == 0)
@@ -159,7 +161,8 @@ class Search:
         if g[1] == 0:
             return s[1]
         ends = dict(zip(s, g, strict=True))  # as they were seen: rounding must not take a sign away
-        return float(brentq(lambda x: ends[x] if x in ends else value(x), *s, xtol=1e-15, rtol=8.9e-16))
+        found = float(brentq(lambda x: ends[x] if x in ends else value(x), *s, xtol=1e-15, rtol=8.9e-16))
+        return 1.0 if found > 1.0 - TOGETHER else found  # what jumps at a break has jumped there, not just before
 
     def _state(self, step: int, s: float) -> State:
         if s == 1.0:

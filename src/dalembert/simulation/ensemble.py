@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..errors import DalembertError, IntegrationError, ModelError
-from ..model import Conditions, Held, Sampled, State
+from ..errors import IntegrationError, ModelError
+from ..model import Conditions, Model, State, as_model
 from ..model.conditions import checked_parameter, parameter_place
-from ..result import Motion, Output, Result, Stats, always
+from ..result import Labels, Motion, Output, Result, Stats, always
+from ..system import System
 from .breaks import breaks_until, timetable
-from .events import Watch
-from .interrupt import Interrupt
+from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
-from .progress import Progress
-from .run import Run
 from .start import rows_of, start_states
 
-__all__ = ["Ensemble", "batch_size", "simulate_many"]
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Ensemble", "batch_size", "simulate_each", "simulate_many"]
 
 Array = NDArray[np.float64]
+
+_SUMMED = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
+MOST_NOTES = 20  # of single runs, among those of all
 
 _REASONS = {
     "underflow": "no step is small enough",
@@ -63,13 +69,13 @@ class Ensemble:
         ends: list[str],
         stats: Stats,
         parameters: Array | None = None,
-        held: Sequence[Held] | None = None,
+        runs: list[Result] | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
         self.status = tuple("finished" if end == "reached" else "failed" for end in ends)
-        self._messages = [_REASONS.get(end, "" if end == "reached" else end) for end in ends]
-        self._conditions, self._parameters, self._held = conditions, parameters, held
+        self._ends, self._messages = list(ends), ["" if end == "reached" else _REASONS.get(end, end) for end in ends]
+        self._conditions, self._parameters, self._runs = conditions, parameters, runs
 
     def __len__(self) -> int:
         return len(self.q)
@@ -88,6 +94,8 @@ class Ensemble:
 
     def run(self, number: int) -> Result:
         """Return one run, as far as it got."""
+        if self._runs is not None:
+            return self._runs[number]
         got = int(np.isfinite(self.q[number]).all(axis=-1).sum()) if self.model.nq else len(self.t)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
@@ -104,18 +112,62 @@ class Ensemble:
             conditions=None if conditions.as_described else always(conditions),
         )
 
+    @property
+    def labels(self) -> Labels:
+        """Names and units of coordinates, speeds and constraint rows."""
+        return Labels.of(self.model)
+
+    def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
+        """Return an xarray Dataset over runs and times: q, v, x, the parameters of each run, and outputs.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
+        """
+        return ensemble_dataset(self, names)
+
+    def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
+        """Write all runs to a file, ``.nc`` (NetCDF) or ``.zarr``, as `Result.save` does with one.
+
+        Parameters
+        ----------
+        path : str or path
+        names : sequence of str
+            Outputs to store besides, for other programs.
+        """
+        save_ensemble(self, path, names)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Model | System) -> Ensemble:
+        """Read an ensemble that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Model or System
+            That the runs are of.
+
+        Raises
+        ------
+        FileError
+            If the file is damaged, or not one of an ensemble.
+        ModelError
+            If the model is not the one of the file.
+        """
+        conditions, note, arrays = load_ensemble(path, as_model(model))
+        states = (arrays["q"], arrays["v"], arrays["x"])
+        return cls(conditions, arrays["t"], states, note["ends"], Stats(**note["stats"]), arrays.get("parameters"))
+
     def _conditions_of(self, number: int) -> Conditions:
-        changes: dict[str, Any] = {}
-        if self._parameters is not None:
-            changes["parameters"] = self._parameters[number]
-        if self._held is not None:
-            changes["held"] = self._held[number]
-        return self._conditions.changed(**changes) if changes else self._conditions
+        if self._parameters is None:
+            return self._conditions
+        return self._conditions.changed(parameters=self._parameters[number])
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
         output = Output.of(self.model, name)
-        if output.history is not None or output.branch:
+        if self._runs is not None or output.history is not None or output.branch:
             rows = [run.output(name) for run in self]
             full = np.full((len(self), len(self.t), *rows[0].shape[1:]), np.nan)
             for k, row in enumerate(rows):
@@ -126,7 +178,7 @@ class Ensemble:
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-            if self._parameters is None and self._held is None:
+            if self._parameters is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 
@@ -164,27 +216,21 @@ def simulate_many(
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
     breaks: Array,
+    one: Callable[[Conditions, State], Result],
+    said: Sequence[str] = (),
 ) -> Ensemble:
-    """Return `count` runs; see `simulate`."""
+    """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
     q, v, x, notes = start_states(model, state, t_start, count)
+    notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    held: list[Held] | None = None
-    if isinstance(conditions.control, Sampled):
-        held = [Held(model.nv) for _ in range(count)]
-        given = [
-            conditions.changed(parameters=numbers[k] if numbers is not None else conditions.parameters, held=mine)
-            for k, mine in enumerate(held)
-        ]
-        ends, counts, states = _one_by_one(given, t_start, t_end, wanted, (q, v, x), options, breaks)
-    else:
-        table = _break_table(conditions, numbers, count, t_start, t_end, options, breaks)
-        outcomes, counts, *states = options.integrator(conditions).batch(
-            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), *table
-        )
-        names = {number: name for name, number in _core.outcomes.items()}
-        ends = [names[int(outcome)] for outcome in outcomes]
+    table = _break_table(conditions, numbers, count, t_start, t_end, options, breaks)
+    outcomes, counts, *states = options.integrator(conditions).batch(
+        t_start, t_end, wanted, q, v, x, numbers, _core.threads(), *table
+    )
+    names = {number: name for name, number in _core.outcomes.items()}
+    ends = [names[int(outcome)] for outcome in outcomes]
     if options.project:
         done = np.array([end == "reached" for end in ends])
         gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
@@ -192,15 +238,16 @@ def simulate_many(
             ends[run] = "open"
     if "crawls" in ends:  # once more, watched, to learn what it is
         k = ends.index("crawls")
-        mine = conditions if numbers is None else conditions.changed(parameters=numbers[k])
-        starts = (q[k : k + 1], v[k : k + 1], x[k : k + 1])
-        (told,), *_ = _one_by_one([mine], t_start, t_end, wanted, starts, options, breaks)
+        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
+        told = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k])).message
         notes.append(f"run {k} and {ends.count('crawls') - 1} more: {told}")
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:
         notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
-    notes += motion_notes(conditions, states[0], states[1])
+    every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
+    motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))
+    notes += motion_notes(motion, [conditions])
     stats = Stats(
         method=options.method,
         steps=int(total[0]),
@@ -212,7 +259,7 @@ def simulate_many(
         rtol=options.rtol,
         atol=options.atol,
     )
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers, held)
+    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, stats, numbers)
 
 
 def _break_table(
@@ -237,34 +284,43 @@ def _break_table(
     return np.concatenate([np.zeros(0), *rows]), spans
 
 
-def _one_by_one(
-    given: Sequence[Conditions],
+def simulate_each(
+    one: Callable[[Conditions, State], Result],
+    conditions: Conditions,
+    count: int,
     t_start: float,
-    t_end: float,
-    wanted: Array,
-    starts: tuple[Array, Array, Array],
-    options: Options,
-    breaks: Array,
-) -> tuple[list[str], Array, list[Array]]:
-    """Return ends, counts and states of runs whose control is sampled: each is the run that it would be alone."""
-    ends, counts = [], np.zeros((len(given), 4))
-    states = [np.full((len(given), len(wanted), part.shape[1]), np.nan) for part in starts]
-    for k, conditions in enumerate(given):
-        watch, line = Watch(conditions.model, ()), Progress(t_start, t_end, False)
-        run = Run(conditions, options, t_end, wanted, watch, line, Interrupt(), breaks)
-        end = "reached"
-        try:
-            run.start(State(q=starts[0][k], v=starts[1][k], t=t_start, x=starts[2][k]))
-            run.go()
-        except DalembertError as error:
-            end = str(error)
-        t, *rows = run.records.arrays()
-        first = 0 if wanted[0] <= t[0] else 1
-        for out, part in zip(states, rows, strict=True):
-            out[k, : len(t) - first] = part[first:]
-        ends.append(end)
-        counts[k] = run.total_counts()[:4]
-    return ends, counts, states
+    times: Array,
+    state: State | None,
+    parameters: Mapping[str, ArrayLike] | None,
+    said: Sequence[str] = (),
+) -> Ensemble:
+    """Return `count` runs that are made one after the other, because each changes its conditions on its way.
+
+    Parameters
+    ----------
+    one : function
+        From conditions and a state to a run, which may have failed on its way.
+    """
+    model = conditions.model
+    q, v, x, notes = start_states(model, state, t_start, count)
+    numbers = _parameter_rows(conditions, parameters, count)
+    sizes = (model.nq, model.nv, model.nx)
+    states = [np.full((count, len(times), size), np.nan) for size in sizes]
+    runs = []
+    for k in range(count):
+        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
+        result = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k]))
+        for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
+            part[k, : len(rows)] = rows
+        runs.append(result)
+    total = [sum(getattr(run.stats, name) for run in runs) for name in _SUMMED]
+    each = [f"run {k}: {note}" for k, run in enumerate(runs) for note in run.stats.notes]
+    every = [*said, *notes, *each[:MOST_NOTES]]
+    stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
+    if len(each) > MOST_NOTES:
+        stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
+    ends = ["reached" if run.status == "finished" else run.message for run in runs]
+    return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, stats, numbers, runs)
 
 
 def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:

@@ -193,12 +193,18 @@ class Watch:
         self.model = model
         self.outputs = [Output.of(model, event.output) for event in self.events]
         self.turns = [_is_turn(output) for output in self.outputs]
+        self.asked = len(self.events)
+
+    def also(self, events: list[Event]) -> None:
+        """Watch for events that the run itself evaluates and minds; they come last."""
+        self.events += events
+        self.turns += [False] * len(events)
 
     def values(self, conditions: ByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return each output less the value that its event waits for, (events, n)."""
+        """Return each output that was asked for, less the value that its event waits for, (asked, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
         rows = []
-        for event, output in zip(self.events, self.outputs, strict=True):
+        for event, output in zip(self.events, self.outputs, strict=False):
             row = np.asarray(output.value(motion), dtype=float)
             item = f"event {event.name!r}"
             if row.shape != t.shape:
@@ -207,8 +213,8 @@ class Watch:
                 bad = int(np.argmin(np.isfinite(row)))
                 raise UserFunctionError(f"{item}: its output is {row[bad]} at t = {t[bad]:.6g} s; it must be finite")
             rows.append(row - event.value)
-        values = np.array(rows).reshape(len(self.events), len(t))
-        turns = np.array(self.turns, dtype=bool)
+        values = np.array(rows).reshape(self.asked, len(t))
+        turns = np.array(self.turns[: self.asked], dtype=bool)
         values[turns] = np.remainder(values[turns] + np.pi, 2 * np.pi) - np.pi
         return values
 

@@ -9,7 +9,7 @@ from ..analysis.jumps import Jumps
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions
 
-__all__ = ["FAR", "mind_open", "speeds_after_jump"]
+__all__ = ["FAR", "loop_rates", "mind_open", "speeds_after_jump"]
 
 Array = NDArray[np.float64]
 
@@ -28,6 +28,17 @@ def mind_open(conditions: Conditions, connection: str, q: Array, t: float) -> No
         )
 
 
+def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Return the rows P (nc, nv) that hold, and what is missing of their rates, (nc,)."""
+    model = conditions.model
+    if not model.nc:
+        return np.zeros((0, model.nv)), np.zeros(0)
+    on = conditions.holds()
+    P = model.constraint_jacobian(q, t=t) * on[:, None]
+    rates: Array = (model.row_motion(t)[1] - model.constraint_drift(q, t=t)) * on
+    return P, rates - P @ v
+
+
 def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None) -> Array:
     """Return the speeds just after an impulse (nv,) N m s or N s, and after rows that were not obeyed have closed."""
     model = conditions.model
@@ -35,12 +46,11 @@ def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impu
     prescribed = model.drive_motion(t)[1]
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
-    on = conditions.holds()
-    P = model.constraint_jacobian(q, t=t) * on[:, None]
-    rates = (model.row_motion(t)[1] - model.constraint_drift(q, t=t)) * on if model.nc else np.zeros(0)
+    P, missing = loop_rates(conditions, q, v, t)
     jumps = Jumps(model, q, held, P)
-    v_new: Array = v + jumps.respond(applied[None], jump[None], (rates - P @ v)[None])[0]
+    v_new: Array = v + jumps.respond(applied[None], jump[None], missing[None])[0]
     v_new[held] = (v + jump)[held]
+    rates = missing + P @ v
     terms = np.abs(P) @ (np.abs(v) + np.abs(v_new)) + np.abs(rates)
     missed = np.abs(P @ v_new - rates)
     if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():

@@ -15,6 +15,7 @@ from ..errors import DalembertError, ModelError
 from ..model import History, Model, Sampled, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
+from .dry import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .options import make_options
@@ -22,7 +23,8 @@ from .progress import Progress
 from .run import Run
 from .sampling import as_control
 from .simulate import make_result
-from .start import start_state
+from .soft_stops import with_soft_stops
+from .start import start_state, start_time
 
 __all__ = ["Live"]
 
@@ -34,6 +36,7 @@ class Live:
     ----------
     system : System or Model
     t_start : float, s
+        The time of the given `state`, else 0, if left out.
     state : State
         To start from; default the start values of the system.
     parameters : dict of str to float
@@ -41,7 +44,7 @@ class Live:
     events : sequence of Event
     control, period, delay, breaks
         As in `simulate`.
-    method, rtol, atol, max_step, step
+    method, rtol, atol, max_step, step, friction, stops
         As in `simulate`.
 
     Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
@@ -72,7 +75,7 @@ class Live:
         self,
         system: System | Model,
         *,
-        t_start: float = 0.0,
+        t_start: float | None = None,
         state: State | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
@@ -85,21 +88,26 @@ class Live:
         atol: float = 1e-10,
         max_step: float | None = None,
         step: float | None = None,
+        friction: str = "events",
+        stops: str = "rigid",
     ) -> None:
         model = as_model(system)
-        begin = finite_number(t_start, item="Live", field="t_start")
+        begin, said = start_time(state, t_start, item="Live")
+        if stops == "soft":
+            model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
         asked = as_control(control, period, delay, item="Live")
         conditions = model.conditions(parameters, control=asked, history=history)
+        conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=1.0)
         start, notes = start_state(model, state, begin)
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
         also = break_times(breaks, item="Live")
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), also)
-        self._run.notes = notes
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
+        self._run.notes = said + notes
         self._run.start(start)
-        self._conditions = conditions
+        self._conditions = self._run.conditions
         self._ended = ""
 
     @property

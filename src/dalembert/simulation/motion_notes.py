@@ -1,85 +1,132 @@
-"""What a motion did that its user should know: spins beyond the theory, hinge data that would have changed it."""
+"""What a motion did that its user should know: spins beyond the theory, limits that were passed, efforts clipped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
 from ..connections.hinges import Hinge
-from ..model import Conditions, Model
+from ..model import Answers, Conditions, Model
+from ..model.hosted import Host, effort_bounds
 from ..model.once import once_per_model
+from ..result import Motion
 from .spin import spin_notes
 
 __all__ = ["motion_notes"]
 
 Array = NDArray[np.float64]
 
+CLOSE = 1e-6  # rad or m: beyond a limit by less is on it
 
-def motion_notes(conditions: Conditions, q: Array, v: Array) -> list[str]:
-    """Return notes on a motion through q (..., nq), v (..., nv); states that are not finite count for nothing."""
-    model = conditions.model
+
+def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
+    """Return notes on a motion; states that are not finite count for nothing.
+
+    Parameters
+    ----------
+    motion : Motion
+    conditions : Conditions
+        All that held on the way.
+    """
+    model = motion.model
     if not model.nv:
         return []
-    q, v = q.reshape(-1, model.nq), v.reshape(-1, model.nv)
-    finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+    finite = np.isfinite(motion.q).all(axis=1) & np.isfinite(motion.v).all(axis=1)
     if not finite.all():
-        q, v = q[finite], v[finite]
-    if not len(q):
+        t, q, v, x = (np.ascontiguousarray(part[finite]) for part in (motion.t, motion.q, motion.v, motion.x))
+        motion = Motion(model, t, q, v, x, conditions=motion.conditions)
+    if not len(motion):
         return []
-    return [*spin_notes(model, q, v), *_hinge_notes(model, q, v, pushed=conditions.control is not None)]
+    notes = [*spin_notes(model, motion.q, motion.v), *_hinge_notes(model, motion.q, motion.v)]
+    hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
+    if hinges:
+        hosts = [host for c in conditions for host in (c.host, c.answers) if host is not None]
+        notes += [*_control_notes(model, hosts), *_actuator_notes(motion, hinges), *_drive_notes(motion, hinges)]
+    return notes
 
 
 @once_per_model
 def _hinges_with_data(model: Model) -> dict[str, Hinge]:
-    """Return the hinges that have data which do not act, by name."""
-    kept = ("lower", "upper", "friction", "max_speed", "max_effort")
+    """Return the hinges that have limits of position, speed or effort, by name."""
+    kept = ("lower", "upper", "max_speed", "max_effort")
     hinges = {c.name: c.element for c in model.system.connections.values() if isinstance(c.element, Hinge)}
     return {name: hinge for name, hinge in hinges.items() if any(getattr(hinge, field) is not None for field in kept)}
 
 
-def _hinge_notes(model: Model, q: Array, v: Array, *, pushed: bool) -> list[str]:
-    """Say which limits a motion passed, and which friction and bounds of efforts it left out."""
+def _hinge_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
+    """Say which limits of position and speed a motion passed."""
     hinges = _hinges_with_data(model)
     if not hinges:
-        return []
-    notes: list[str] = []
+        return
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v)) if model.nc else (q[:, :0], v[:, :0], v)
     names = model.compiled.names
-    acting = {name for force in model.system.forces.values() for name in (place.name for place, _ in force.places)}
     for name, hinge in hinges.items():
         cut = name in names.cut_v
         speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
         positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
-        notes += _passed(name, hinge, positions, speeds)
-        if hinge.friction is not None and np.any(hinge.friction) and np.abs(speeds).max(initial=0.0) > 0.0:
-            size = f"{np.max(hinge.friction):.6g}"
-            notes.append(f"{name}: its friction {size} does not act; connect a da.CoulombFriction to it, which does")
-        if hinge.max_effort is not None and (pushed or name in acting):
-            size = f"{np.min(hinge.max_effort):.6g}"
-            notes.append(
-                f"{name}: its max_effort {size} does not clip what acts there; clip it in the law or the control"
-            )
-    return notes
+        yield from _passed(name, hinge, positions, speeds)
 
 
 def _passed(name: str, hinge: Hinge, positions: Array, speeds: Array) -> Iterator[str]:
-    """Say which limits of position and speed were passed, and how far."""
-    coordinates, units = full_names(name, hinge.speeds), hinge.speed_units
-    for k, coordinate in enumerate(coordinates):
-        if hinge.nq == hinge.nv and hinge.lower is not None and positions[:, k].min() < hinge.lower[k]:
-            yield _said(coordinate, "lower limit", hinge.lower[k], positions[:, k].min(), units[k])
-        if hinge.nq == hinge.nv and hinge.upper is not None and positions[:, k].max() > hinge.upper[k]:
-            yield _said(coordinate, "upper limit", hinge.upper[k], positions[:, k].max(), units[k])
+    """Say how far limits of position and speed were passed."""
+    for k, coordinate in enumerate(full_names(name, hinge.speeds)):
+        unit = hinge.speed_units[k]
+        if hinge.lower is not None and positions[:, k].min() < hinge.lower[k] - CLOSE:
+            yield _said(coordinate, "lower limit", hinge.lower[k], positions[:, k].min(), unit)
+        if hinge.upper is not None and positions[:, k].max() > hinge.upper[k] + CLOSE:
+            yield _said(coordinate, "upper limit", hinge.upper[k], positions[:, k].max(), unit)
         fastest = np.abs(speeds[:, k]).max()
         if hinge.max_speed is not None and fastest > hinge.max_speed[k]:
-            yield f"{coordinate} passed its max_speed {hinge.max_speed[k]:.6g} {units[k]}/s and came to {fastest:.6g}"
+            yield f"{coordinate} passed its max_speed {hinge.max_speed[k]:.6g} {unit}/s and came to {fastest:.6g}"
 
 
 def _said(coordinate: str, what: str, limit: float, reached: float, unit: str) -> str:
     return (
-        f"{coordinate} passed its {what} {limit:.6g} {unit} and came to {reached:.6g} {unit}: nothing stops it there; "
-        "connect a da.Limits to it, which does"
+        f"{coordinate} passed its {what} {limit:.6g} {unit} and came to {reached:.6g} {unit}: it is driven or locked "
+        "there, or stops are off or soft"
     )
+
+
+def _control_notes(model: Model, hosts: Iterable[Host | Answers]) -> Iterator[str]:
+    """Say where the control asked for more than `max_effort`."""
+    asked: dict[int, tuple[float, float]] = {}
+    for host in hosts:
+        for f, (first, most) in host.clipped.items():
+            before = asked.get(f, (first, most))
+            asked[f] = min(before[0], first), max(before[1], most)
+    for f, (first, most) in sorted(asked.items()):
+        yield (
+            f"{model.speed_names[f]}: control was clipped to its max_effort {effort_bounds(model)[f]:.6g} from "
+            f"t = {first:.6g} s on; it asked for up to {most:.6g}"
+        )
+
+
+def _actuator_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:
+    """Say which active elements were clipped."""
+    places = motion.model.compiled.elements.places
+    for force in motion.model.system.forces.values():
+        if not force.actuates:
+            continue
+        for j, (hinge, part) in enumerate(force.places):
+            if hinge.name not in hinges:
+                continue
+            bound = float(hinges[hinge.name].max_effort[part])
+            full = np.abs(motion.part("forces")[:, places[force.name].measures.start + j]) >= bound
+            if full.any():
+                yield (
+                    f"{force.name}: clipped to the max_effort {bound:.6g} of {hinge.name} in {int(full.sum())} of "
+                    f"{len(full)} states, first at t = {motion.t[int(full.argmax())]:.6g} s"
+                )
+
+
+def _drive_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:
+    """Say which drives need more than their hinge can give."""
+    for drive in motion.model.hinge_drives:
+        if drive.connection.name in hinges:
+            bound = float(hinges[drive.connection.name].max_effort[drive.coordinate])
+            most = float(np.abs(motion.effort(drive)).max())
+            if most > bound:
+                yield f"drive {drive.name!r} needs up to {most:.6g}, more than its max_effort {bound:.6g}"

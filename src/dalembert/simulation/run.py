@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
+from ..model.likeness import likeness
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
+from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
+from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
 from .settling import what_jumps
 from .track import Segment, Track
@@ -45,6 +48,7 @@ SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
 CRAWL = 1e10  # ... and to give up, whatever it is
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
+STUCK_STEP = 0.005  # of the run: longest step while something sticks
 CHATTER_COUNT = 50  # or so many within this part of the run
 
 
@@ -62,6 +66,8 @@ class Run:
     watch : Watch
     progress : Progress
     interrupt : Interrupt
+    dry : Dry
+        Friction and stops of hinges, if there are any.
     breaks : (n,) s
         Where steps have to end besides.
     """
@@ -75,16 +81,18 @@ class Run:
         watch: Watch,
         progress: Progress,
         interrupt: Interrupt,
+        dry: Dry | None = None,
         breaks: Array = NONE,
     ) -> None:
         self.model, self.conditions, self.options = conditions.model, conditions, options
         self.also, self.breaks, self.horizon = breaks, NONE, -np.inf
         self.sampling = Sampling.of(conditions)
         self.t_end, self.times = t_end, times
-        self.watch, self.progress, self.interrupt = watch, progress, interrupt
+        self.watch, self.progress, self.interrupt, self.dry = watch, progress, interrupt, dry
+        if dry is not None:
+            watch.also(dry.events)
         self.stream: Stream | None = None
-        self.asked = options.plain() | {"stabilization": [float(gain) for gain in conditions.stabilization]}
-        self.asked["sampled"] = self.sampling.control.plain() if self.sampling is not None else []
+        self.asked = asked_for(options, conditions)
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
         self.events: list[EventRecord] = []
@@ -104,6 +112,12 @@ class Run:
 
     def start(self, state: State) -> None:
         """Begin at a state."""
+        if self.dry is not None:
+            now = Situation(self.conditions, state)
+            self._after_change(self.dry.begin(now), now)
+            state = State(q=now.q, v=now.v, t=now.t, x=now.x)
+            self.conditions = now.conditions
+            self.integrator = self.present.integrator(self.conditions)
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampling is not None:
             self.sampling.take(state)
@@ -121,8 +135,15 @@ class Run:
     def _breaks_under(self, conditions: Conditions, begin: float) -> Array:
         return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.also)
 
+    @property
+    def present(self) -> Options:
+        """How to integrate now: while something sticks, steps must not miss what the efforts that hold it do."""
+        if self.dry is None or not self.dry.sticks:
+            return self.options
+        return replace(self.options, max_step=min(self.options.max_step, STUCK_STEP * self.dry.span))
+
     def _begin_segment(self, state: State) -> None:
-        self.segments.append(Segment(state.t, self.options, self.conditions, self.breaks))
+        self.segments.append(Segment(state.t, self.present, self.conditions, self.breaks))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -137,9 +158,14 @@ class Run:
         self._collect_counts()
         step = self.integrator.step
         self._take_conditions(conditions)
-        self.integrator = self.options.integrator(conditions, self.breaks)
-        self.records.add(t, q, v, x)
-        self._begin_segment(State(q=q, v=v, t=t, x=x))
+        state = State(q=q, v=v, t=t, x=x)
+        if self.dry is not None:
+            now = Situation(conditions, state)
+            self._after_change(self.dry.settle(now, ()), now)
+            self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
+        self.records.add(t, state.q, state.v, state.x)
+        self._begin_segment(state)
         self.integrator.step = step
 
     def _take_conditions(self, conditions: Conditions) -> None:
@@ -159,7 +185,7 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         self.options = replace(self.options, method=method, watch=False)
-        self.integrator = self.options.integrator(self.conditions, self.breaks)
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
 
     # ---- going on
@@ -248,9 +274,12 @@ class Run:
 
     def watched(self, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the outputs that events wait for less their values, at rows of states, (events, n)."""
-        if not self.watch.events:
-            return np.zeros((0, len(t)))
-        return self.watch.values(self.track.conditions, t, q, v, x)
+        values = np.zeros((0, len(t)))
+        if self.watch.asked:
+            values = self.watch.values(self.track.conditions, t, q, v, x)
+        if self.dry is not None:
+            values = np.vstack([values, self.dry.values(self.conditions, t, q, v, x)])
+        return values
 
     def _handle_events(self, rows: tuple[Array, ...]) -> bool:
         """Look through new steps, stop at the first event that may change the run; returns whether that ends it."""
@@ -281,7 +310,10 @@ class Run:
             self.records.add(moment, state.q, state.v, state.x)
         before, old = state, self.conditions
         ends = False
+        asked = self.watch.asked
         for crossing in crossings:
+            if crossing.event >= asked:
+                continue
             event = self.watch.events[crossing.event]
             self._mind_chatter(event, moment)
             now = Situation(self.conditions, replace(before))
@@ -293,18 +325,42 @@ class Run:
             self._take_conditions(now.conditions)
             before = after
             ends |= event.terminal or now.stopped
+        if self.dry is not None:
+            before = self._settle(before, [c.event - asked for c in crossings if c.event >= asked])
         moved = any(
             not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
         )
         if moved or self.conditions is not old or not fresh:
             self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
-        self.integrator = self.options.integrator(self.conditions, self.breaks)
+        step = self.integrator.step
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
         self._begin_segment(before)
+        if self.dry is not None:
+            self.integrator.step = step
         self.records.replace_last(*self.integrator.state()[:4])
         self.g[[*(c.event for c in crossings), *also]] = 0.0
         self.restarted = True
         return ends
+
+    def _settle(self, state: State, passed: list[int]) -> State:
+        """Decide anew who sticks, slips, bounces and leaves; returns the state after that."""
+        assert self.dry is not None
+        now = Situation(self.conditions, state)
+        change = self.dry.settle(now, passed)
+        after = State(q=now.q, v=now.v, t=state.t, x=now.x)
+        energy = self._energy(now.conditions, after) - self._energy(self.conditions, state) if change.hits else 0.0
+        self._after_change(change, now, energy)
+        self.conditions = now.conditions
+        return after
+
+    def _after_change(self, change: Change, now: Situation, energy: float = 0.0) -> None:
+        """Put a change of friction and stops on record."""
+        assert self.dry is not None
+        self.dry.note_hits(change, now.t)
+        for words in change.words:
+            self.events.append(EventRecord(words, now.t, now.q, now.v, now.x, energy))
+            energy = 0.0
 
     def _energy(self, conditions: Conditions, state: State) -> float:
         """Return kinetic and potential energy, of elements too, J."""
@@ -328,7 +384,7 @@ class Run:
         """Return all that a run needs to go on as if it had not stopped, without the model."""
         return {
             "checkpoint": self.integrator.checkpoint(),
-            "segments": [(s.begin, s.options.method, *s.conditions.plain()) for s in self.segments],
+            "segments": [(s.begin, s.options.method, s.conditions.plain()) for s in self.segments],
             "records": self.records.arrays(),
             "events": list(self.events),
             "notes": list(self.notes),
@@ -339,35 +395,35 @@ class Run:
             "written": 0 if self.stream is None else self.stream.written,
             "t_end": self.t_end,
             "events_watched": [event.name for event in self.watch.events],
-            "coordinates": list(self.model.coordinate_names),
             "asked": self.asked,
-            "features": self._features(),
-            "held": self._held(),
+            "times": times_seal(self.times if self.track.sampled else None, self.integrator.t),
+            "model": likeness(self.model),
+            "dry": None if self.dry is None else self.dry.plain(),
+            "answers": self._answers(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
         """Take up where a snapshot was made."""
-        if point["coordinates"] != list(self.model.coordinate_names):
-            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
+        mind_model(point["model"], self.model)
         names = [event.name for event in self.watch.events]
         if point["events_watched"] != names:
             raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
-        for name, value in point["asked"].items():
-            if self.asked[name] != value:
-                raise ModelError("simulate", name, self.asked[name], f"the run to go on with has {value!r}")
+        self.notes += mind_asked(point["asked"], self.asked)
+        self.asked = point["asked"]
         if point["t_end"] != self.t_end:
             self.notes.append(
                 f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
             )
-        for begin, method, parameters, locked, off in point["segments"]:
+        for begin, method, plain in point["segments"]:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
-            changes = {"parameters": np.asarray(parameters, float), "locked": frozenset(locked), "off": frozenset(off)}
-            self.conditions = self.conditions.changed(**changes)
+            self.conditions = self.conditions.like(plain)
             self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
+        if self.dry is not None:
+            self.dry.restore(point["dry"])
         if self.sampling is not None:
-            begin, times, tau = point["held"]
-            self.sampling.held.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
-        self.integrator = self.options.integrator(self.conditions)
+            begin, times, tau = point["answers"]
+            self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
+        self.integrator = self.present.integrator(self.conditions)
         self._find_breaks(self.segments[0].begin)
         moved = bool(timetable(self.model).uses)
         for segment in self.segments:
@@ -379,26 +435,20 @@ class Run:
         if self.t_end < self.integrator.t:
             reached = f"the run to go on with has reached {self.integrator.t:.6g} s"
             raise ModelError("simulate", "t_end", self.t_end, reached)
-        if not np.allclose(self._features(), point["features"], rtol=1e-9, atol=1e-9):
-            raise ModelError("simulate", "resume", self.model.system.name, "the run to go on with is of another model")
+        if point["times"] != times_seal(self.times if self.track.sampled else None, self.integrator.t):
+            remedy = f"the run to go on with has others up to {self.integrator.t:.6g} s, which it has reached"
+            raise ModelError("simulate", "times", self.times, remedy)
         self.records.extend(*point["records"])
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
         self.recent = {name: list(times) for name, times in point["recent"].items()}
 
-    def _held(self) -> tuple[float, list[float], list[float]]:
+    def _answers(self) -> tuple[float, list[float], list[float]]:
         """Return what a sampled control has answered so far: when the run began, times, hinge forces."""
         if self.sampling is None:
             return 0.0, [], []
-        times, tau = self.sampling.held.rows()
-        return self.sampling.held.begin, times.tolist(), tau.tolist()
-
-    def _features(self) -> list[float]:
-        """Return energies, momentum and places of bodies where the run is: they tell one model from another."""
-        _, q, v, *_ = self.integrator.state()
-        energy, places = self.model.energy(q, v, bare=True), self.model.poses(q).position
-        numbers = [energy.kinetic, energy.potential, *self.model.momentum(q, v), *places.ravel()]
-        return [float(number) for number in numbers]
+        times, tau = self.sampling.answers.rows()
+        return self.sampling.answers.begin, times.tolist(), tau.tolist()
 
     # ---- what it leaves
 

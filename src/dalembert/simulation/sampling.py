@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model import Conditions, Sampled, State
-from ..model.hosted import hinge_forces
+from ..model.hosted import hinge_forces, within_bounds
 
 __all__ = ["Sampling", "as_control"]
 
@@ -24,9 +24,9 @@ class Sampling:
     """
 
     def __init__(self, conditions: Conditions) -> None:
-        control, held = conditions.control, conditions.held
-        assert isinstance(control, Sampled) and held is not None
-        self.control, self.held, self.model = control, held, conditions.model
+        control, answers = conditions.control, conditions.answers
+        assert isinstance(control, Sampled) and answers is not None
+        self.control, self.answers, self.model = control, answers, conditions.model
 
     @staticmethod
     def of(conditions: Conditions) -> Sampling | None:
@@ -36,16 +36,17 @@ class Sampling:
     @property
     def next(self) -> float:
         """When the next sample is due, s."""
-        return float(self.control.time(self.held.begin, len(self.held)))
+        return float(self.control.time(self.answers.begin, len(self.answers)))
 
     def take(self, state: State) -> None:
         """Ask the control if a sample is due; the first is at the start of the run."""
-        if np.isnan(self.held.begin):
-            self.held.begin = state.t
+        if np.isnan(self.answers.begin):
+            self.answers.begin = state.t
         while state.t >= self.next:
-            number = len(self.held)
+            number = len(self.answers)
             tau = hinge_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            self.held.add(self.control.acts(self.held.begin, number), tau)
+            tau = within_bounds(self.model, state.t, tau, self.answers.clipped)
+            self.answers.add(self.control.acts(self.answers.begin, number), tau)
 
 
 def as_control(

@@ -13,21 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_number
 from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import Conditions, History, Model, Sampled, State, as_model
-from ..result import Result, Stats
+from ..model import Answers, Conditions, History, Model, Sampled, State, as_model
+from ..result import Motion, Result, Stats
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
-from .ensemble import batch_size, simulate_many
+from .dry import dry_of
+from .ensemble import batch_size, simulate_each, simulate_many
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import baumgarte_gains, make_options
 from .progress import Progress
+from .resume import asked_state
 from .run import Run
 from .sampling import as_control
-from .start import check_jumps, check_tables, start_state
-from .stream import Stream
+from .soft_stops import with_soft_stops
+from .start import check_jumps, check_tables, start_state, start_time
+from .stream import Stream, begun_at
 
 __all__ = ["make_result", "simulate"]
 
@@ -38,7 +41,7 @@ def simulate(
     system: System | Model,
     t_end: float,
     *,
-    t_start: float = 0.0,
+    t_start: float | None = None,
     times: ArrayLike | None = None,
     state: State | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
@@ -52,6 +55,8 @@ def simulate(
     period: float | None = None,
     delay: float = 0.0,
     breaks: ArrayLike = (),
+    friction: str = "events",
+    stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
     progress: bool | None = None,
@@ -67,7 +72,9 @@ def simulate(
     Parameters
     ----------
     system : System or Model
-    t_end, t_start : float, s
+    t_end : float, s
+    t_start : float, s
+        The time of the given `state`, else 0, if left out. If it is another than that of the state, a note says so.
     times : (k,) s
         Where states are wanted, in order; the method's own steps if left out. Either way ``result.at(t)`` gives states
         in between.
@@ -94,6 +101,13 @@ def simulate(
     breaks : (k,) s
         Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
         formulas tell theirs by themselves.
+    friction : str
+        Dry friction that hinges have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
+        ``"smooth"``, -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another,
+        for methods of other packages and for optimisation; ``"off"``.
+    stops : str
+        Limits that hinges have: ``"rigid"``, reached with an impulse; ``"soft"``, by springs with 10 ms of contact;
+        ``"off"``.
     stabilization : str or (float, float)
         ``"projection"``: positions and speeds are put back onto the loops after every step. Or Baumgarte's two gains
         1/s, (alpha, beta), for comparison: the loops obey phi'' + 2 alpha phi' + beta^2 phi = 0 and the drift is only
@@ -104,8 +118,10 @@ def simulate(
         A line that shows how far it is; default only for long runs on a terminal or in a notebook.
     stream : str or path
         A directory to which states are written as they come, with checkpoints: memory stays bounded.
+        One process writes to a directory at a time.
     resume : Result, or True with `stream`
-        Goes on where an interrupted run stopped, to the same bits as without the interruption.
+        Goes on where an interrupted run stopped, to the same bits as without the interruption; refuses what differs
+        from what that run was asked for.
     on_error : str
         ``"raise"``, or ``"return"`` for the partial result with its status.
 
@@ -132,13 +148,15 @@ def simulate(
     True
     """
     model = as_model(system)
-    t_start, t_end = (
-        finite_number(t, item="simulate", field=name) for t, name in ((t_start, "t_start"), (t_end, "t_end"))
-    )
+    whose = ", the time of the given state" if t_start is None and state is not None else ""
+    t_start, said = _begin(state, t_start, stream, resume)
+    t_end = finite_number(t_end, item="simulate", field="t_end")
     if not t_end > t_start:
-        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s")
+        raise ModelError("simulate", "t_end", t_end, f"it must be after t_start, {t_start:.6g} s{whose}")
     if on_error not in ("raise", "return"):
         raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
+    if stops == "soft":
+        model = with_soft_stops(model, state, t_start)
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
     count = batch_size(state, parameters)
@@ -163,17 +181,37 @@ def simulate(
     if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
+    conditions, dry = dry_of(conditions, friction, stops, atol=options.atol, span=t_end - t_start)
+    if dry is not None and is_foreign(method):
+        remedy = (
+            f"hinges have friction or stops, and {method!r} takes no events: friction='smooth', stops='soft' or 'off'"
+        )
+        raise ModelError("simulate", "method", method, remedy)
     check_tables(model, t_start, t_end)
     check_jumps(model, t_start, t_end)
     if count is not None:
         if watch.events or stream is not None or resume:
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, also)
+        stored = np.linspace(t_start, t_end, 101) if wanted is None else wanted
+
+        def one(own: Conditions, start: State) -> Result:
+            if isinstance(own.control, Sampled):
+                own = own.changed(answers=Answers(model.nv))
+            with Interrupt() as interrupt:
+                line, mine = Progress(t_start, t_end, False), None if dry is None else dry.fresh()
+                run = Run(own, options, t_end, stored, Watch(model, ()), line, interrupt, mine, also)
+                return _carry_out(run, start, t_start, [], None, "return")
+
+        if dry is None and not isinstance(conditions.control, Sampled):
+            given = conditions, count, t_start, t_end, wanted, state, parameters, options, also
+            return simulate_many(*given, one, said)
+        return simulate_each(one, conditions, count, t_start, stored, state, parameters, said)
     with Interrupt() as interrupt:
         line = Progress(t_start, t_end, progress)
         if is_foreign(method):
             start, notes = start_state(model, state, t_start)
+            notes = said + notes
             try:
                 return simulate_elsewhere(
                     method,
@@ -191,10 +229,29 @@ def simulate(
                 if on_error == "raise" or error.result is None:
                     raise
                 return error.result
-        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, also)
+        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry, also)
         if stream is not None:
-            run.stream = Stream(stream, model, resume is True)
-        return _carry_out(run, state, t_start, resume, on_error)
+            run.stream = Stream(stream, model, t_start, resume is True)
+        run.asked |= {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
+        try:
+            return _carry_out(run, state, t_start, said, resume, on_error)
+        finally:
+            if run.stream is not None:
+                run.stream.release()
+
+
+def _begin(
+    state: State | None, t_start: float | None, stream: str | os.PathLike[str] | None, resume: Result | bool | None
+) -> tuple[float, list[str]]:
+    """Return when a run begins, s, and what is to be said; a run that is gone on with has begun."""
+    if t_start is None and resume:
+        if isinstance(resume, Result):
+            begun = (resume.resume_point or {}).get("asked", {}).get("t_start")
+        else:
+            begun = None if stream is None else begun_at(stream)
+        if begun is not None:
+            return float(begun), []
+    return start_time(state, t_start)
 
 
 def _first_conditions(
@@ -212,16 +269,23 @@ def _first_conditions(
     )
 
 
-def _carry_out(run: Run, state: State | None, t_start: float, resume: Result | bool | None, on_error: str) -> Result:
+def _carry_out(
+    run: Run, state: State | None, t_start: float, said: list[str], resume: Result | bool | None, on_error: str
+) -> Result:
     began = time.perf_counter()
     status, message = "failed", ""
     caught: DalembertError | None = None
     try:
-        if resume is None or resume is False:
-            start, run.notes = start_state(run.model, state, t_start)
+        point = None if resume is None or resume is False else _resume_point(run, resume)
+        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
+        if point is None:
+            start, notes = start_state(run.model, state, t_start)
+            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)
         else:
-            run.restore(_resume_point(run, resume))
+            run.restore(point)
+        if run.stream is not None:
+            run.stream.checkpoint(run)
         status = run.go()
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
@@ -263,7 +327,7 @@ def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Arra
     return wanted
 
 
-def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any]:
+def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
     if isinstance(resume, Result):
         if resume.resume_point is None:
             remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"
@@ -291,7 +355,10 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
             q, v, x = run.track.dense(t)
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
-    run.notes += motion_notes(run.conditions, q, v)
+    if run.dry is not None:
+        run.notes += run.dry.notes()
+    motion = Motion(run.model, t, q, v, x, conditions=run.track.conditions)
+    run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
     result = Result(
         run.model,
         t,
@@ -303,7 +370,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         message=message,
         events=run.events,
         dense=run.track.dense,
-        conditions=run.track.conditions if run.track.changed else None,
+        conditions=run.track.periods() if run.track.changed else None,
         steps=run.track.steps,
         breaks=run.breaks,
     )

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.adrift import adrift
 from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.starts import asked_speeds, missed_places, missed_starts
-from ..checks import finite_array
+from ..checks import finite_array, finite_number
 from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Function, Integral, Linear, Monotone, Piecewise, Spline
-from ..errors import AssemblyError, ModelError
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State
 from .jumps import FAR
 
-__all__ = ["check_jumps", "check_tables", "start_state", "start_states"]
+__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states", "start_time"]
 
 Array = NDArray[np.float64]
 
@@ -101,9 +102,24 @@ def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> 
     return b, first, last, float(np.ptp(values))
 
 
+def start_time(state: State | None, t_start: float | None, *, item: str = "simulate") -> tuple[float, list[str]]:
+    """Return when a run begins, s, and what is to be said: as asked, else at the time of the given state, else at 0."""
+    of_state = 0.0
+    if isinstance(state, State):
+        of_state = finite_number(state.t, item=item, field="state.t")
+    if t_start is None:
+        return of_state, []
+    begin = finite_number(t_start, item=item, field="t_start")
+    if of_state not in (0.0, begin):
+        return begin, [
+            f"the given state is of t = {of_state:.6g} s; the run begins at t_start = {begin:.6g} s, as asked"
+        ]
+    return begin, []
+
+
 def start_state(model: Model, state: State | None, t_start: float) -> tuple[State, list[str]]:
     """Return a state to start from that obeys loops and drives, and what was done to it."""
-    notes: list[str] = []
+    notes = adrift(model.system) if state is None else []
     given = model.initial_state() if state is None else state
     x = given.x if len(given.x) else model.state_starts()
     q, v, x = (
@@ -129,7 +145,25 @@ def start_state(model: Model, state: State | None, t_start: float) -> tuple[Stat
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
         if moved > 1e-9:
             notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+    mind_inertia(model, motion.q, t_start)
     return State(q=motion.q, v=motion.v, t=t_start, x=x), notes
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def mind_inertia(model: Model, q: Array, t: float) -> None:
+    """Refuse a start at q (nq,) where accelerations do not exist."""
+    weak = model.freedoms_without_inertia(q, t=t)
+    if weak:
+        owners = zip(model.body_names, model.hinge_names, strict=True)
+        bodies = [body for body, hinge in owners if set(model.speed_names[model.v_slice(hinge)]) & set(weak)]
+        raise SingularityError(
+            f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
+            "moving any inertia. Give them some (about the axis, for a spin), drive these freedoms, or connect the "
+            "bodies so that they cannot move that way"
+        )
 
 
 def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float) -> Array:

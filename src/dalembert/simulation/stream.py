@@ -1,16 +1,15 @@
 """Records on disk while a run goes on, so that memory stays bounded and nothing is lost.
 
-A directory holds ``rows.bin``, rows of float64 [t, q, v, x] as they come, ``run.json`` with their sizes and names, and
-``checkpoint.bin``, from which a run goes on as if it had not stopped.
+A directory holds ``rows.bin``, rows of float64 [t, q, v, x] as they come; ``seals.bin``, for every block of rows that
+was written how many there are up to its end (uint64) and its checksum (8 bytes); ``run.json`` with sizes and names;
+``checkpoint.bin``, from which a run goes on as if it had not stopped; and ``lock``, held by the process that writes.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,19 +18,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import IntegrationError, ModelError
+from ..errors import FileError, IntegrationError, ModelError
 from ..io.atomic import replacing
-from ..result import EventRecord
+from ..io.locks import Lock
+from ..io.seals import block_seal, mind_seal, sealed
+from .checkpoints import packed, unpacked
 
 if TYPE_CHECKING:
     from ..model import Model
     from .run import Run
 
-__all__ = ["Stream", "read_stream"]
+__all__ = ["Stream", "begun_at", "read_stream"]
 
 Array = NDArray[np.float64]
 
 CHECKPOINT_TIME = 5.0  # s of wall time between two checkpoints
+
+_FORMAT = 2  # 1 had no seals
+_SEAL = np.dtype([("end", "<u8"), ("seal", "V8")])
 
 
 class Stream:
@@ -42,10 +46,17 @@ class Stream:
     path : str or path
         A directory that does not exist yet, or is that of the run to be gone on with.
     model : Model
+    t_start : float, s
+        When the run begins.
     resume : bool
+
+    Raises
+    ------
+    FileError
+        If another process writes to it, or it is damaged, or is none of ours.
     """
 
-    def __init__(self, path: str | os.PathLike[str], model: Model, resume: bool) -> None:
+    def __init__(self, path: str | os.PathLike[str], model: Model, t_start: float, resume: bool) -> None:
         self.path = Path(path)
         self.row_bytes = 8 * (1 + model.nq + model.nv + model.nx)
         self.written = 0
@@ -53,61 +64,103 @@ class Stream:
         self.saved = time.perf_counter()
         try:
             if resume:
-                if not (self.path / "checkpoint.bin").is_file():
-                    raise ModelError("simulate", "stream", str(path), "it holds no checkpoint to go on from")
-                _check_model(self.path, model)
+                if not (self.path / "run.json").is_file():
+                    remedy = "it holds no checkpoint to go on from: leave out resume to begin"
+                    raise ModelError("simulate", "stream", str(path), remedy)
             else:
-                self._prepare(model)
-            self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by close)
+                self._mind_empty()
+                self.path.mkdir(parents=True, exist_ok=True)
+            self.lock = Lock(self.path / "lock", item="simulate", field="stream", value=str(path))
+            try:
+                if resume:
+                    _check_model(self.path, model)
+                else:
+                    self._mind_empty()
+                    self._describe(model, t_start)
+                self.file = open(self.path / "rows.bin", "ab")  # noqa: SIM115  (closed by release)
+                self.seals = open(self.path / "seals.bin", "ab")  # noqa: SIM115
+            except BaseException:
+                self.lock.release()
+                raise
         except OSError as error:
             raise ModelError("simulate", "stream", str(path), f"it cannot be written to: {error}") from None
 
-    def _prepare(self, model: Model) -> None:
-        if self.path.exists() and any(self.path.iterdir()):
+    def _mind_empty(self) -> None:
+        if self.path.exists() and set(os.listdir(self.path)) - {"lock"}:
             remedy = "it holds files already; give a new directory, or resume=True to go on"
             raise ModelError("simulate", "stream", str(self.path), remedy)
-        self.path.mkdir(parents=True, exist_ok=True)
-        sizes = {"nq": model.nq, "nv": model.nv, "nx": model.nx}
-        names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
-        _write(self.path / "run.json", json.dumps(sizes | names, indent=1).encode())
 
-    def last_point(self) -> dict[str, Any]:
-        """Return the last snapshot, with the rows that were written after it cut off."""
-        point = _unpacked((self.path / "checkpoint.bin").read_bytes())
-        self.written = int(point["written"])
+    def _describe(self, model: Model, t_start: float) -> None:
+        sizes = {"format": _FORMAT, "t_start": t_start, "nq": model.nq, "nv": model.nv, "nx": model.nx}
+        names = {"system": model.system.name, "coordinates": model.coordinate_names, "speeds": model.speed_names}
+        _write(self.path / "run.json", sealed(sizes | names).encode())
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of it."""
+        if self.lock.held:
+            return []
+        return [f"the file system of {str(self.path)!r} knows no locks: mind that no other process writes to it"]
+
+    def last_point(self) -> dict[str, Any] | None:
+        """Return the last snapshot, with the rows that were written after it cut off; None if there was none yet."""
+        point = _checkpoint(self.path)
+        self.written = 0 if point is None else int(point["written"])
+        _sealed_rows(self.path, self.row_bytes, self.written)
+        ends = _seals(self.path)["end"]
         self.file.truncate(self.written * self.row_bytes)
+        self.seals.truncate(int(np.searchsorted(ends, self.written, side="right")) * _SEAL.itemsize)
         return point
 
     def flush(self, run: Run) -> None:
         """Write what is new, keep the last row in memory, and a checkpoint from time to time."""
+        self._write_rows(run)
+        if time.perf_counter() - self.saved > CHECKPOINT_TIME:
+            self._write_checkpoint(run)
+
+    def checkpoint(self, run: Run) -> None:
+        """Write what is new, and a checkpoint."""
+        self._write_rows(run)
+        self._write_checkpoint(run)
+
+    def _write_rows(self, run: Run) -> None:
         t, q, v, x = run.records.arrays()
         rows = np.column_stack([t, q, v, x])[1 if self.written else 0 :]
         if len(rows):
+            block, end = np.ascontiguousarray(rows).tobytes(), self.written + len(rows)
             with self._writing():
-                self.file.write(np.ascontiguousarray(rows).tobytes())
-            self.written += len(rows)
+                self.file.write(block)
+                self.seals.write(np.array([(end, block_seal(block, self.written))], dtype=_SEAL).tobytes())
+            self.written = end
         run.records.keep_last()
-        if time.perf_counter() - self.saved > CHECKPOINT_TIME:
-            self.checkpoint(run)
 
-    def checkpoint(self, run: Run) -> None:
-        """Write a checkpoint that agrees with the rows written so far."""
+    def _write_checkpoint(self, run: Run) -> None:
         with self._writing():
-            self.file.flush()
-            os.fsync(self.file.fileno())
-            _write(self.path / "checkpoint.bin", _packed(run.snapshot()))
+            for file in (self.file, self.seals):
+                file.flush()
+                os.fsync(file.fileno())
+            _write(self.path / "checkpoint.bin", packed(run.snapshot()))
         self.saved = time.perf_counter()
 
     def close(self, run: Run) -> None:
         """Write what is left, unless that has failed already, and let the run have its rows from the file."""
         if not self.failed:
-            self.flush(run)
             self.checkpoint(run)
-        with suppress(OSError):
-            self.file.close()
+        self._close_files()
         rows = read_stream(self.path, run.model)
         if len(rows[0]):
             run.records.parts = [rows]
+        self.release()
+
+    def release(self) -> None:
+        """Let others write to the directory."""
+        self._close_files()
+        self.lock.release()
+
+    def _close_files(self) -> None:
+        for file in (self.file, self.seals):
+            with suppress(OSError):
+                file.close()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -120,90 +173,91 @@ class Stream:
             ) from error
 
 
+def begun_at(path: str | os.PathLike[str]) -> float | None:
+    """Return when a streamed run began, s; None if there is none."""
+    try:
+        return float(json.loads((Path(path) / "run.json").read_text(encoding="utf-8"))["t_start"])
+    except (OSError, ValueError, KeyError, TypeError):  # said where it is gone on with
+        return None
+
+
+def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
+    """Return t, q, v and x of a streamed run, mapped from disk; rows that were not wholly written are left out.
+
+    Raises
+    ------
+    FileError
+        If rows are damaged or missing.
+    """
+    folder = Path(path)
+    _check_model(folder, model)
+    parts = (model.nq, model.nv, model.nx)
+    width = 1 + sum(parts)
+    point = _checkpoint(folder)
+    count = _sealed_rows(folder, 8 * width, 0 if point is None else int(point["written"]))
+    empty = np.empty((0, width))
+    rows = np.memmap(folder / "rows.bin", dtype="<f8", mode="r", shape=(count, width)) if count else empty
+    ends = np.cumsum([1, *parts])
+    return rows[:, 0], rows[:, 1 : ends[1]], rows[:, ends[1] : ends[2]], rows[:, ends[2] :]
+
+
 def _write(path: Path, blob: bytes) -> None:
     with replacing(path) as new:
         new.write_bytes(blob)
 
 
-def _packed(point: dict[str, Any]) -> bytes:
-    """Return a snapshot as an uncompressed .npz: arrays, and everything else as JSON; nothing that is executed."""
-    t, q, v, x = point["records"]
-    events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist(), e.energy, e.message) for e in point["events"]]
-    segments = [
-        (begin, method, list(map(float, numbers)), locked, off)
-        for begin, method, numbers, locked, off in point["segments"]
-    ]
-    plain = (
-        "notes",
-        "methods",
-        "recent",
-        "written",
-        "t_end",
-        "events_watched",
-        "coordinates",
-        "asked",
-        "features",
-        "held",
-    )
-    rest = {key: point[key] for key in plain} | {"events": events, "segments": segments}
-    buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        checkpoint=np.frombuffer(point["checkpoint"], dtype=np.uint8),
-        t=t,
-        q=q,
-        v=v,
-        x=x,
-        counts=point["counts"],
-        g=point["g"],
-        rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
-    )
-    return buffer.getvalue()
-
-
-def _unpacked(blob: bytes) -> dict[str, Any]:
-    try:
-        with np.load(io.BytesIO(blob), allow_pickle=False) as file:
-            parts = {name: file[name] for name in file.files}
-        point: dict[str, Any] = json.loads(parts["rest"].tobytes())
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
-        raise ModelError("simulate", "checkpoint", f"{len(blob)} bytes", "it is damaged") from None
-    point["events"] = [
-        EventRecord(
-            name, t, np.array(q, dtype=float), np.array(v, dtype=float), np.array(x, dtype=float), energy, message
-        )
-        for name, t, q, v, x, energy, message in point["events"]
-    ]
-    point["checkpoint"] = parts["checkpoint"].tobytes()
-    point["records"] = tuple(parts[name] for name in "tqvx")
-    point["counts"], point["g"] = parts["counts"], parts["g"]
-    return point
-
-
 def _check_model(folder: Path, model: Model) -> None:
     """Refuse a directory that is not one of a streamed run of the model."""
     try:
-        sizes: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    except (OSError, ValueError):
-        raise ModelError("stream", "path", str(folder), "it is not the directory of a streamed run") from None
+        told: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        if "format" not in told and "coordinates" in told:
+            raise ValueError("it was written by an earlier version of dalembert, which is needed to go on with it")
+        mind_seal(told)
+    except Exception as error:  # anything at all can come of damaged bytes
+        reason = f"it is not the directory of a streamed run, or its run.json is damaged: {error}"
+        raise FileError("simulate", "stream", str(folder), reason) from error
+    if told["format"] != _FORMAT:
+        remedy = "it was written by another version of dalembert, which is needed to go on with it"
+        raise FileError("simulate", "stream", str(folder), remedy)
     expected = (model.nq, model.nv, model.nx)
-    if (sizes["nq"], sizes["nv"], sizes["nx"]) != expected or tuple(sizes["coordinates"]) != model.coordinate_names:
-        raise ModelError(
-            "stream", "model", model.system.name, f"the run is of {sizes['system']!r}, with other coordinates"
-        )
+    if (told["nq"], told["nv"], told["nx"]) != expected or tuple(told["coordinates"]) != model.coordinate_names:
+        remedy = f"the run in {str(folder)!r} is of {told['system']!r}, with other coordinates: give that model"
+        raise ModelError("simulate", "model", model.system.name, remedy)
 
 
-def read_stream(path: str | os.PathLike[str], model: Model) -> tuple[Array, Array, Array, Array]:
-    """Return t, q, v and x of a streamed run, mapped from disk; a last row that is not whole is left out."""
-    folder = Path(path)
-    _check_model(folder, model)
-    expected = (model.nq, model.nv, model.nx)
-    width = 1 + sum(expected)
-    count = (folder / "rows.bin").stat().st_size // (8 * width)
-    rows = (
-        np.memmap(folder / "rows.bin", dtype=np.float64, mode="r", shape=(count, width))
-        if count
-        else np.empty((0, width))
-    )
-    ends = np.cumsum([1, *expected])
-    return rows[:, 0], rows[:, 1 : ends[1]], rows[:, ends[1] : ends[2]], rows[:, ends[2] :]
+def _checkpoint(folder: Path) -> dict[str, Any] | None:
+    """Return the last snapshot of a streamed run; None if there was none yet."""
+    try:
+        return unpacked((folder / "checkpoint.bin").read_bytes())
+    except FileNotFoundError:
+        return None
+    except Exception as error:
+        remedy = f"{error}; take another copy of the directory, or run again"
+        raise FileError("simulate", "stream", str(folder), remedy) from error
+
+
+def _seals(folder: Path) -> NDArray[Any]:
+    """Return ends and seals of all blocks of rows."""
+    blob = (folder / "seals.bin").read_bytes() if (folder / "seals.bin").exists() else b""
+    return np.frombuffer(blob[: len(blob) // _SEAL.itemsize * _SEAL.itemsize], dtype=_SEAL)
+
+
+def _sealed_rows(folder: Path, row_bytes: int, least: int) -> int:
+    """Return how many rows there are, undamaged: at least those that the last checkpoint counts on.
+
+    Those after it may be cut short where the process was ended.
+    """
+    rows = folder / "rows.bin"
+    there = rows.stat().st_size // row_bytes if rows.exists() else 0
+    good = [0]
+    if there:
+        with open(rows, "rb") as file:
+            for end, seal in _seals(folder).tolist():
+                begin = good[-1]
+                if not begin < end <= there or seal != block_seal(file.read((end - begin) * row_bytes), begin):
+                    break
+                good.append(end)
+    if least not in good:
+        what = f"of {least} rows up to its checkpoint those from {good[-1]} on are damaged, in rows.bin or seals.bin"
+        raise FileError("simulate", "stream", str(folder), f"{what}; take another copy of the directory, or run again")
+    return good[-1]

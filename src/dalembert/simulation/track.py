@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import IntegrationError
 from ..model import Conditions, State
+from ..result import Periods
 from .options import Options
 
 if TYPE_CHECKING:
@@ -158,11 +159,11 @@ class Track:
 
     def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
         """Return rows of times in order, (n,), and the conditions that hold at them."""
-        begins = np.array([segment.begin for segment in self.segments])
-        before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to what was before it
-        early, late = np.searchsorted(begins, t, side="left"), np.searchsorted(begins, t, side="right")
-        place = np.clip(np.where(before, early, late) - 1, 0, None)
-        return [(np.flatnonzero(place == k), self.segments[k].conditions) for k in np.unique(place)]
+        return self.periods()(t)
+
+    def periods(self) -> Periods:
+        """Return when which conditions held."""
+        return Periods([s.begin for s in self.segments], [s.conditions for s in self.segments])
 
     @property
     def changed(self) -> bool:

@@ -264,10 +264,10 @@ class Scene:
         if self._inertia and body.shape is None and not figure.solids:
             box = solids.equivalent_box(body)
             figure.solids.extend([] if box is None else [box])
-        if figure.solids:
+        if figure.solids and not solids.slender(body):
             figure.ties.extend((body.com, p) for p in points if not _near_box(p, figure.solids))
             return figure
-        if body.shape is not None:  # a slender rod
+        if body.shape is not None:
             tip = np.eye(3)[int(body.shape.size["axis"])] * body.shape.size["length"]
             figure.bars.append((np.zeros(3), tip))
             for p in points:

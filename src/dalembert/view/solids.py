@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.rigid import Body
-from ..bodies.visual import Visual
 
-__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette", "tube"]
+__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette", "slender", "tube"]
 
 Array = NDArray[np.float64]
 
@@ -154,23 +153,23 @@ def equivalent_box(body: Body) -> Solid | None:
 
 
 def of_body(body: Body, *, around: int = _AROUND) -> list[Solid]:
-    """Return the solids of a body's shape or else of its model file; none for slender rods, meshes and bare numbers."""
-    shape = body.shape
-    if shape is not None:
+    """Return the solids of a body's shape, and of its decoration or model file; none for slender rods and meshes."""
+    shape, found = body.shape, []
+    if shape is not None and not slender(body):
         size = dict(shape.size)
         if shape.kind == "rod":
-            if size["radius"] == 0:
-                return []
             along = np.eye(3)[int(size["axis"])]
-            return [_simple("cylinder", size, around).moved(np.eye(3), along * shape.com)]
-        return [_simple(shape.kind, size, around)]
+            found.append(_simple("cylinder", size, around).moved(np.eye(3), along * shape.com))
+        else:
+            found.append(_simple(shape.kind, size, around))
     looks = [v for v in body.visuals if v.kind != "mesh"]
     looks = [v for v in looks if not v.collision] or looks
-    return [_simple(v.kind, v.size, around).moved(v.rotation, v.position) for v in looks if _known(v)]
+    return found + [_simple(v.kind, v.size, around).moved(v.rotation, v.position) for v in looks]
 
 
-def _known(visual: Visual) -> bool:
-    return visual.kind in ("box", "cylinder", "capsule", "sphere")
+def slender(body: Body) -> bool:
+    """Return whether a body's shape is a line."""
+    return body.shape is not None and body.shape.kind == "rod" and body.shape.size["radius"] == 0
 
 
 def _simple(kind: str, size: dict[str, float], around: int) -> Solid:

@@ -250,6 +250,11 @@ class ForceConnection:
         return self.ends[1] if len(self.ends) > 1 else self.ends[0] if self.ends else None
 
     @property
+    def actuates(self) -> bool:
+        """Whether its forces come from outside, as those of a motor do."""
+        return bool(self.element.given) or bool(getattr(self.element, "active", False))
+
+    @property
     def hinge(self) -> Connection | None:
         """The hinge that it acts at."""
         return self.places[0][0] if self.places else None

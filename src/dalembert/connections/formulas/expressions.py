@@ -319,7 +319,9 @@ class _Text(ast.NodeVisitor):
             return self.names[node.id]
         if node.id in _CONSTANTS:
             return self.program.constant(_CONSTANTS[node.id])
-        raise self.refuse(f"name {node.id!r} in", f"known are {', '.join(self.names)}")
+        raise self.refuse(
+            "formula", f"the name {node.id!r} in it means nothing here; known are {', '.join(self.names)}"
+        )
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> int:
         place: int = self.visit(node.operand)

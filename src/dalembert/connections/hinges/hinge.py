@@ -47,6 +47,17 @@ Axis = str | ArrayLike
 TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 _AS_IT_IS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
+_DATA = (
+    "lower",
+    "upper",
+    "max_speed",
+    "max_effort",
+    "damping",
+    "friction",
+    "armature",
+    "static_friction",
+    "restitution",
+)
 _QUATERNION = ("qw", "qx", "qy", "qz")
 _LENGTH_ROWS = frozenset({"x", "y", "z", "advance"})
 _LENGTH_SPEEDS = frozenset({"slide", "x", "y", "vx", "vy", "vz"})
@@ -59,17 +70,22 @@ class Hinge:
     Parameters
     ----------
     lower, upper : float or (nv,) rad or m
-        Limits of the coordinates. They do not act by themselves (connect `Limits`); passing them is noted.
+        Stops: the coordinate stays between them. It is stopped at once when it reaches one; see `restitution`.
     max_speed : float or (nv,) rad/s or m/s
-        Passing it is noted.
+        No force; passing it is noted.
     max_effort : float or (nv,) N m or N
-        It does not act; that is noted where something pushes.
+        What actuators can give: active elements at the hinge and `control` are clipped to it, each by itself. Drives
+        are not; what they need beyond it is noted.
     damping : float or (nv,) N m s/rad or N s/m
-        Viscous coefficient. It acts.
+        Viscous coefficient.
     friction : float or (nv,) N m or N
-        Dry friction. It does not act by itself (connect `CoulombFriction`); that is noted.
+        Dry friction: it resists motion with this effort, and holds against up to `static_friction`.
     armature : float or (nv,) kg m2 or kg
-        Inertia of a drive train, seen at the coordinate. It acts, and is part of the mass matrix.
+        Inertia of a drive train, seen at the coordinate; part of the mass matrix.
+    static_friction : float or (nv,) N m or N
+        What it takes to break away, at least the friction, which is the default.
+    restitution : float or (nv,)
+        Part of the speed with which the coordinate bounces off a stop, 0 to 1; default 0.
 
     Notes are in ``result.stats.notes``.
     """
@@ -81,6 +97,8 @@ class Hinge:
     damping: Any = None
     friction: Any = None
     armature: Any = None
+    static_friction: Any = None
+    restitution: Any = None
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     speeds: ClassVar[tuple[str, ...]] = ()
@@ -105,7 +123,7 @@ class Hinge:
     def __post_init__(self) -> None:
         for field in self.directions:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
-        for field in ("lower", "upper", "max_speed", "max_effort", "damping", "friction", "armature"):
+        for field in _DATA:
             value = getattr(self, field)
             if value is None:
                 continue
@@ -120,6 +138,31 @@ class Hinge:
             object.__setattr__(self, field, value)
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
+        self._check_dry()
+
+    def _check_dry(self) -> None:
+        """Refuse data of friction and stops that cannot be."""
+        stops = [field for field in ("lower", "upper", "restitution") if getattr(self, field) is not None]
+        if stops and self.nq != self.nv:
+            remedy = "an attitude has no coordinate that a stop could hold; limit it by a da.Limits at another hinge"
+            raise ModelError(self.kind, stops[0], getattr(self, stops[0]), remedy)
+        if self.restitution is not None and (self.restitution > 1).any():
+            raise ModelError(self.kind, "restitution", self.restitution, "use a number from 0 to 1")
+        least = self.friction if self.friction is not None else np.zeros(self.nv)
+        if self.static_friction is not None and (self.static_friction < least).any():
+            remedy = f"it must not be less than the friction, {least}"
+            raise ModelError(self.kind, "static_friction", self.static_friction, remedy)
+
+    @property
+    def dry(self) -> bool:
+        """Whether it has friction or stops, so that it may stick."""
+        stops = self.lower is not None or self.upper is not None
+        return stops or any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """Names of the rows that hold its coordinates while it sticks, where it closes a loop."""
+        return tuple(f"hold_{speed}" for speed in self.speeds) if self.dry else ()
 
     @property
     def holonomic(self) -> tuple[bool, ...]:

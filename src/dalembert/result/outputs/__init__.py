@@ -9,7 +9,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
     couplings        effort
     force elements   force, moment; effort if they act on a coordinate
     bodies, markers, points (``"crank.at(0.2, 0, 0)"``)
-                     position, rotation, quaternion, angle, velocity, angular_velocity, acceleration,
+                     position, rotation, quaternion, bryant, angle, velocity, angular_velocity, acceleration,
                      angular_acceleration
     the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
                      center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
@@ -18,8 +18,18 @@ An `Output` knows its unit and shape and evaluates itself on a batch of states; 
 """
 
 from .find import describe, names
-from .motion import ByTime, Motion, always
+from .motion import ByTime, Motion, Periods, always
 from .nodes import nodal_displacements, nodal_velocities
 from .output import Output
 
-__all__ = ["ByTime", "Motion", "Output", "always", "describe", "names", "nodal_displacements", "nodal_velocities"]
+__all__ = [
+    "ByTime",
+    "Motion",
+    "Output",
+    "Periods",
+    "always",
+    "describe",
+    "names",
+    "nodal_displacements",
+    "nodal_velocities",
+]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies.flexible import carried
 from ...bodies.markers import Marker
-from ...bodies.rigid import Body
-from ...checks import finite_array
 from ...connections.hinges.hinge import frame_with_z
 from ...errors import ModelError
 from ...model import Model
-from ...rotation import quaternions
+from ...rotation import bryant_angles, quaternions
 from .motion import Motion
 from .output import Output, vector
 
@@ -28,33 +24,16 @@ __all__ = ["FRAME", "frame_of", "planar_angle", "turning_axis"]
 Array = NDArray[np.float64]
 Maker = Callable[[Model, Marker, str], Output]
 
-_POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
-
 
 def frame_of(model: Model, owner: str) -> Marker | None:
     """Return the frame of ``"body"``, ``"body.label"`` or either with ``".at(x, y, z)"``; None if there is none."""
-    point = _POINT.match(owner)
-    if point is not None:
-        base = frame_of(model, point["base"])
-        return None if base is None else _point(base, point["numbers"], owner)
-    if owner not in model.system:
-        return None
-    found = model.system[owner]
-    if isinstance(found, Body):
-        found = found.origin
-    return found if isinstance(found, Marker) and found.body.name in model.forest.number else None
-
-
-def _point(base: Marker, numbers: str, owner: str) -> Marker:
     try:
-        x, y, z = (float(number) for number in numbers.split(","))
-    except ValueError:
-        raise ModelError("output", "point", owner, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
-    if base.label is None:
-        return base.body.at(x, y, z)
-    arm = base.rotation @ finite_array((x, y, z), (3,), item=f"output {owner!r}", field="point")
-    shape = None if base.shape is None else carried(base.shape, arm)
-    return Marker(base.body, base.position + arm, base.rotation, shape=shape)
+        found = model.system.frame(owner)
+    except ModelError as error:
+        if error.field == "point":
+            raise ModelError("output", "point", owner, error.remedy) from None
+        return None
+    return found if found.body.name in model.forest.number else None
 
 
 def turning_axis(model: Model, marker: Marker) -> Array | None:
@@ -136,6 +115,17 @@ def _quaternion(model: Model, marker: Marker, name: str) -> Output:
     )
 
 
+def _bryant(model: Model, marker: Marker, name: str) -> Output:
+    return Output(
+        name,
+        "rad",
+        (3,),
+        f"Bryant angles of {marker.name!r} in the world: turns about its x, y and z, the second within a quarter turn",
+        lambda m: bryant_angles(_rotations(m, marker)),
+        labels=("1", "2", "3"),
+    )
+
+
 def _angle(model: Model, marker: Marker, name: str) -> Output:
     axis = turning_axis(model, marker)
     if axis is not None:
@@ -163,6 +153,7 @@ FRAME: dict[str, Maker] = {
     "position": _vector("position", "m", "position", lambda m, marker: m.model.pose(marker, m.q).position),
     "rotation": _rotation,
     "quaternion": _quaternion,
+    "bryant": _bryant,
     "angle": _angle,
     "velocity": _vector("velocity", "m/s", "speed", lambda m, marker: m.velocity(marker)[1]),
     "angular_velocity": _vector("angular velocity", "rad/s", "speed", lambda m, marker: m.velocity(marker)[0]),

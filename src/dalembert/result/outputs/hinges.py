@@ -12,6 +12,7 @@ from ...connections.connection import Connection
 from ...connections.hinges import Hinge
 from ...model import Model
 from ...topology import TreeHinge
+from .dry import DRY_QUANTITIES, dry_output
 from .loads import multiplier
 from .motion import Motion
 from .output import Output, Value
@@ -45,7 +46,7 @@ class Hinged:
             lambda m: m.q[:, q].copy(),
             lambda m: m.v[:, v].copy(),
             lambda m: m.part("a")[:, v].copy(),
-            lambda m: m.part("tau" if m.controlled else "applied")[:, v].copy(),
+            lambda m: m.part("tau" if m.controlled or m.holds else "applied")[:, v].copy(),
         )
 
     @classmethod
@@ -61,7 +62,7 @@ class Hinged:
             lambda m: m.part("cut_q")[:, q].copy(),
             lambda m: m.part("cut_v")[:, v].copy(),
             lambda m: m.part("cut_a")[:, v].copy(),
-            lambda m: m.part("cut_effort")[:, v].copy(),
+            lambda m: m.part("cut_effort")[:, v] + (m.part("held")[:, model.nv :][:, v] if m.holds else 0.0),
         )
 
 
@@ -79,7 +80,7 @@ def hinge_of(model: Model, name: str) -> Hinged | None:
 def hinge_quantities(element: Hinge, cut: bool) -> list[str]:
     """Return the endings that a hinge's outputs have."""
     motion = ["position", "speed", "acceleration"] if element.nv else []
-    effort = ["effort"] if element.nv else []
+    effort = ["effort", *(DRY_QUANTITIES if element.dry else ())] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
     return [*motion, *parts, *effort, "force", "moment", *(element.rows if cut else ())]
 
@@ -96,7 +97,12 @@ def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Outpu
         part, level = "", quantity or "position"
     places = level == "position"
     labels = element.coordinates if places else element.speeds
-    if level not in _LEVELS or not labels or (part and part not in labels):
+    if (
+        level not in _LEVELS
+        or (level in DRY_QUANTITIES and not element.dry)
+        or not labels
+        or (part and part not in labels)
+    ):
         return None
     if not quantity and len(labels) > 1:
         return None
@@ -155,9 +161,13 @@ def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
             effort[:, drive.coordinate] = m.effort(drive)
         return effort
 
-    meaning = f"effort at hinge {hinge.name!r}: of its drive, or of elements and control where it is not driven"
+    meaning = f"effort at hinge {hinge.name!r}: of its drive; else of elements, friction, control and what holds it"
     needs = "dynamics" if drives else "speed"
     return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
+
+
+def _dry(quantity: str) -> Callable[[Model, Hinged, str, str], Output]:
+    return lambda model, hinge, name, unit: dry_output(model, hinge.name, hinge.element, quantity, name, unit)
 
 
 _LEVELS: dict[str, tuple[Callable[[Model, Hinged, str, str], Output], Callable[[str], str]]] = {
@@ -165,4 +175,7 @@ _LEVELS: dict[str, tuple[Callable[[Model, Hinged, str, str], Output], Callable[[
     "speed": (_speed, rate_unit),
     "acceleration": (_acceleration, lambda unit: rate_unit(unit, "s2")),
     "effort": (_effort, effort_unit),
+    "friction": (_dry("friction"), effort_unit),
+    "stuck": (_dry("stuck"), lambda unit: "1"),
+    "stop": (_dry("stop"), lambda unit: "1"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,21 +14,36 @@ from ...connections.drives import Drive
 from ...connections.hinges import Hinge
 from ...model import Conditions, Dynamics, Energy, Model
 
-__all__ = ["ByTime", "Motion", "always"]
+__all__ = ["ByTime", "Motion", "Periods", "always"]
 
 Array = NDArray[np.float64]
 ByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
 """From times (n,) to rows and the conditions that hold there."""
 
 
-class always:
-    """The same conditions at all times, as a `ByTime` that can be pickled."""
+class Periods:
+    """Periods of time and the conditions that hold in each, as a `ByTime` that can be pickled.
 
-    def __init__(self, conditions: Conditions) -> None:
-        self.conditions = conditions
+    Parameters
+    ----------
+    begins : (k,) s
+        When each begins, in order.
+    conditions : sequence of Conditions, (k,)
+    """
+
+    def __init__(self, begins: Sequence[float], conditions: Sequence[Conditions]) -> None:
+        self.begins, self.conditions = list(begins), list(conditions)
 
     def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-        return [(np.arange(len(t)), self.conditions)]
+        before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to what was before it
+        early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
+        place = np.clip(np.where(before, early, late) - 1, 0, None)
+        return [(np.flatnonzero(place == k), self.conditions[k]) for k in np.unique(place)]
+
+
+def always(conditions: Conditions) -> Periods:
+    """Return one period without end."""
+    return Periods([-np.inf], [conditions])
 
 
 # Parts of a report that are worked out together: what costs nothing more once the first of them is known.
@@ -36,7 +51,7 @@ _GROUPS = (
     ("cut_q", "cut_v"),
     ("residual", "rate"),
     ("a", "dx"),
-    ("tau", "lam", "loads", "cut_a"),
+    ("tau", "lam", "loads", "cut_a", "held"),
     ("unique",),
     ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort"),
     ("body_loads",),
@@ -128,6 +143,11 @@ class Motion:
     def loss(self) -> Array:
         """Power that elements and flexible bodies dissipate, (n,) W."""
         return self.part("energy")[:, 3]
+
+    @property
+    def holds(self) -> bool:
+        """Whether freedoms are locked at some of the times."""
+        return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
     def controlled(self) -> bool:

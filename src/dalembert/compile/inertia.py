@@ -1,0 +1,206 @@
+"""Freedoms that move nothing: where the mass matrix is singular, and which bodies are at fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..connections.drives import Drive
+from ..connections.hinges import CustomHinge, Hinge
+from ..errors import ModelError
+from ..topology import Forest, TreeHinge
+from .names import Names
+
+__all__ = ["freedoms_without_inertia", "needs_no_inertia", "refuse_idle_freedoms"]
+
+Array = NDArray[np.float64]
+
+_NOTHING = 1e-13  # of the largest inertia that a freedom could have with the same bodies: round-off of an exact zero
+
+
+def freedoms_without_inertia(
+    model: _core.Model,
+    forest: Forest,
+    names: Names,
+    q: Array,
+    *,
+    held: NDArray[np.bool_] | None = None,
+    rows: Array | None = None,
+) -> list[str]:
+    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular.
+
+    Parameters
+    ----------
+    held : (nv,) bool
+        Speeds that are given, and need no inertia.
+    rows : (m, nv)
+        Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
+    """
+    pivots = _core.Factor(model, q).pivots()
+    whole = _Whole.of(model, forest, q)
+    if (pivots > _NOTHING * whole.bound).all():
+        return []
+    scale = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > _NOTHING * scale)
+    if not weak.any():
+        return []
+    M = np.asarray(model.mass_matrix(q))
+    turns = np.where(_turns(forest, names), 2.0, 1.0)
+    if (held is not None and held.any()) or (rows is not None and len(rows)):
+        free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
+        return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
+    hinges = {k for k, name in enumerate(names.hinges) if weak[names.v[name]].any()}
+    # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
+    spoilt = {ancestor - 1 for k in hinges for ancestor in forest.path(k + 1)[1:]}
+    found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
+    for k in hinges - spoilt:
+        outboard = [j for name in _carried(forest, names, k) for j in range(*names.v[name].indices(len(scale)))]
+        own = np.zeros(len(scale))
+        own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
+        found |= _idle(M, scale, np.array(outboard), own, None)
+    return [names.speeds[j] for j in sorted(found)]
+
+
+def _carried(forest: Forest, names: Names, k: int) -> list[str]:
+    """Return the names of hinge k, of all hinges outboard of it, and of the flexible bodies there."""
+    numbers, found = [k + 1], []
+    while numbers:
+        number = numbers.pop()
+        found.append(names.hinges[number - 1])
+        if forest.system.bodies[forest.bodies[number]].flexible is not None:
+            found.append(forest.bodies[number])
+        numbers += forest.children(number)
+    return found
+
+
+def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
+    """Return (nv,) which speeds are rates of turning."""
+    turns = np.zeros(len(names.speeds), dtype=bool)
+    for hinge in forest.hinges:
+        turns[names.v[hinge.name]] = [unit == "rad" for unit in hinge.element.speed_units]
+    return turns
+
+
+def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
+    """Return freedoms, of some of them, without which there are no motions that the rows permit and that move nothing.
+
+    As few as possible: as many as there are independent motions of this kind; first those with a large `prefer` (nv,).
+    """
+    # where nothing at all moves, any unit serves
+    unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
+    motions = np.eye(len(some))
+    if rows is not None and len(rows):
+        P = rows[:, some] * unit
+        P = P / np.maximum(np.linalg.norm(P, axis=1, keepdims=True), 1e-300)
+        _, s, Vt = np.linalg.svd(P)
+        motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
+    sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
+    idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * prefer[some]
+    found = set()
+    for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
+        lengths = np.linalg.norm(idle, axis=0)
+        column = int(lengths.argmax())
+        if not lengths[column]:
+            break
+        found.add(int(some[column]))
+        weight = idle[:, column] / lengths[column]
+        idle = idle - np.outer(weight, weight @ idle)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
+
+    R: Array
+    p: Array
+    centre: Array
+    mass: Array
+    moment: Array
+
+    @classmethod
+    def of(cls, model: _core.Model, forest: Forest, q: Array) -> _Whole:
+        raw = np.asarray(model._poses(q))
+        R, p = raw[:, :9].reshape(-1, 3, 3), raw[:, 9:]
+        bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
+        com, inertia = np.array([body.com for body in bodies]), np.array([body.inertia for body in bodies])
+        centre = np.einsum("kij,kj->ki", R, com) + p
+        moment = np.abs(np.einsum("kii->ki", inertia)).sum(axis=1)
+        return cls(R, p, centre, np.array([body.mass for body in bodies]), moment)
+
+    @property
+    def bound(self) -> float:
+        """No inertia along a freedom of unit speed is larger, kg m2 or kg."""
+        places = np.concatenate([self.centre, self.p])
+        reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
+        return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
+
+    def along_freedoms(self, forest: Forest, names: Names, q: Array) -> Array:
+        """Return (nv,) what the inertia along each freedom could be at most, however what is outboard were turned."""
+        mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
+        sizes = np.zeros(len(names.speeds))
+        for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
+            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            if hinge.element.nv:
+                arm = centre[k] - self.p[k] - self.R[k] @ hinge.outboard.position
+                H = hinge.element.motion(q[names.q[hinge.name]])
+                turning, sliding = (H[:3] ** 2).sum(0), (H[3:] ** 2).sum(0)
+                sizes[names.v[hinge.name]] = turning * (moment[k] + mass[k] * (arm @ arm)) + sliding * mass[k]
+            if parent >= 0:
+                both, apart = mass[k] + mass[parent], centre[k] - centre[parent]
+                share = mass[k] / both if both else 0.0
+                moment[parent] += moment[k] + share * mass[parent] * (apart @ apart)
+                centre[parent] = centre[parent] + share * apart
+                mass[parent] = both
+        return sizes
+
+
+def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
+    """Return (nv,) which freedoms may move nothing: those that drives or the time give, and hinges without any mass.
+
+    Hinges that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
+    """
+    held = np.zeros(len(names.speeds), dtype=bool)
+    for drive in drives:
+        if isinstance(drive.connection.element, Hinge):
+            held[names.v[drive.connection.name].start + drive.coordinate] = True
+    empty = [True] * (forest.nb + 1)  # whether a body and all that it carries have neither mass nor armature
+    for k in range(forest.nb, 0, -1):
+        body, hinge = forest.system.bodies[forest.bodies[k]], forest.hinges[k - 1]
+        armature = hinge.element.armature
+        empty[k] &= not (body.mass or body.inertia.any() or (armature is not None and np.any(armature)))
+        empty[int(forest.parent[k - 1])] &= empty[k]
+        held[names.v[hinge.name]] |= empty[k]
+        if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None:
+            held[names.v[hinge.name].start + hinge.element.clock] = True
+    return held
+
+
+def refuse_idle_freedoms(skeleton: _core.Model, forest: Forest, names: Names, q: Array) -> None:
+    """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration q."""
+    weak = freedoms_without_inertia(skeleton, forest, names, q)
+    for body, hinge in zip(names.bodies, forest.hinges, strict=True):
+        span = names.v[hinge.name]
+        idle = [name for name in names.speeds[span.start : span.stop] if name in weak]
+        if idle:
+            raise _no_inertia(forest, body, hinge, idle)
+
+
+def _no_inertia(forest: Forest, body: str, hinge: TreeHinge, idle: list[str]) -> ModelError:
+    found = forest.system.bodies[body]
+    listed = ", ".join(map(repr, idle))
+    several = "s" * (len(idle) > 1)
+    moves = f"freedom{several} {listed} of hinge {hinge.name!r} ({hinge.element.kind}) move{'s' * (len(idle) == 1)}"
+    remedy = (
+        f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
+        "it (inertia=, or a shape), drive what has none, or use Fixed()"
+    )
+    if found.mass and not found.inertia.any():
+        remedy += (
+            "; a point mass has no attitude: use hinges that only slide it, such as Prismatic, "
+            "or CustomHinge(['x', 'y', 'z'], position=['x', 'y', 'z'])"
+        )
+    return ModelError(f"body {body!r}", "inertia", found.inertia.tolist(), remedy)

@@ -1,0 +1,152 @@
+"""Coordinates of hinges that have dry friction or stops: where they stand, how fast they are, how they respond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.jumps import Jumps
+from ..compile.names import full_names
+from ..connections.hinges import Hinge
+from ..model import Conditions, Model
+from ..model.once import once_per_model
+
+__all__ = ["DryRows", "Response", "dry_rows"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DryRows:
+    """One row for each coordinate with dry friction or a stop; those of cut hinges too.
+
+    Attributes
+    ----------
+    names, units : tuple of str, (n,)
+    places : (n,) int
+        Speeds of the trees, then those of cut hinges.
+    coordinates : (n,) int
+        Likewise of coordinates; -1 where there is none, as of an attitude.
+    friction : (n,) int
+        Where the friction stands among the parameters; -1 where there is none.
+    sliding, static : (n,) N m or N
+        Friction and static friction as described.
+    lower, upper : (n,) rad or m
+        Infinite where there is no stop.
+    restitution : (n,)
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    places: NDArray[np.intp]
+    coordinates: NDArray[np.intp]
+    friction: NDArray[np.intp]
+    sliding: Array
+    static: Array
+    lower: Array
+    upper: Array
+    restitution: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def cut(self) -> bool:
+        """Whether some of them are of cut hinges."""
+        return bool((self.places >= self.model.nv).any())
+
+    def frictions(self, conditions: Conditions) -> tuple[Array, Array]:
+        """Return friction and static friction (n,) as they are now; both change in proportion."""
+        rubs = self.friction >= 0
+        now = np.zeros(len(self))
+        now[rubs] = conditions.parameters[self.friction[rubs]]
+        part = np.where(self.sliding > 0, now / np.where(self.sliding > 0, self.sliding, 1.0), 1.0)
+        return now, np.maximum(np.where(rubs, part * self.static, 0.0), now)
+
+    def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return coordinates and speeds (k, n) of the rows in states q (k, nq), v (k, nv); NaN for no coordinate."""
+        s, u = q, v
+        if self.cut:
+            cut_q, cut_v, _ = self.model.cut_motion(q, v, np.zeros_like(v))
+            s, u = np.hstack([q, cut_q]), np.hstack([v, cut_v])
+        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.places]
+
+    def accelerations(self, q: Array, v: Array, a: Array) -> Array:
+        """Return the second rates (n,) of the rows in a motion."""
+        every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.cut else a
+        return np.asarray(every[self.places])
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (n, nv): speeds of the rows are J v, but for what depends on time."""
+        nv = self.model.nv
+        every = np.eye(nv)
+        if self.cut:
+            still, unit = np.zeros((nv, nv)), np.repeat(q[None], nv, axis=0)
+            moving, resting = (self.model.cut_motion(unit, v, still)[1] for v in (every, still))
+            every = np.vstack([every, (moving - resting).T])
+        return np.asarray(every[self.places])
+
+
+@once_per_model
+def dry_rows(model: Model) -> DryRows:
+    """Return all rows of a model."""
+    names, units = [], []
+    numbers: list[tuple[int, int, int, float, float, float, float, float]] = []
+    tables = model.compiled.names
+    for connection in model.system.connections.values():
+        hinge = connection.element
+        if not isinstance(hinge, Hinge) or not hinge.dry:
+            continue
+        cut = connection.name in tables.cut_v
+        v = tables.cut_v[connection.name].start + model.nv if cut else tables.v[connection.name].start
+        q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
+        for part, name in enumerate(full_names(connection.name, hinge.speeds)):
+            dry = model.compiled.elements.dry.get(name)
+            place = -1 if dry is None else dry.parameter
+            lower, upper, e, sliding, static = (
+                default if data is None else float(data[part])
+                for data, default in (
+                    (hinge.lower, -np.inf),
+                    (hinge.upper, np.inf),
+                    (hinge.restitution, 0.0),
+                    (hinge.friction, 0.0),
+                    (hinge.static_friction, 0.0),
+                )
+            )
+            if place < 0 and not np.isfinite([lower, upper]).any():
+                continue
+            names.append(name)
+            units.append(hinge.speed_units[part])
+            coordinate = q + part if hinge.nq == hinge.nv else -1
+            numbers.append((v + part, coordinate, place, sliding, max(sliding, static), lower, upper, e))
+    columns = list(zip(*numbers, strict=True)) if numbers else [()] * 8
+    places, coordinates, friction = (np.array(column, dtype=np.intp) for column in columns[:3])
+    sizes = (np.array(column, dtype=float) for column in columns[3:])
+    return DryRows(model, tuple(names), tuple(units), places, coordinates, friction, *sizes)
+
+
+class Response:
+    """How the rows respond to efforts on each other at one configuration, loops and what is held obeyed.
+
+    Attributes
+    ----------
+    J, D : (n, nv)
+        Rows; accelerations for a unit effort on each.
+    A : (n, n)
+        Second rates of the rows for unit efforts on them.
+    own : (n,)
+        The same of each row on itself, without the loops.
+    """
+
+    def __init__(self, rows: DryRows, conditions: Conditions, q: Array, t: float, held: NDArray[np.bool_]) -> None:
+        model = rows.model
+        P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
+        self.J = rows.jacobian(q)
+        self.D = Jumps(model, q, held, P).respond(self.J)
+        A = self.J @ self.D.T
+        self.A = 0.5 * (A + A.T)
+        alone = Jumps(model, q, held, 0.0 * P).respond(self.J) if model.nc else self.D
+        self.own = np.einsum("ij,ij->i", self.J, alone)
