@@ -34,7 +34,7 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
        "a program is out of range");
   for (std::int32_t i = 0; i < program.count; ++i) {
     const Instruction &step = rows.instructions[std::size_t(program.first + i)];
-    mind(within(std::int32_t(step.operation), 0, std::int32_t(Operation::lookup) + 1), "an operation is unknown");
+    mind(within(std::int32_t(step.operation), 0, std::int32_t(Operation::floor) + 1), "an operation is unknown");
     const bool looks_up = step.operation == Operation::lookup;
     const std::int32_t limit = step.operation == Operation::constant ? count_of(rows.constants.size())
                                : step.operation == Operation::input  ? inputs

@@ -208,7 +208,7 @@ GivenMotion motion_of(const Arrays<double> &at) { return {state_of(at), at[Take:
 
 // nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 bool is_plain(const ModelData &m, const Call &call) {
-  if (m.nc || m.element_count || call.conditions->host)
+  if (m.nc || m.element_count || call.conditions->host || call.conditions->answers)
     return false;
   return call.kernel == Kernel::supplied || ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) && !call.conditions->given);
 }
@@ -391,7 +391,7 @@ bool has_lanes(const ModelData &m, const Call &call) {
   const Family family = family_of(call.kernel);
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->host)
+  if (m.feedback_count || call.conditions->host || call.conditions->answers)
     return false;
   return call.kernel == Kernel::motion || call.kernel == Kernel::supplied || (call.kernel == Kernel::dynamics && !m.spare_rows);
 }

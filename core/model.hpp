@@ -156,6 +156,7 @@ enum class Operation : std::int32_t {
   smaller, larger,
   less,   // a < b ? c : d
   lookup, // table a at values b, c, d, as many as it has variables
+  floor,  // the whole number at or below
 };
 struct Instruction {
   Operation operation;

@@ -241,7 +241,7 @@ nb::object marks(const BoundConditions &conditions, const std::vector<unsigned c
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
-          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness) {
+          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -263,15 +263,35 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.looks = nb::cast<bool>(host.attr("looks"));
   }
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
+  if (!answers.is_none()) {
+    const BoundAnswers &forces = nb::cast<const BoundAnswers &>(answers);
+    if (forces.nv != std::size_t(m.data.nv))
+      throw nb::value_error("the answers of the control do not fit the model");
+    self->answers = answers;
+    self->plain.answers = &forces.plain;
+  }
   self->settle();
 }
 
 } // namespace
 
 void add_conditions(nb::module_ &module) {
+  nb::class_<BoundAnswers>(module, "Answers")
+      .def("__init__", [](BoundAnswers *self, std::size_t nv) { new (self) BoundAnswers{nv, {}, {}, {}}; }, nb::arg("nv"))
+      .def("add",
+           [](BoundAnswers &self, double t, const Doubles &tau) {
+             if (tau.size() != self.nv)
+               throw nb::value_error("the forces do not fit the model");
+             self.add(t, tau.data());
+           },
+           nb::arg("t"), nb::arg("tau"))
+      .def("__len__", [](const BoundAnswers &self) { return self.times.size(); })
+      .def("rows", [](const BoundAnswers &self) {
+        return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())), copy_of(self.tau.data(), npy_intp(self.tau.size())));
+      });
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"))
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none())
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
       .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });

@@ -36,10 +36,24 @@ struct PythonCode {
   void let_go();
 };
 
+// hinge forces that are held, as they come
+struct BoundAnswers {
+  std::size_t nv;
+  std::vector<double> times, tau;
+  Answers plain{};
+
+  void add(double t, const double *forces) {
+    times.push_back(t);
+    tau.insert(tau.end(), forces, forces + nv);
+    plain = {times.data(), tau.data(), std::ptrdiff_t(times.size())};
+  }
+};
+
 struct BoundConditions {
   std::vector<double> parameters;
   std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
   PythonCode code;
+  nb::object answers; // a BoundAnswers, or none
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python

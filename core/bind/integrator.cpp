@@ -34,7 +34,9 @@ struct Records {
   std::size_t nq, nv, nx;
   bool rates; // accelerations too
   std::vector<double> t, q, v, x, a;
+  std::vector<double> steps{}; // where steps ended, while samples were recorded
 
+  static void stepped(void *self, double t) { static_cast<Records *>(self)->steps.push_back(t); }
   static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
     Records &r = *static_cast<Records *>(self);
     r.t.push_back(t);
@@ -102,8 +104,17 @@ struct BatchTask {
   double begin, until;
   const Doubles &times, &q, &v, &x;
   const std::optional<Doubles> &parameters; // none, or a row per run
+  const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
+  const std::optional<Places> &spans;       // where those of each begin, and the last end
   int threads;
   Attention &attention;
+
+  Breaks breaks_of(std::size_t run, const Breaks &all) const {
+    if (!breaks)
+      return all;
+    const std::int64_t *span = spans->data() + run;
+    return {breaks->data() + span[0], std::ptrdiff_t(span[1] - span[0])};
+  }
 };
 
 const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
@@ -143,7 +154,7 @@ public:
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
     Attention attention(flag);
-    Recorder recorder{&Records::record, &records, attention.stop()};
+    Recorder recorder{&Records::record, &records, attention.stop(), &Records::stepped};
     const Asked asked(scope, flag);
     const int outcome = guarded([&] {
       const Outcome found = model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder);
@@ -155,6 +166,12 @@ public:
   }
 
   nb::tuple take() { return records.take(); }
+
+  nb::object take_steps() {
+    nb::object times = doubles(records.steps.data(), {npy_intp(records.steps.size())});
+    records.steps.clear();
+    return times;
+  }
 
   // t, q, v, x, a, dx
   nb::tuple state() {
@@ -201,15 +218,18 @@ public:
   // a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on
   // threads. Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
-                  std::optional<Doubles> parameters, int threads, const Flag *flag) {
+                  std::optional<Doubles> parameters, int threads, std::optional<Doubles> breaks, std::optional<Places> spans,
+                  const Flag *flag) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
     if (parameters && parameters->size() != n * std::size_t(m.parameter_count))
       throw nb::value_error("the parameters do not fit the runs");
+    if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
+      throw nb::value_error("the breaks do not fit the runs");
     Attention attention(flag);
     const Asked asked(scope, flag);
-    const BatchTask task{begin, until, times, q, v, x, parameters, threads, attention};
+    const BatchTask task{begin, until, times, q, v, x, parameters, breaks, spans, threads, attention};
     Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}, {}};
     out.allocate();
     const bool lanes = !std::strcmp(model->integrators->name(run.method), "dop853") && model->integrators->runs_in_lanes(m, run);
@@ -247,6 +267,17 @@ public:
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
     run.atol = tolerances.data();
+    run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
+  }
+
+  // where steps have to end; before the run has come to the first that was not among them
+  void set_breaks(const Doubles &times) {
+    if (!std::is_sorted(times.data(), times.data() + times.size()))
+      throw nb::value_error("breaks come in order");
+    breaks.assign(times.data(), times.data() + times.size());
+    run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
+    if (!run.arrived)
+      run.stretch = Stretch::around(run.breaks, run.t);
   }
 
   // what the garbage collector has to know
@@ -272,6 +303,7 @@ private:
     Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
     ~Asked() { scope.flag = nullptr; }
   };
+  std::vector<double> breaks;
 
   void restart() {
     run.started = 0;
@@ -314,6 +346,7 @@ private:
       lanes.samples_q[lane] = out.q.data() + k * out.samples * out.nq;
       lanes.samples_v[lane] = out.v.data() + k * out.samples * out.nv;
       lanes.samples_x[lane] = out.x.data() + k * out.samples * out.nx;
+      lanes.breaks[lane] = task.breaks_of(k, run.breaks);
     }
   }
 
@@ -377,10 +410,11 @@ private:
   void run_alone(const BatchTask &task, Block &room, Batch &out, std::size_t k) {
     const ModelData &m = model->data;
     const IntegratorSet &steppers = *model->integrators;
-    constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t some = 4096;
     Run mine = run;
     mine.started = 0;
     mine.counts = Counts{};
+    mine.breaks = task.breaks_of(k, run.breaks);
     if (task.parameters)
       mine.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
     BatchRow row{out, k, 0};
@@ -396,8 +430,16 @@ private:
       BatchRow::record(&row, task.begin, parts[0], parts[1], parts[2], nullptr);
       samples.next = 1;
     }
+    Pace pace{0, task.begin};
+    const auto advance = [&](std::byte *memory) {
+      Outcome found;
+      do
+        found = steppers.advance(m, mine, memory, task.until, some, samples, recorder);
+      while (found == Outcome::paused && !pace.crawls(mine.counts.steps, mine.t, task.until));
+      return found == Outcome::paused ? Outcome::crawls : found;
+    };
     if (outcome == Outcome::reached)
-      outcome = steppers.advance(m, mine, room.data, task.until, all, samples, recorder);
+      outcome = advance(room.data);
     if (outcome == Outcome::stiff) { // on with implicit steps
       steppers.state(m, mine, room.data, parts);
       mine.method = method_called("radau");
@@ -407,7 +449,7 @@ private:
       mine.started = 0;
       outcome = steppers.start(m, mine, implicit.data, mine.t, parts[0], parts[1], parts[2]);
       if (outcome == Outcome::reached)
-        outcome = steppers.advance(m, mine, implicit.data, task.until, all, samples, recorder);
+        outcome = advance(implicit.data);
     }
     out.report(k, outcome == Outcome::host && task.attention.asked() ? Outcome::stopped : outcome, mine.t, mine.counts);
   }
@@ -437,10 +479,13 @@ void add_integrator(nb::module_ &module) {
       .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none(),
            nb::arg("flag") = nb::none())
       .def("take", &Integrator::take)
+      .def("take_steps", &Integrator::take_steps)
       .def("state", &Integrator::state)
       .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
-           nb::arg("parameters").none(), nb::arg("threads"), nb::arg("flag") = nb::none())
+           nb::arg("parameters").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
+           nb::arg("flag") = nb::none())
+      .def("set_breaks", &Integrator::set_breaks, nb::arg("times"))
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
@@ -459,7 +504,7 @@ void add_integrator(nb::module_ &module) {
   nb::dict outcomes;
   for (const auto &[name, outcome] : {std::pair{"reached", Outcome::reached}, {"paused", Outcome::paused}, {"underflow", Outcome::underflow},
                                       {"not_finite", Outcome::not_finite}, {"host", Outcome::host}, {"apart", Outcome::apart},
-                                      {"stiff", Outcome::stiff}, {"stopped", Outcome::stopped}, {"unsolved", Outcome::unsolved}})
+                                      {"stiff", Outcome::stiff}, {"stopped", Outcome::stopped}, {"unsolved", Outcome::unsolved}, {"crawls", Outcome::crawls}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

@@ -75,6 +75,9 @@ void run_program(const ModelData &m, const ProgramTable &table, const ProgramDat
       values[k] = look_up(m, m.tables[i.a], at);
       break;
     }
+    case Operation::floor:
+      values[k] = whole(values[i.a]);
+      break;
     }
   }
   for (int k = 0; k < program.outputs; ++k)

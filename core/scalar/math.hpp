@@ -245,6 +245,11 @@ inline Dual absolute(const Dual &a) {
   const double x = a.value;
   return {absolute(x), a.slope * (x < 0.0 ? -1.0 : 1.0)};
 }
+DALEMBERT_INLINE double whole(double x) { return std::floor(x); }
+inline Pack whole(Pack x) {
+  return by_lane(x, [](double a) { return whole(a); });
+}
+inline Dual whole(const Dual &a) { return Dual(whole(a.value)); }
 DALEMBERT_INLINE double power(double x, double y) { return std::pow(x, y); }
 inline Pack power(Pack x, Pack y) {
   for (int i = 0; i < W; ++i)

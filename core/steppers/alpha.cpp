@@ -163,7 +163,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
   const AlphaNumbers number = alpha_numbers(run.spectral_radius);
   const double rate = number.gamma / (number.beta * h);
   const double second = (1.0 - number.alpha_m) / (h * h * number.beta * (1.0 - number.alpha_f));
-  const double t1 = run.t + h;
+  const double t1 = run.stretch.seen(run.t + h);
   double *z = room.z;
   // (1), (2) from A1 to increments and accelerations
   const auto place = [&]() {

@@ -176,12 +176,32 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   copy(x, m.nx, room.x);
   run.t = run.begin = t;
   run.length = 0.0;
+  run.stretch = Stretch::around(run.breaks, t);
+  run.arrived = 0;
   if (!impose_drives(work.at, t, room.q, room.v, room.x))
     return Outcome::host;
   const Outcome outcome = onto_loops(work.at, t, room.q, room.v);
   if (outcome != Outcome::reached)
     return outcome;
   if (!rates(work.at, t, room.q, room.v, room.x, room.a, room.dx))
+    return Outcome::host;
+  work.stepper.begin(work.at);
+  return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
+}
+
+// from a break on: the state and its rates as they are after it
+Outcome pass_break(Work &work) {
+  SteppingRoom &room = work.room;
+  Run &run = work.at.run;
+  const ModelData &m = work.at.m;
+  run.stretch = Stretch::around(run.breaks, run.t);
+  run.arrived = 0;
+  if (!impose_drives(work.at, run.t, room.q, room.v, room.x))
+    return Outcome::host;
+  const Outcome outcome = onto_loops(work.at, run.t, room.q, room.v);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(work.at, run.t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
   work.stepper.begin(work.at);
   return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
@@ -227,14 +247,13 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
   SteppingRoom &room = work.room;
   const Stepper &stepper = work.stepper;
   if (!run.started) {
-    run.step = work.adaptive ? first_step(work, until) : run.fixed_step;
+    run.step = work.adaptive ? first_step(work, std::min(until, run.stretch.end)) : run.fixed_step;
     run.old_error = 1e-4;
     run.started = 1;
   }
   Outcome outcome = Outcome::paused;
   for (std::int64_t taken = 0; taken < most_steps;) {
-    const double left = until - run.t;
-    if (!(left > 0.0)) {
+    if (!(until > run.t)) {
       outcome = Outcome::reached;
       break;
     }
@@ -242,6 +261,14 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       outcome = Outcome::stopped;
       break;
     }
+    if (run.arrived) {
+      const Outcome passed = pass_break(work);
+      if (passed != Outcome::reached) {
+        outcome = passed;
+        break;
+      }
+    }
+    const double goal = std::min(until, run.stretch.end), left = goal - run.t;
     double h = std::min(run.step, run.max_step);
     const bool last = h * 1.0000001 >= left;
     if (last)
@@ -266,7 +293,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
     ++taken;
-    const double t1 = last ? until : run.t + h;
+    const double t1 = last ? goal : run.t + h;
+    run.arrived = t1 == run.stretch.end;
     lengthen(work, h, error);
     const bool stiff = run.watch && stepper.tableau && looks_stiff(work.at, *stepper.tableau, h);
     const Outcome sampled = samples.times ? sample(work, h, t1, samples, recorder) : Outcome::reached;
@@ -275,6 +303,8 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
     move_on(work, h, t1);
+    if (samples.times && recorder.stepped)
+      recorder.stepped(recorder.self, run.t);
     if (!samples.times && !recorder.record(recorder.self, run.t, room.q, room.v, room.x, room.a)) {
       outcome = Outcome::stopped;
       break;

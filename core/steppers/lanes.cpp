@@ -52,6 +52,9 @@ struct LaneStepper {
   std::ptrdiff_t next[W];
   int stiff_signs[W], calm_signs[W];
   double usual_slack[W];
+  Stretch stretch[W];
+  Pace pace[W];
+  bool broken;    // there are breaks
   unsigned alone; // lanes that have to run by themselves
 
   int n() const { return 2 * m.nv + m.nx; }
@@ -65,15 +68,24 @@ struct LaneStepper {
       room.v[f].set(lane, v[f]);
   }
 
+  P seen(const P &time) const {
+    if (!broken)
+      return time;
+    P inside;
+    for (int lane = 0; lane < W; ++lane)
+      inside.set(lane, stretch[lane].seen(time[lane]));
+    return inside;
+  }
+
   // rates of speeds and of element states; lanes that cannot go on here are noted
   void accelerations(const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
-    alone |= solve_motion(m, run.conditions, room.system, StateOf<P>{time, q, v, x}, a, dx);
+    alone |= solve_motion(m, run.conditions, room.system, StateOf<P>{seen(time), q, v, x}, a, dx);
   }
 
   // positions and speeds onto the loops; returns the lanes in which that fails
   unsigned onto_loops(const P &time, P *q, P *v) {
-    room.system.loops.ws.t = time;
-    set_targets(m, time, room.system.hosted, room.system.targets);
+    room.system.loops.ws.t = seen(time);
+    set_targets(m, room.system.loops.ws.t, room.system.hosted, room.system.targets);
     return project_lanes(m, run.conditions, room.system, q, v, room.change);
   }
 
@@ -115,7 +127,7 @@ struct LaneStepper {
       x[k] = room.x[k] + z[2 * m.nv + k];
     for (int f = 0; f < m.nv; ++f)
       v[f] = room.v[f] + z[m.nv + f];
-    impose(m, time, room.system.hosted, q, v);
+    impose(m, seen(time), room.system.hosted, q, v);
   }
 
   void stage(int i, const P &now, const P &length) {
@@ -267,7 +279,7 @@ struct LaneStepper {
     weigh(room.e, room.q, room.v, room.x, size);
     weigh(room.K, room.q, room.v, room.x, slope);
     for (int lane = 0; lane < W; ++lane) {
-      step[lane] = std::min({size[lane] < 1e-5 || slope[lane] < 1e-5 ? 1e-6 : 0.01 * size[lane] / slope[lane], until - t[lane], run.max_step});
+      step[lane] = std::min({size[lane] < 1e-5 || slope[lane] < 1e-5 ? 1e-6 : 0.01 * size[lane] / slope[lane], std::min(until, stretch[lane].end) - t[lane], run.max_step});
       length.set(lane, step[lane]);
     }
     for (int k = 0; k < n(); ++k)
@@ -281,7 +293,7 @@ struct LaneStepper {
       room.e[k] = (K1[k] - room.K[k]) / length;
     weigh(room.e, room.q, room.v, room.x, bend);
     for (int lane = 0; lane < W; ++lane)
-      step[lane] = first_length(step[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, order, until - t[lane], run.max_step);
+      step[lane] = first_length(step[lane], slope[lane], std::isfinite(bend[lane]) ? bend[lane] : 0.0, order, std::min(until, stretch[lane].end) - t[lane], run.max_step);
   }
 
   void end_lane(int lane, Outcome outcome) {
@@ -291,11 +303,15 @@ struct LaneStepper {
   }
 
   void begin(double from, double until, const Samples &samples) {
+    broken = false;
     for (int lane = 0; lane < W; ++lane) {
       const int source = lane < task.count ? lane : task.count - 1;
+      broken |= task.breaks[source].count > 0;
+      stretch[lane] = Stretch::around(task.breaks[source], from);
       set_lane(lane, task.q[source], task.v[source], task.x[source]);
       t[lane] = from, old_error[lane] = 1e-4, rejected[lane] = done[lane] = false, next[lane] = 0;
       stiff_signs[lane] = calm_signs[lane] = 0;
+      pace[lane] = Pace{0, from};
       usual_slack[lane] = 0.0;
     }
     alone = 0;
@@ -307,7 +323,7 @@ struct LaneStepper {
     for (int f = 0; f < m.nv; ++f)
       room.z[f] = P(0.0);
     integrate<P>(m, room.q, room.z, room.q);
-    impose(m, P(from), room.system.hosted, room.q, room.v);
+    impose(m, seen(P(from)), room.system.hosted, room.q, room.v);
     if (m.nc && run.project)
       alone |= onto_loops(P(from), room.q, room.v);
     accelerations(P(from), room.q, room.v, room.x, room.a, room.dx);
@@ -323,17 +339,18 @@ struct LaneStepper {
   bool choose_lengths(double until) {
     bool left = false;
     for (int lane = 0; lane < W; ++lane) {
-      const double rest = until - t[lane];
+      const double goal = std::min(until, stretch[lane].end), rest = goal - t[lane];
       h[lane] = std::min(step[lane], run.max_step);
       ends[lane] = h[lane] * 1.0000001 >= rest;
       h[lane] = ends[lane] ? rest : 2.0 * h[lane] > rest ? 0.5 * rest : h[lane];
       if (!done[lane] && rest > 0.0 && !ends[lane] && !(h[lane] > 4e-16 * std::max(std::fabs(t[lane]), 1e-12 * std::fabs(until))))
         end_lane(lane, Outcome::underflow);
-      if (!done[lane] && (alone >> lane & 1u || stiff_signs[lane] >= 15))
+      const bool slow = lane < task.count && pace[lane].crawls(task.counts[lane].steps, t[lane], until);
+      if (!done[lane] && (alone >> lane & 1u || stiff_signs[lane] >= 15 || slow))
         end_lane(lane, Outcome::stiff); // it goes on by itself
       done[lane] |= !(rest > 0.0);
       h[lane] = done[lane] ? 0.0 : h[lane];
-      t1[lane] = ends[lane] ? until : t[lane] + h[lane]; // the sum may miss the end by its rounding
+      t1[lane] = ends[lane] ? goal : t[lane] + h[lane]; // the sum may miss the end by its rounding
       left |= !done[lane] && lane < task.count;
     }
     return left;
@@ -417,6 +434,40 @@ struct LaneStepper {
     }
   }
 
+  // lanes that have come to a break go on with the state and its rates as they are after it
+  void pass_breaks(double until) {
+    unsigned there = 0;
+    for (int lane = 0; lane < W; ++lane)
+      if (!done[lane] && accepted[lane] && t[lane] == stretch[lane].end && t[lane] < until) {
+        there |= 1u << lane;
+        stretch[lane] = Stretch::around(task.breaks[lane < task.count ? lane : task.count - 1], t[lane]);
+      }
+    if (!there)
+      return;
+    const P now = packed(t);
+    for (int k = 0; k < m.nq; ++k)
+      room.qs[k] = room.q[k];
+    for (int f = 0; f < m.nv; ++f)
+      room.vs[f] = room.v[f];
+    impose(m, seen(now), room.system.hosted, room.qs, room.vs);
+    if (m.nc && run.project)
+      alone |= onto_loops(now, room.qs, room.vs) & there;
+    P *a = room.K + m.nv, *dx = room.K + 2 * m.nv;
+    accelerations(now, room.qs, room.vs, room.x, a, dx);
+    for (int lane = 0; lane < W; ++lane) {
+      if (!(there >> lane & 1u))
+        continue;
+      for (int k = 0; k < m.nq; ++k)
+        room.q[k].set(lane, room.qs[k][lane]);
+      for (int f = 0; f < m.nv; ++f) {
+        room.v[f].set(lane, room.vs[f][lane]);
+        room.a[f].set(lane, a[f][lane]);
+      }
+      for (int k = 0; k < m.nx; ++k)
+        room.dx[k].set(lane, dx[k][lane]);
+    }
+  }
+
   void go(double from, double until, const Samples &samples) {
     begin(from, until, samples);
     while (choose_lengths(until)) {
@@ -435,6 +486,8 @@ struct LaneStepper {
         mind_stiffness(length);
       sample(samples, now, length);
       move_on(until);
+      if (broken)
+        pass_breaks(until);
     }
     for (int lane = 0; lane < task.count; ++lane)
       task.reached[lane] = t[lane];
@@ -443,7 +496,7 @@ struct LaneStepper {
 
 } // namespace
 
-bool runs_in_lanes(const ModelData &m, const Run &run) { return !m.feedback_count && !run.conditions.host && !run.conditions.active; }
+bool runs_in_lanes(const ModelData &m, const Run &run) { return !m.feedback_count && !run.conditions.host && !run.conditions.answers && !run.conditions.active; }
 
 std::size_t bytes_lanes(const ModelData &m) {
   LaneRoom room;
@@ -453,7 +506,7 @@ std::size_t bytes_lanes(const ModelData &m) {
 void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task) {
   LaneRoom room;
   lay_out(m, memory, room);
-  LaneStepper stepper{m, run, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0};
+  LaneStepper stepper{m, run, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, false, 0};
   stepper.go(begin, until, samples);
 }
 

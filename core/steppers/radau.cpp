@@ -245,7 +245,7 @@ static bool find_derivatives(const Integration &i, RadauRoom &mine) {
   blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
   ++i.run.counts.evaluations;
-  return derivatives(i.m, i.run.conditions, i.room.motion, mine.derivatives, {i.run.t, i.room.q, i.room.v, i.room.x}, i.room.a, blocks);
+  return derivatives(i.m, i.run.conditions, i.room.motion, mine.derivatives, {i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x}, i.room.a, blocks);
 }
 
 // Tries a step of length h, as explicit_step does.

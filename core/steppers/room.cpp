@@ -58,6 +58,7 @@ double measure(const Integration &i, const double *z, const double *q1, const do
 bool impose_drives(const Integration &i, double t, double *q, double *v, const double *x) {
   if (!i.m.drive_count)
     return true;
+  t = i.run.stretch.seen(t);
   if (i.m.hosted_laws && !consult(i.m, i.run.conditions, i.room.motion.system, {t, q, v, x}))
     return false;
   impose(i.m, t, i.room.motion.system.hosted, q, v);
@@ -79,6 +80,7 @@ Outcome onto_loops(const Integration &i, double t, double *q, double *v) {
   if (!m.nc || !i.run.project)
     return Outcome::reached;
   SystemRoom<double> &system = i.room.motion.system;
+  t = i.run.stretch.seen(t);
   system.loops.ws.t = t;
   set_targets(m, t, system.hosted, system.targets);
   if (!project_positions(m, i.run.conditions, system, q, i.room.change, i.run.counts.projections))

@@ -57,7 +57,7 @@ double measure(const Integration &i, const double *z, const double *q1, const do
 // the equations of motion at a state; false if what is evaluated outside has failed
 inline bool rates(const Integration &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
   ++i.run.counts.evaluations;
-  return dynamics(i.m, i.run.conditions, i.room.motion, {t, q, v, x}, a, dx);
+  return dynamics(i.m, i.run.conditions, i.room.motion, {i.run.stretch.seen(t), q, v, x}, a, dx);
 }
 
 // positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known

@@ -6,6 +6,9 @@
 #pragma once
 
 #include "system/conditions.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace dalembert {
 
@@ -19,10 +22,51 @@ enum class Outcome : std::int32_t {
   stiff,      // explicit steps are held back by stability, not by accuracy
   stopped,    // by the recorder, or because it was asked to
   unsolved,   // the equations of an implicit step cannot be solved
+  crawls,     // steps have become so short that the end is out of reach
 };
 
 struct Counts {
   std::int64_t steps, rejected, evaluations, jacobians, factorizations, projections, noisy;
+};
+
+// Times at which the equations of motion may jump, increasing.
+struct Breaks {
+  const double *times;
+  std::ptrdiff_t count;
+};
+
+// The time from one break to the next. A step that ends at a break sees what is before it, one that begins there what is
+// after it: times are looked at from a few roundings inside.
+struct Stretch {
+  double from = -std::numeric_limits<double>::infinity(), to = -from, end = -from; // end: the break itself
+
+  static Stretch around(const Breaks &breaks, double t) {
+    const auto roundings = [](double time) { return std::fmax(2e-15 * std::fabs(time), 1e-300); };
+    const double *last = breaks.times + breaks.count, *next = std::upper_bound(breaks.times, last, t);
+    Stretch s;
+    if (next != breaks.times)
+      s.from = next[-1] + roundings(next[-1]);
+    if (next != last)
+      s.end = *next, s.to = *next - roundings(*next);
+    return s;
+  }
+  double seen(double t) const { return t < from ? from : t > to ? to : t; }
+};
+
+// Looks now and then whether the steps of late say that the rest would take steps without end.
+struct Pace {
+  std::int64_t steps = 0;
+  double t = 0.0;
+
+  bool crawls(std::int64_t taken, double now, double until) {
+    constexpr std::int64_t look = 5000;
+    constexpr double without_end = 1e9;
+    if (taken - steps < look)
+      return false;
+    const bool slow = double(taken - steps) * (until - now) > without_end * (now - t);
+    steps = taken, t = now;
+    return slow;
+  }
 };
 
 struct Run {
@@ -34,7 +78,10 @@ struct Run {
   bool watch;                   // for stiffness
   bool judged;                  // errors are not looked at: the step was accepted before
   Conditions conditions;
+  Breaks breaks;                // steps end there, and what comes after begins afresh
   // where it has got to
+  Stretch stretch;              // between two breaks
+  std::int32_t arrived;         // at a break, whose other side has not been looked at yet
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   std::int32_t stiff_signs, calm_signs, rejected_last, started;
@@ -59,6 +106,7 @@ struct Recorder {
   bool (*record)(void *self, double t, const double *q, const double *v, const double *x, const double *a);
   void *self;
   Stop stop{};
+  void (*stepped)(void *self, double t) = nullptr; // where steps end while samples are recorded; null: nobody asks
 };
 
 struct Samples {
@@ -72,6 +120,7 @@ struct LaneTask {
   int count;                     // runs; the last is repeated in lanes beyond
   const double *q[most_lanes], *v[most_lanes], *x[most_lanes]; // start states
   double *samples_q[most_lanes], *samples_v[most_lanes], *samples_x[most_lanes];
+  Breaks breaks[most_lanes];
   Outcome outcome[most_lanes];
   double reached[most_lanes];    // times that they have got to
   Counts counts[most_lanes];

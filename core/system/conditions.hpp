@@ -14,6 +14,12 @@ struct Host {
   bool looks;  // laws depend on the state, not on time only
 };
 
+// Hinge forces that hold from one time to the next, as a control that is sampled gives them; none before the first.
+struct Answers {
+  const double *times, *tau; // increasing; nv each
+  std::ptrdiff_t count;
+};
+
 struct Conditions {
   const double *parameters = nullptr;   // numbers of the elements
   std::ptrdiff_t apart = 0;             // numbers between the parameters of one state and the next; 0: all have the same
@@ -24,6 +30,7 @@ struct Conditions {
   const unsigned char *active = nullptr; // chords that hold; null: all
   const unsigned char *held = nullptr;   // speeds of cut hinges that are held; null: none
   const Host *host = nullptr;
+  const Answers *answers = nullptr;
   double stabilization[2] = {0.0, 0.0}; // Baumgarte's 2 alpha and beta^2; zero: none
 };
 

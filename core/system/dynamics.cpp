@@ -5,6 +5,7 @@
 #include "system/drives.hpp"
 #include "tree/inverse.hpp"
 #include "tree/kinematics.hpp"
+#include <algorithm>
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -34,6 +35,11 @@ bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, 
     room.efforts[f] = 0.0;
   if (c.host && !c.host->evaluate(c.host->self, s.t, s.q, s.v, s.x, room.hosted, room.efforts, room.loads))
     return false;
+  if (c.answers) {
+    const std::ptrdiff_t row = std::upper_bound(c.answers->times, c.answers->times + c.answers->count, s.t) - c.answers->times - 1;
+    for (int f = 0; row >= 0 && f < m.nv; ++f)
+      room.efforts[f] += c.answers->tau[row * m.nv + f];
+  }
   for (int f = 0; s.tau && f < m.nv; ++f)
     room.efforts[f] += s.tau[f];
   return true;

@@ -55,7 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .model import Conditions, Model, State, set_threads, threads
+from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
 from .system import System
@@ -102,6 +102,7 @@ __all__ = [
     "Ramp",
     "Result",
     "Revolute",
+    "Sampled",
     "Screw",
     "Section",
     "Shape",

@@ -376,10 +376,10 @@ class System:
             prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`, `CustomConstraint`); a
             `CustomCoupling`, whose formula then follows the law; a body or marker, whose motion is prescribed.
         position, speed, acceleration : number, callable of t, or law; or a sequence of them
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Function`, `Integral`.
-            rad or m, per s or s2. A sequence is for all coordinates of a hinge, or all speeds (``wx, wy, wz`` of
-            a `Spherical`, in axes of its second marker), with None for those that are left open. The position of a
-            `Free` hinge, of a body or marker is x, y, z, m, in axes of the first marker.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Monotone`, `Linear`,
+            `Function`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a hinge, or
+            all speeds (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that are
+            left open. The position of a `Free` hinge, of a body or marker is x, y, z, m, in axes of the first marker.
         rotation : Attitude, or a rotation that stays
             Of a `Spherical` or `Free` hinge, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
         relative_to : Body or Marker

@@ -13,6 +13,7 @@ from ..connections.constraints.plain import AxisAngle, Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..connections.hinges import Hinge
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
+from ..connections.piecewise import Piecewise
 from .names import Names
 from .schema import Rows, number
 
@@ -46,7 +47,7 @@ class LawTables:
                 kind, numbers = "harmonic", (law.amplitude, law.frequency, law.phase, law.offset)
             case Ramp():
                 kind, numbers = "ramp", (law.start, law.end, law.duration, law.begin)
-            case Spline():
+            case Spline() | Piecewise():
                 ends, pieces = law.pieces()
                 kind, count, degree = "table", len(pieces), pieces.shape[1] - 1
                 numbers = (*ends, *pieces.ravel())

@@ -1,7 +1,8 @@
 """Laws: functions of time with their first and second derivatives, for drives.
 
 A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
-laws where one is expected; derivatives that are not given are computed.
+laws where one is expected; derivatives that are not given are computed. Where a law breaks, steps of a simulation end
+and begin afresh: it tells the times by `breaks`, a sequence or a function of the first and the last time that matter.
 """
 
 from __future__ import annotations
@@ -17,18 +18,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError, UserFunctionError
+from .piecewise import Hold, Linear, Monotone, Piecewise, Pulse, Step
 
 __all__ = [
     "Constant",
     "Function",
     "Harmonic",
+    "Hold",
     "Integral",
     "Law",
+    "Linear",
+    "Monotone",
+    "Piecewise",
     "Polynomial",
+    "Pulse",
     "Ramp",
     "Smoothed",
     "Spline",
+    "Step",
     "as_law",
+    "break_times",
+    "breaks_of",
     "integrated",
     "steps_of",
 ]
@@ -153,6 +163,11 @@ class Ramp:
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
 
+    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+        """Return the times from one to another at which it begins and ends, s."""
+        ends = np.array([self.begin, self.begin + self.duration])
+        return ends[(ends >= t_start) & (ends <= t_end)]
+
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t."""
         return self._primitive(t) - self._primitive(0.0)
@@ -226,6 +241,17 @@ class Spline:
         whole = np.flatnonzero(np.diff(curve.x) > 0)
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
+    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+        """Return the times from one to another at which its polynomials change by more than hardly, s.
+
+        At a knot the highest derivative jumps. In a table that is fine for its curve that comes to nothing.
+        """
+        ends, pieces = self.pieces()
+        width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
+        change = np.abs(np.diff(pieces[:, -1])) * width**self.degree
+        knots: NDArray[np.float64] = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
+        return np.asarray(knots[(knots >= t_start) & (knots <= t_end)])
+
     def __call__(self, t: float) -> Triple:
         first, last = float(np.asarray(self.times)[0]), float(np.asarray(self.times)[-1])
         if not first - 1e-12 * (last - first) <= t <= last + 1e-12 * (last - first):
@@ -248,8 +274,8 @@ class Function:
     value : callable of t (s)
     rate, second : callable of t
         Its first and second derivative.
-    breaks : (k,) s
-        Times at which it has a jump or a corner; from each on the next piece holds.
+    breaks : (n,) s
+        Times at which it jumps or has a kink, increasing: no step goes over them.
 
     Missing derivatives come from five-point differences, good to about nine and six digits, which do not reach across
     `breaks`; give them, or use a library law, where that is too little.
@@ -258,28 +284,32 @@ class Function:
     value: Callable[[float], float]
     rate: Callable[[float], float] | None = None
     second: Callable[[float], float] | None = None
-    breaks: tuple[float, ...] = ()
+    breaks: ArrayLike = ()
 
     def __post_init__(self) -> None:
-        shape = shape_of(self.breaks)
-        if shape is None or len(shape) != 1:
-            raise ModelError("Function", "breaks", self.breaks, "give a list of times")
-        breaks = finite_array(self.breaks, shape, item="Function", field="breaks")
-        object.__setattr__(self, "breaks", tuple(sorted(float(t) for t in breaks)))
+        object.__setattr__(self, "breaks", break_times(self.breaks, item="Function"))
         for name in ("value", "rate", "second"):
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise ModelError("Function", name, given, "give a function of time")
 
     def __call__(self, t: float) -> Triple:
-        rate = _evaluate(self.rate, t) if self.rate else _slope(self.value, t, self.breaks)
+        inside = self._inside(t)
+        rate = _evaluate(self.rate, t) if self.rate else _derivative(self.value, t, 1, 1e-3, inside)
         if self.second:
             second = _evaluate(self.second, t)
         elif self.rate:
-            second = _slope(self.rate, t, self.breaks)
+            second = _derivative(self.rate, t, 1, 1e-3, inside)
         else:
-            second = _curvature(self.value, t, self.breaks)
+            second = _derivative(self.value, t, 2, 3e-3, inside)
         return _evaluate(self.value, t), rate, second
+
+    def _inside(self, t: float) -> tuple[float, float]:
+        """Return from when to when it is smooth around t."""
+        times = np.asarray(self.breaks)
+        k = int(np.searchsorted(times, t, side="right"))
+        before, after = (float(times[i]) if 0 <= i < len(times) else s * np.inf for i, s in ((k - 1, -1), (k, 1)))
+        return before + 1e-13 * abs(before), after - 1e-13 * abs(after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +342,10 @@ class Integral:
         value, rate, _ = self.law(t)
         own = getattr(self.law, "integral", None)
         return self.start + (own(t) if own else _quadrature(self.law, t)), value, rate
+
+    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+        """Return the times from one to another at which the law under it breaks, s."""
+        return breaks_of(self.law, t_start, t_end)
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
@@ -367,12 +401,33 @@ def integrated(law: Law, start: float) -> Law:
 
 def as_law(value: Any, *, item: str, field: str) -> Law:
     """Return a law from a law, a number or a callable of time."""
-    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral, Smoothed)):
+    if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral, Piecewise, Smoothed)):
         return value
     if callable(value):
         result = _call(value, 0.0)
-        return value if isinstance(result, tuple) and len(result) == 3 else Function(value)
+        if isinstance(result, tuple) and len(result) == 3:
+            law: Law = value
+            return law
+        return Function(value, breaks=getattr(value, "breaks", ()))
     return Constant(finite_number(value, item=item, field=field))
+
+
+def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
+    """Return the times from one to another at which a law breaks, s; none if it does not tell."""
+    told = getattr(law, "breaks", ())
+    times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
+    return times[(times >= t_start) & (times <= t_end)]
+
+
+def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
+    """Return times of breaks, as they are given."""
+    shape = shape_of(given)
+    if shape is None or len(shape) != 1:
+        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
+    times = finite_array(given, shape, item=item, field="breaks")
+    if (np.diff(times) <= 0).any():
+        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
+    return times
 
 
 def _call(function: Callable[[float], Any], t: float) -> Any:
@@ -395,33 +450,23 @@ def _evaluate(function: Callable[[float], Any], t: float) -> float:
     return number
 
 
-def _slope(function: Callable[[float], Any], t: float, breaks: tuple[float, ...] = ()) -> float:
-    h, side = _room(t, 1e-3 * max(1.0, abs(t)), breaks)
-    if side:
-        f = [_evaluate(function, t + side * k * h) for k in range(5)]
-        return side * (-25 * f[0] + 48 * f[1] - 36 * f[2] + 16 * f[3] - 3 * f[4]) / (12 * h)
-    near, far = (_evaluate(function, t + k * h) - _evaluate(function, t - k * h) for k in (1, 2))
-    return (8 * near - far) / (12 * h)
-
-
-def _curvature(function: Callable[[float], Any], t: float, breaks: tuple[float, ...] = ()) -> float:
-    h, side = _room(t, 3e-3 * max(1.0, abs(t)), breaks)
-    if side:
-        f = [_evaluate(function, t + side * k * h) for k in range(5)]
-        return (35 * f[0] - 104 * f[1] + 114 * f[2] - 56 * f[3] + 11 * f[4]) / (12 * h * h)
-    near, far = (_evaluate(function, t + k * h) + _evaluate(function, t - k * h) for k in (1, 2))
-    return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
-
-
-def _room(t: float, h: float, breaks: tuple[float, ...]) -> tuple[float, int]:
-    """Return a step of differences at t, and their side: 0 both, else that on which no break is near."""
-    before = max((b for b in breaks if b <= t), default=-math.inf)
-    after = min((b for b in breaks if b > t), default=math.inf)
-    if t - before > 2 * h and after - t > 2 * h:
-        return h, 0
-    side = 1 if after - t >= t - before else -1
-    # a value at the end of the piece may be the next one's already
-    return min(h, 0.24 * (after - t if side > 0 else t - before)), side
+def _derivative(
+    function: Callable[[float], Any], t: float, order: int, width: float, inside: tuple[float, float]
+) -> float:
+    """Return the first or second derivative by five points around t, or beside it where there is a break."""
+    low, high = inside
+    h = width * max(1.0, abs(t))
+    if low <= t - 2 * h and t + 2 * h <= high:
+        sign = 1 if order == 2 else -1
+        near, far = (_evaluate(function, t + k * h) + sign * _evaluate(function, t - k * h) for k in (1, 2))
+        if order == 1:
+            return (8 * near - far) / (12 * h)
+        return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
+    h = min(h, (high - low) / 4)
+    middle = min(max(t, low + 2 * h), high - 2 * h)
+    places = np.arange(-2.0, 3.0)
+    fit = np.linalg.solve(np.vander(places, increasing=True), [_evaluate(function, middle + k * h) for k in places])
+    return float(np.polynomial.Polynomial(fit).deriv(order)((t - middle) / h)) / h**order
 
 
 def _quadrature(law: Law, t: float) -> float:

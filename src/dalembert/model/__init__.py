@@ -5,11 +5,13 @@ from .factor import Factor
 from .hosted import History
 from .loads import ConnectionLoads, SelfStress
 from .model import Model, as_model
+from .sampled import Answers, Sampled
 from .state import State
 from .threads import set_threads, threads
 from .tuples import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
 
 __all__ = [
+    "Answers",
     "Conditions",
     "ConnectionLoads",
     "Derivatives",
@@ -21,6 +23,7 @@ __all__ = [
     "History",
     "Model",
     "Pose",
+    "Sampled",
     "SelfStress",
     "State",
     "as_model",

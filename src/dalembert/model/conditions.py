@@ -13,6 +13,7 @@ from ..checks import finite_array, finite_number
 from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .hosted import History, Host
+from .sampled import Answers, Sampled
 
 if TYPE_CHECKING:
     from .model import Model
@@ -34,8 +35,10 @@ class Conditions(_core.Conditions):
         Freedoms that are held.
     off : frozenset of str
         Closures that do not hold.
-    control : callable or None
+    control : callable, Sampled or None
         From a `State` to hinge forces.
+    answers : Answers or None
+        What a sampled control has answered, in a run.
     history : History or None
         Of a run, for inputs with a delay.
     stabilization : (float, float)
@@ -63,30 +66,39 @@ class Conditions(_core.Conditions):
         locked: frozenset[int] = frozenset(),
         off: frozenset[str] = frozenset(),
         *,
-        control: Callable[..., Any] | None = None,
+        control: Callable[..., Any] | Sampled | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
+        answers: Answers | None = None,
     ) -> None:
+        if isinstance(control, Sampled):
+            answers = Answers(model.nv) if answers is None else answers
+        asked = None if isinstance(control, Sampled) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = Host(model, control, history) if control is not None or model.hosted else None
+        host = Host(model, asked, history) if asked is not None or model.hosted else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters, dtype=float),
             sorted(locked),
             active,
             host,
-            control is not None,
+            asked is not None,
             *stabilization,
+            answers,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
-        self.control, self.history, self.stabilization = control, history, stabilization
+        self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
         self.host = host
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        names = ("control", "history", "stabilization", "answers")
+        return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
         """Return the conditions with other parameters, locked freedoms, closures that are off, and so on."""
         given = {"parameters": self.parameters, "locked": self.locked, "off": self.off}
-        how = {"control": self.control, "history": self.history, "stabilization": self.stabilization}
-        return Conditions(self.model, **{**given, **how, **changes})
+        return Conditions(self.model, **{**given, **self._how, **changes})
 
     def with_parameter(self, name: str, value: float, *, item: str = "conditions") -> Conditions:
         """Return the conditions with one number changed: ``"k.stiffness"``."""
@@ -124,8 +136,7 @@ class Conditions(_core.Conditions):
         return self.changed(parameters=np.array(parameters, dtype=float), locked=frozenset(locked), off=frozenset(off))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        how = {"control": self.control, "history": self.history, "stabilization": self.stabilization}
-        return _restored, (self.model, self.parameters, self.locked, self.off, how)
+        return _restored, (self.model, self.parameters, self.locked, self.off, self._how)
 
 
 def _restored(model: Model, *given: Any) -> Conditions:

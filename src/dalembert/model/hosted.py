@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from ..compile.signals import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
 from .interpolation import hermite, interpolate
+from .once import once_per_model
 from .state import State
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["History", "Host", "HostedInput"]
+__all__ = ["History", "Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -91,51 +91,50 @@ class Host:
             else:
                 laws[k] = law(t)
         if self.control is not None:
-            tau[:] = self._within_bounds(t, self._controlled(State(q=q, v=v, t=t, x=x)))
+            state = State(q=q, v=v, t=t, x=x)
+            tau[:] = within_bounds(self.model, t, hinge_forces(self.model, self.control, state), self.clipped)
 
-    @cached_property
-    def _bounds(self) -> Array:
-        return effort_bounds(self.model)
 
-    def _within_bounds(self, t: float, tau: Array) -> Array:
-        """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
-        beyond = np.abs(tau) > self._bounds
-        if not beyond.any():
-            return tau
-        for f in np.flatnonzero(beyond).tolist():
-            first, most = self.clipped.get(f, (t, 0.0))
-            self.clipped[f] = min(first, t), max(most, abs(float(tau[f])))
-        return np.clip(tau, -self._bounds, self._bounds)
-
-    def _controlled(self, state: State) -> Array:
-        """Return the hinge forces (nv,) that the user's function gives."""
-        control, model = self.control, self.model
-        assert control is not None
-        title = getattr(control, "__name__", type(control).__name__)
+def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
+    """Return the hinge forces (nv,) that a user's function gives at a state."""
+    title = getattr(control, "__name__", type(control).__name__)
+    try:
+        given = control(state)
+    except Exception as error:
+        raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+    tau = np.zeros(model.nv)
+    if isinstance(given, dict):
+        for name, value in given.items():
+            place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
+            tau[place] = value
+    elif given is not None:
         try:
-            given = control(state)
-        except Exception as error:
-            raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
-        tau = np.zeros(model.nv)
-        if isinstance(given, dict):
-            for name, value in given.items():
-                place = model.speed_names.index(name) if name in model.speed_names else model.v_slice(name)
-                tau[place] = value
-        elif given is not None:
-            try:
-                numbers = np.asarray(given, dtype=float)
-            except (TypeError, ValueError):
-                numbers = np.full(0, np.nan)
-            # one number for several hinges says nothing about which
-            tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
-        if not np.isfinite(tau).all():
-            raise UserFunctionError(
-                f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
-                "dict of numbers by name of hinge"
-            )
+            numbers = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            numbers = np.full(0, np.nan)
+        # one number for several hinges says nothing about which
+        tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
+    if not np.isfinite(tau).all():
+        raise UserFunctionError(
+            f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
+            "dict of numbers by name of hinge"
+        )
+    return tau
+
+
+def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:
+    """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
+    bounds = effort_bounds(model)
+    beyond = np.abs(tau) > bounds
+    if not beyond.any():
         return tau
+    for f in np.flatnonzero(beyond).tolist():
+        first, most = clipped.get(f, (t, 0.0))
+        clipped[f] = min(first, t), max(most, abs(float(tau[f])))
+    return np.clip(tau, -bounds, bounds)
 
 
+@once_per_model
 def effort_bounds(model: Model) -> Array:
     """Return what actuators can give at each freedom, (nv,) N m or N."""
     bounds = np.full(model.nv, np.inf)

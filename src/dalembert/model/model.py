@@ -28,6 +28,7 @@ from .factor import Factor
 from .hosted import History
 from .loads import ConnectionLoads
 from .named import NamedModel
+from .sampled import Sampled
 from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 
 __all__ = ["Model", "as_model"]
@@ -95,7 +96,7 @@ class Model(NamedModel):
         *,
         locked: str | Iterable[str] = (),
         off: str | Iterable[str] = (),
-        control: Callable[..., Any] | None = None,
+        control: Callable[..., Any] | Sampled | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
     ) -> Conditions:
@@ -109,14 +110,14 @@ class Model(NamedModel):
             Hinges of the tree that are held.
         off : str or names
             Closures that do not hold.
-        control : callable
+        control : callable or Sampled
             From a `State` to hinge forces.
         history : History
         stabilization : (float, float)
         """
         item = "conditions"
-        if control is not None and not callable(control):
-            raise ModelError(item, "control", control, "give a function of a State")
+        if control is not None and not callable(control) and not isinstance(control, Sampled):
+            raise ModelError(item, "control", control, "give a function of a State, or a da.Sampled")
         gains = finite_array(stabilization, (2,), item=item, field="stabilization")
         closures = frozenset([off] if isinstance(off, str) else off)
         for name in closures:

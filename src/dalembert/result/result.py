@@ -58,6 +58,8 @@ class Result:
         When which conditions held; those described if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
+    steps, breaks : (k,) s
+        Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
 
     Attributes
     ----------
@@ -96,6 +98,8 @@ class Result:
         conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
+        steps: ArrayLike = (),
+        breaks: ArrayLike = (),
     ) -> None:
         if model is None and labels is None:
             raise ModelError("result", "model", None, "give the model that the states belong to")
@@ -115,6 +119,7 @@ class Result:
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
+        self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
         self.conditions = conditions
         self._stored = dict(stored or {})
         self._origin: Result | None = None
@@ -169,6 +174,8 @@ class Result:
             dense=self.dense or self._states,
             conditions=self.conditions,
             labels=self._labels,
+            steps=self.steps,
+            breaks=self.breaks,
         )
         other._origin = self
         return other
@@ -323,7 +330,14 @@ class Result:
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
         dense = self.dense or self._states
         other = Result(
-            self.model, *columns, events=self.events, dense=dense, conditions=self.conditions, labels=self._labels
+            self.model,
+            *columns,
+            events=self.events,
+            dense=dense,
+            conditions=self.conditions,
+            labels=self._labels,
+            steps=self.steps,
+            breaks=self.breaks,
         )
         other._origin = self._origin
         return other

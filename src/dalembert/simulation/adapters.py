@@ -28,11 +28,13 @@ from ..errors import DalembertError, IntegrationError, MissingPackageError, Mode
 from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
 from ..result import Motion, Result, Stats, always
+from .breaks import breaks_until
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
 from .options import Options
 from .progress import Progress
+from .sampling import Sampling
 from .tolerances import of_states
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
@@ -58,6 +60,7 @@ def simulate_elsewhere(
     options: Options,
     conditions: Conditions,
     *,
+    breaks: Array,
     notes: list[str],
     progress: Progress,
     interrupt: Interrupt,
@@ -87,11 +90,28 @@ def simulate_elsewhere(
     """
     began = time.perf_counter()
     equations = Equations(options, conditions)
-    stepper = _stepper(method, equations, start, t_end)
-    run = _ForeignRun(equations, start)
+    sampling = Sampling.of(conditions)
+    if sampling is not None:
+        sampling.take(start)
+    times_of_breaks = breaks_until(conditions, start.t, t_end, also=breaks)
+    ends = np.append(times_of_breaks[(times_of_breaks > start.t) & (times_of_breaks < t_end)], t_end).tolist()
+    equations.integrator.set_breaks(times_of_breaks)
+    equations.see(start.t, ends[0])
+    stepper = _stepper(method, equations, start, ends[0])
+    run = _ForeignRun(equations, start, times_of_breaks)
+    steppers = [stepper]
     status, caught = "finished", None
     try:
         while run.t[-1] < t_end and not interrupt.pressed:
+            if run.t[-1] >= stepper.t_end:  # a break: from here on afresh
+                begin = run.rows[-1]
+                if sampling is not None:
+                    sampling.take(begin)
+                begin = equations.projected(begin.t, np.concatenate([begin.q, begin.v, begin.x]))
+                end = ends[len(steppers)]
+                equations.see(begin.t, end)
+                stepper = _stepper(method, equations, begin, end)
+                steppers.append(stepper)
             run.add(*stepper.step())
             progress.show(run.t[-1])
         if run.t[-1] < t_end:
@@ -102,7 +122,9 @@ def simulate_elsewhere(
         status, caught = "failed", error
     finally:
         progress.close()
-    evaluations, jacobians, factorizations = stepper.counts()
+    evaluations, jacobians, factorizations = (
+        sum(column) for column in zip(*(s.counts() for s in steppers), strict=True)
+    )
     stats = Stats(
         method=method,
         steps=len(run.t) - 1,
@@ -114,7 +136,7 @@ def simulate_elsewhere(
         atol=options.atol,
         notes=notes,
     )
-    result = run.result(times, stepper.dense(run), stats, status, "" if caught is None else str(caught))
+    result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
     if caught is not None:
         caught.result = result
         raise caught
@@ -128,6 +150,11 @@ class Equations:
         self.model, self.conditions = conditions.model, conditions
         self.options = replace(options, method="dop853", watch=False, project=True)
         self.integrator = self.options.integrator(conditions)
+        self.inside = (-np.inf, np.inf)
+
+    def see(self, begin: float, end: float) -> None:
+        """Look at times from inside a stretch between two breaks, as our own steppers do."""
+        self.inside = begin + 2e-15 * abs(begin), end - 2e-15 * abs(end)
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
         """Return q with attitudes of unit length, v and x, out of y (..., nq + nv + nx and more)."""
@@ -140,6 +167,7 @@ class Equations:
         if not np.isfinite(y).all():
             raise IntegrationError(f"at t = {t:.9g} s the state is not finite: give smaller tolerances or max_step")
         q, v, x = self.split(y)
+        t = min(max(t, self.inside[0]), self.inside[1])
         found = self.model.dynamics(t, q, v, x, conditions=self.conditions)
         return np.concatenate([self.model.coordinate_rates(q, v), found.a, found.dx])
 
@@ -176,6 +204,7 @@ class Residual:
     def __call__(self, t: float, y: Array, slope: Array) -> Array:
         """Return what is left of the equations."""
         model, nq, nv, nx = self.model, self.model.nq, self.model.nv, self.model.nx
+        t = min(max(t, self.equations.inside[0]), self.equations.inside[1])
         q, v, x = self.equations.split(y)
         a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
         lam[self.rows] = y[nq + nv + nx :]
@@ -211,7 +240,7 @@ class _ScipySteps:
     def __init__(self, name: str, equations: Equations, start: State, t_end: float) -> None:
         integrate: Any = importlib.import_module("scipy.integrate")
         options = equations.options
-        self.equations = equations
+        self.equations, self.t_end = equations, t_end
         self.interpolants: list[Any] = []
         self.solver = getattr(integrate, name)(
             equations.rates,
@@ -237,12 +266,14 @@ class _ScipySteps:
         """Return evaluations, Jacobians and factorisations."""
         return int(self.solver.nfev), int(self.solver.njev), int(self.solver.nlu)
 
-    def dense(self, run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+    @staticmethod
+    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
         """Return the method's own interpolation, projected."""
+        curves = [curve for stepper in steppers for curve in stepper.interpolants]
 
         def states(times: Array) -> tuple[Array, Array, Array]:
-            place = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(self.interpolants) - 1)
-            return run.projected(times, np.array([self.interpolants[k](t) for k, t in zip(place, times, strict=True)]))
+            place = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(curves) - 1)
+            return run.projected(times, np.array([curves[k](t) for k, t in zip(place, times, strict=True)]))
 
         return states
 
@@ -301,7 +332,8 @@ class _SundialsSteps:
         """Return evaluations, Jacobians and factorisations."""
         return int(self.last.nfev), int(self.last.njev), 0
 
-    def dense(self, run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
+    @staticmethod
+    def dense(steppers: list[Any], run: _ForeignRun) -> Callable[[Array], tuple[Array, Array, Array]]:
         """Return polynomials of degree five through positions, speeds and accelerations at the steps, projected."""
         kept: list[Any] = []
 
@@ -332,8 +364,8 @@ def _stepper(method: str, equations: Equations, start: State, t_end: float) -> _
 class _ForeignRun:
     """The steps that were taken."""
 
-    def __init__(self, equations: Equations, start: State) -> None:
-        self.equations, self.model = equations, equations.model
+    def __init__(self, equations: Equations, start: State, breaks: Array) -> None:
+        self.equations, self.model, self.breaks = equations, equations.model, breaks
         self.t = [start.t]
         self.rows = [start]
 
@@ -369,4 +401,6 @@ class _ForeignRun:
             message=message,
             dense=dense if len(self.t) > 1 else None,
             conditions=None if conditions.as_described else always(conditions),
+            steps=self.t,
+            breaks=self.breaks,
         )

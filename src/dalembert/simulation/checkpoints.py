@@ -14,7 +14,19 @@ from ..result import EventRecord
 __all__ = ["packed", "unpacked"]
 
 _HEAD = b"dalembert checkpoint 2\n"
-_PLAIN = ("notes", "methods", "recent", "written", "t_end", "events_watched", "asked", "times", "model", "dry")
+_PLAIN = (
+    "notes",
+    "methods",
+    "recent",
+    "written",
+    "t_end",
+    "events_watched",
+    "asked",
+    "times",
+    "model",
+    "dry",
+    "answers",
+)
 
 
 def packed(point: dict[str, Any]) -> bytes:

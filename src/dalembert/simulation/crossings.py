@@ -2,6 +2,8 @@
 
 Steps are searched at their ends and at inner points of cheap interpolation. Where a sign changes, or a parabola through
 three neighbours says that it may, the step's dense output decides, and a root finder places the moment to rounding.
+Where outputs change so fast that points do not foretell those between them, more are looked at, up to a few thousand in
+a step; they lie a little beside even spaces, so that nothing periodic hides behind them.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ __all__ = ["Crossing", "find_crossings"]
 
 Array = NDArray[np.float64]
 
-NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # fractions of a step at which outputs are looked at
+NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which outputs are looked at
+MOST_NODES = 4096  # in a step, where outputs change fast
+FORETOLD = 0.1  # of the range in a step: what a point may be off the line through its neighbours
+NEAR = 3.0  # ranges that an output may be away from its value, to matter
+UNFORETOLD = 0.2  # if more than this part of the points is further off, more are needed
 JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its value shows where it goes
 DIPS = 8  # most points that are added where an output nearly touches its value
 TOGETHER = 1e-12  # of a step: events no further apart happen together
@@ -61,7 +67,7 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     steps = Steps(t, q, v, x)
     g = _screened(run, steps)
     run.g = g[:, -1]
-    search = Search(run, steps, g)
+    search = Search(run, steps, g, _finer(run, steps, g))
     active = [k for k, event in enumerate(run.watch.events) if event.active]
     first = search.first_of(active)
     limit = np.inf if first is None else first.moment + TOGETHER * (t[first.step + 1] - t[first.step])
@@ -85,11 +91,11 @@ def _has(found: list[Crossing], event: int) -> bool:
 class Search:
     """Looks for crossings step by step; dense output of a step is prepared once."""
 
-    def __init__(self, run: Run, steps: Steps, g: Array) -> None:
-        self.run, self.steps, self.g = run, steps, g
+    def __init__(self, run: Run, steps: Steps, g: Array, finer: dict[int, tuple[Array, Array]]) -> None:
+        self.run, self.steps, self.g, self.finer = run, steps, g, finer
         self.inner: dict[int, Array] = {}
         self.known: dict[tuple[int, int], list[Crossing]] = {}
-        self.suspects = [self._suspects(row, turns) for row, turns in zip(g, run.watch.turns, strict=True)]
+        self.suspects = [np.union1d(self._suspects(row), self._fast(event)) for event, row in enumerate(g)]
 
     def first_of(self, events: list[int]) -> Crossing | None:
         """Return the earliest crossing of any of the events."""
@@ -103,7 +109,12 @@ class Search:
         """Return all crossings of an event up to a step."""
         return [c for step in self.suspects[event] if step <= last for c in self._in_step(event, int(step))]
 
-    def _suspects(self, row: Array, turns: bool) -> NDArray[np.intp]:
+    def _fast(self, event: int) -> list[int]:
+        """Return the steps with many points in which an output may cross."""
+        rows = {step: values[event] for step, (_, values) in self.finer.items()}
+        return [step for step, row in rows.items() if len(np.unique(np.sign(row))) > 1]
+
+    def _suspects(self, row: Array) -> NDArray[np.intp]:
         """Return the steps in which an output may cross, by its values at the nodes of all steps."""
         if row[0] != 0.0 and (row == row[0]).all():
             return np.empty(0, dtype=np.intp)
@@ -125,10 +136,11 @@ class Search:
             return float(self._values(step, np.array([s]))[event, 0])
 
         count = len(NODES) - 1
+        nodes = self.finer[step][0] if step in self.finer else NODES
         if step not in self.inner:
-            self.inner[step] = self._values(step, NODES[1:-1])
+            self.inner[step] = self._values(step, nodes[1:-1])
         ends = self.g[event, [count * step, count * (step + 1)]]
-        s, g = list(NODES), [ends[0], *self.inner[step][event], ends[1]]
+        s, g = list(nodes), [ends[0], *self.inner[step][event], ends[1]]
         if g[0] == 0:  # it has just been there, or begins there: what counts is where it goes
             s[0], g[0] = JUST_AFTER, value(JUST_AFTER)
         if not self.run.watch.turns[event]:
@@ -149,7 +161,8 @@ class Search:
         if g[1] == 0:
             return s[1]
         ends = dict(zip(s, g, strict=True))  # as they were seen: rounding must not take a sign away
-        return float(brentq(lambda x: ends[x] if x in ends else value(x), *s, xtol=1e-15, rtol=8.9e-16))
+        found = float(brentq(lambda x: ends[x] if x in ends else value(x), *s, xtol=1e-15, rtol=8.9e-16))
+        return 1.0 if found > 1.0 - TOGETHER else found  # what jumps at a break has jumped there, not just before
 
     def _state(self, step: int, s: float) -> State:
         if s == 1.0:
@@ -166,15 +179,47 @@ class Search:
         return self.run.track.within_step(self.steps.start(step), self.steps.start(step + 1), s)
 
 
-def _screened(run: Run, steps: Steps) -> Array:
+def _finer(run: Run, steps: Steps, g: Array) -> dict[int, tuple[Array, Array]]:
+    """Return fractions (k,) and outputs (events, k) for steps in which the usual nodes do not do."""
+    count = len(NODES) - 1
+    found: dict[int, tuple[Array, Array]] = {}
+    shaken = np.random.default_rng(0).uniform(-0.2, 0.2, MOST_NODES)
+    usual = np.lib.stride_tricks.sliding_window_view(g, len(NODES), axis=1)[:, ::count]
+    for step in np.flatnonzero(_surprises(run, NODES, usual).any(axis=0)).tolist():
+        fractions, values = NODES, usual[:, step]
+        while len(fractions) <= MOST_NODES and _surprises(run, fractions, values).any():
+            m = 2 * (len(fractions) - 1)
+            fractions = np.arange(m + 1.0)
+            fractions[1:-1] += shaken[: m - 1]
+            fractions /= m
+            one = Steps(*(part[step : step + 2] for part in (steps.t, steps.q, steps.v, steps.x)))
+            inner = _screened(run, one, fractions)[:, 1:]
+            values = np.column_stack([values[:, 0], inner])
+            found[step] = fractions, values
+    return found
+
+
+def _surprises(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
+    """Return where of points (events, ..., k) many are far off the lines through their neighbours, (events, ...)."""
+    turns = np.array(run.watch.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
+    g = np.where(turns, np.unwrap(g, axis=-1), g)
+    weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
+    off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
+    spread, least = np.ptp(g, axis=-1), np.abs(g).min(axis=-1)
+    far = off > FORETOLD * spread[..., None]
+    near = (least < NEAR * spread) & (spread > 1e-12 * np.abs(g).max(axis=-1))  # what is out of reach does not matter
+    return np.asarray(near & (np.mean(far, axis=-1) > UNFORETOLD))
+
+
+def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
     """Return the outputs at the nodes of all steps, (events, 4 n + 1); at inner ones good enough to look for signs."""
-    inner = NODES[1:-1]
+    inner = nodes[1:-1]
     inner_q, inner_v = _inner(run.model, steps, inner)
     h = np.diff(steps.t)[:, None]
     t = np.column_stack([steps.t[:-1, None] + inner * h, steps.t[1:]]).ravel()
     q = np.concatenate([inner_q, steps.q[1:, None]], axis=1).reshape(-1, run.model.nq)
     v = np.concatenate([inner_v, steps.v[1:, None]], axis=1).reshape(-1, run.model.nv)
-    x = np.repeat(steps.x[1:], len(NODES) - 1, axis=0)
+    x = np.repeat(steps.x[1:], len(nodes) - 1, axis=0)
     return np.column_stack([run.g, run.watched(t, q, v, x)])
 
 

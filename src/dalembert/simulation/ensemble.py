@@ -18,6 +18,7 @@ from ..model import Conditions, Model, State, as_model
 from ..model.conditions import checked_parameter, parameter_place
 from ..result import Labels, Motion, Output, Result, Stats, always
 from ..system import System
+from .breaks import breaks_until, timetable
 from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
 from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
@@ -43,6 +44,7 @@ _REASONS = {
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
     "stopped": "interrupted",
+    "crawls": "its steps became so short that the end is out of reach: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted"}
 
@@ -237,18 +239,20 @@ def simulate_many(
     parameters: Mapping[str, ArrayLike] | None,
     options: Options,
     on_error: str,
+    breaks: Array,
+    one: Callable[[Conditions, State], Result],
     said: Sequence[str] = (),
 ) -> Ensemble:
-    """Return `count` runs; see `simulate`. `said`: notes so far."""
+    """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
     q, v, x, notes = start_states(model, state, t_start, count)
     notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    integrator = options.integrator(conditions)
+    table = _break_table(conditions, numbers, count, t_start, t_end, options, breaks)
     with Interrupt() as interrupt:
-        outcomes, reached, counts, *states = integrator.batch(
-            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), interrupt.flag
+        outcomes, reached, counts, *states = options.integrator(conditions).batch(
+            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), *table, interrupt.flag
         )
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
@@ -257,6 +261,11 @@ def simulate_many(
         gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
         for run in np.flatnonzero(done)[gaps > OPEN]:
             ends[run] = "open"
+    if "crawls" in ends:  # once more, watched, to learn what it is
+        k = ends.index("crawls")
+        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
+        told = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k])).message
+        notes.append(f"run {k} and {ends.count('crawls') - 1} more: {told}")
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
     if implicit:
@@ -279,6 +288,28 @@ def simulate_many(
     if on_error != "return":
         keep_for_next(interrupt)
     return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, reached, stats, numbers)
+
+
+def _break_table(
+    conditions: Conditions,
+    numbers: Array | None,
+    count: int,
+    t_start: float,
+    t_end: float,
+    options: Options,
+    also: Array,
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return the breaks of one run after another, and where those of each begin and the last end, (count + 1,)."""
+
+    def of(given: Conditions) -> Array:
+        return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
+
+    if numbers is None or not timetable(conditions.model).uses:
+        rows = [of(conditions)] * count
+    else:
+        rows = [of(conditions.changed(parameters=row)) for row in numbers]
+    spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    return np.concatenate([np.zeros(0), *rows]), spans
 
 
 def simulate_each(

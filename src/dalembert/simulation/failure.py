@@ -14,6 +14,7 @@ from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import laws_that_fail
+from .settling import what_jumps
 
 if TYPE_CHECKING:
     from .run import Run
@@ -64,6 +65,10 @@ def failure(run: Run, outcome: int) -> DalembertError:
         return IntegrationError(
             f"{where} {which} is not finite: look at the forces {when}, and at freedoms without inertia"
         )
+    if outcome in (UNSOLVED, UNDERFLOW):
+        guilty = what_jumps(run)
+        if guilty:
+            return IntegrationError(f"{where} no step is small enough: {guilty}")
     if outcome == UNSOLVED:
         return IntegrationError(
             f"{where} an implicit step of {run.integrator.step:.3g} s leads nowhere: its equations have no solution "

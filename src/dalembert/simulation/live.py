@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import finite_number
+from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import History, Model, State, as_model
+from ..model import History, Model, Sampled, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
 from .dry import dry_of
@@ -19,6 +21,7 @@ from .interrupt import Interrupt
 from .options import make_options
 from .progress import Progress
 from .run import Run
+from .sampling import as_control
 from .simulate import make_result
 from .soft_stops import with_soft_stops
 from .start import start_state, start_time
@@ -40,6 +43,8 @@ class Live:
     parameters : dict of str to float
         Other numbers for elements than those described.
     events : sequence of Event
+    control, period, delay, breaks
+        As in `simulate`.
     method, rtol, atol, max_step, step, friction, stops
         As in `simulate`.
 
@@ -75,6 +80,10 @@ class Live:
         state: State | Mapping[str, Any] | None = None,
         parameters: Mapping[str, float] | None = None,
         events: Event | Sequence[Event] = (),
+        control: Callable[[State], Any] | Sampled | None = None,
+        period: float | None = None,
+        delay: float = 0.0,
+        breaks: ArrayLike = (),
         method: str = "auto",
         rtol: float = 1e-8,
         atol: Tolerance = DEFAULT_ATOL,
@@ -89,14 +98,16 @@ class Live:
             model = with_soft_stops(model, state, begin)
         options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
         history = History(model) if np.isfinite(model.shortest_delay) else None
-        conditions = model.conditions(parameters, history=history)
+        asked = as_control(control, period, delay, item="Live")
+        conditions = model.conditions(parameters, control=asked, history=history)
         conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
         start, notes = start_state(model, state, begin)
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()
         line, watch = Progress(begin, begin, False), Watch(model, events)
-        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry)
+        also = break_times(breaks, item="Live")
+        self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
         self._run.notes = said + notes
         self._run.start(start)
         self._conditions = self._run.conditions

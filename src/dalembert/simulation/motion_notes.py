@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..compile.names import full_names
 from ..connections.hinges import Hinge
-from ..model import Conditions, Model
+from ..model import Answers, Conditions, Model
 from ..model.hosted import Host, effort_bounds
 from ..model.once import once_per_model
 from ..result import Motion
@@ -43,7 +43,7 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
     notes = [*spin_notes(model, motion.q, motion.v), *_hinge_notes(model, motion.q, motion.v)]
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:
-        hosts = [c.host for c in conditions if c.host is not None]
+        hosts = [host for c in conditions for host in (c.host, c.answers) if host is not None]
         notes += [*_control_notes(model, hosts), *_actuator_notes(motion, hinges), *_drive_notes(motion, hinges)]
     return notes
 
@@ -90,7 +90,7 @@ def _said(coordinate: str, what: str, limit: float, reached: float, unit: str) -
     )
 
 
-def _control_notes(model: Model, hosts: Iterable[Host]) -> Iterator[str]:
+def _control_notes(model: Model, hosts: Iterable[Host | Answers]) -> Iterator[str]:
     """Say where the control asked for more than `max_effort`."""
     asked: dict[int, tuple[float, float]] = {}
     for host in hosts:

@@ -16,6 +16,8 @@ from .tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "make_options"]
 
+Array = NDArray[np.float64]
+
 FIXED = ("rk4", "euler")  # methods whose steps have one length
 
 
@@ -33,9 +35,9 @@ class Options:
     watch: bool
     tolerances: NDArray[np.float64] = field(compare=False, repr=False)  # of positions, speeds and element states
 
-    def integrator(self, conditions: Conditions) -> _core.Integrator:
-        """Return a stepper of the model under conditions."""
-        return _core.Integrator(
+    def integrator(self, conditions: Conditions, breaks: Array | None = None) -> _core.Integrator:
+        """Return a stepper of the model under conditions, whose steps end at breaks (n,), s."""
+        stepper = _core.Integrator(
             conditions.model,
             conditions,
             _core.methods.index(self.method),
@@ -47,6 +49,9 @@ class Options:
             project=self.project,
             watch=self.watch,
         )
+        if breaks is not None and len(breaks):
+            stepper.set_breaks(breaks)
+        return stepper
 
     @property
     def finest(self) -> float:

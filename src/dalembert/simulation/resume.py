@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..model import Conditions, Model, State
+from ..model import Conditions, Model, Sampled, State
 from ..model.likeness import difference, likeness
 from .options import Options
 
@@ -28,6 +28,7 @@ def asked_for(options: Options, conditions: Conditions) -> dict[str, Any]:
         "stabilization": [float(gain) for gain in conditions.stabilization],
         "parameters": {name: float(conditions.parameters[place]) for name, place in places.items()},
         "control": None if control is None else _title(control),
+        "sampled": control.plain() if isinstance(control, Sampled) else [],
     }
 
 

@@ -18,12 +18,15 @@ from ..errors import IntegrationError, ModelError
 from ..model import Conditions, State
 from ..model.likeness import likeness
 from ..result import EventRecord
+from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
 from .resume import asked_for, mind_asked, mind_model, times_seal
+from .sampling import Sampling
+from .settling import what_jumps
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -35,12 +38,14 @@ __all__ = ["Run"]
 
 Array = NDArray[np.float64]
 
+NONE: Array = np.zeros(0)
 REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
-CRAWL = 10_000  # steps ...
-CRAWL_TIME = 1e-6  # ... for less than this part of the run are too many
+LOOK = 2_000  # tried steps after which the pace is looked at
+SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
+CRAWL = 1e10  # ... and to give up, whatever it is
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 STUCK_STEP = 0.005  # of the run: longest step while something sticks
@@ -63,6 +68,8 @@ class Run:
     interrupt : Interrupt
     dry : Dry
         Friction and stops of hinges, if there are any.
+    breaks : (n,) s
+        Where steps have to end besides.
     """
 
     def __init__(
@@ -75,8 +82,11 @@ class Run:
         progress: Progress,
         interrupt: Interrupt,
         dry: Dry | None = None,
+        breaks: Array = NONE,
     ) -> None:
         self.model, self.conditions, self.options = conditions.model, conditions, options
+        self.also, self.breaks, self.horizon = breaks, NONE, -np.inf
+        self.sampling = Sampling.of(conditions)
         self.t_end, self.times = t_end, times
         self.watch, self.progress, self.interrupt, self.dry = watch, progress, interrupt, dry
         if dry is not None:
@@ -94,7 +104,7 @@ class Run:
         self.recent: dict[str, list[float]] = {}
         self.g = np.zeros(len(watch.events))
         self.restarted = False
-        self.pace = (0, -np.inf)  # steps and time at the last look
+        self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
         # the core samples; else Python does, from the steps
         self.track = Track(times is not None and not watch.events and self.history is None)
         self.records, self.segments = self.track.records, self.track.segments
@@ -110,8 +120,21 @@ class Run:
             self.conditions = now.conditions
             self.integrator = self.present.integrator(self.conditions)
         self.records.add(state.t, state.q, state.v, state.x)
+        if self.sampling is not None:
+            self.sampling.take(state)
+        self._find_breaks(state.t)
         self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
+
+    def _find_breaks(self, begin: float) -> None:
+        """Look up where steps have to end, as far as the run is known to go."""
+        longer = self.sampling is not None and np.isfinite(self.horizon)
+        self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
+        self.breaks = self._breaks_under(self.conditions, begin)
+        self.integrator.set_breaks(self.breaks)
+
+    def _breaks_under(self, conditions: Conditions, begin: float) -> Array:
+        return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.also)
 
     @property
     def present(self) -> Options:
@@ -121,7 +144,7 @@ class Run:
         return replace(self.options, max_step=min(self.options.max_step, STUCK_STEP * self.dry.span))
 
     def _begin_segment(self, state: State) -> None:
-        self.segments.append(Segment(state.t, self.present, self.conditions))
+        self.segments.append(Segment(state.t, self.present, self.conditions, self.breaks))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -135,16 +158,23 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         step = self.integrator.step
-        self.conditions = conditions
+        self._take_conditions(conditions)
         state = State(q=q, v=v, t=t, x=x)
         if self.dry is not None:
             now = Situation(conditions, state)
             self._after_change(self.dry.settle(now, ()), now)
             self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
-        self.integrator = self.present.integrator(self.conditions)
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
         self.records.add(t, state.q, state.v, state.x)
         self._begin_segment(state)
         self.integrator.step = step
+
+    def _take_conditions(self, conditions: Conditions) -> None:
+        """Take other conditions, which may break at other times."""
+        moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
+        self.conditions = conditions
+        if moved and timetable(self.model).uses:
+            self._find_breaks(self.segments[0].begin)
 
     def _remember(self) -> None:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
@@ -156,7 +186,7 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         self.options = replace(self.options, method=method, watch=False)
-        self.integrator = self.present.integrator(self.conditions)
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
 
     # ---- going on
@@ -164,19 +194,24 @@ class Run:
     def go(self) -> str:
         """Take steps to the end, an event that stops, or trouble; returns the status."""
         steps = 1 if self.watch.events or self.history is not None else 16
+        if self.t_end > self.horizon:
+            self._find_breaks(self.segments[0].begin)
+            self.segments[-1].breaks = self.breaks
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
             self._mind_pace()
+            until = self._until()
             began = time.perf_counter()
             wanted = self._times_left() if self.track.sampled else None
             failed: Exception | None = None
             try:
-                until = next((stop for stop in self.stops if stop > self.integrator.t), self.t_end)
                 outcome = self.integrator.advance(until, steps, wanted, self.interrupt.flag)
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             rows = self.integrator.take()
+            if self.track.sampled and self.stream is None:
+                self.track.add_steps(self.integrator.take_steps())
             self._remember()
             if self.watch.events:
                 if self._handle_events(rows):
@@ -205,17 +240,32 @@ class Run:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
+    def _until(self) -> float:
+        """Return how far the core may go: to the end, to a stop, or to where a control is sampled next."""
+        until = next((stop for stop in self.stops if stop > self.integrator.t), self.t_end)
+        if self.sampling is None:
+            return until
+        t, q, v, x = self.integrator.state()[:4]
+        self.sampling.take(State(q=q, v=v, t=t, x=x))
+        return min(until, self.sampling.next)
+
     def _mind_pace(self) -> None:
-        """Refuse to crawl: thousands of steps for next to nothing mean a force that jumps to and fro."""
-        taken, t = int(self.total_counts()[0]), self.integrator.t
-        if taken - self.pace[0] < CRAWL:
+        """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
+        tried, t = int(self.total_counts()[:2].sum()), self.integrator.t
+        number, time_taken = tried - self.pace[0], t - self.pace[1]
+        if number < self.pace[2]:
             return
-        if t - self.pace[1] < CRAWL_TIME * (self.t_end - self.segments[0].begin):
+        ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
+        crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
+        if ahead > SLOW:
+            guilty = what_jumps(self)
+            if guilty:
+                raise IntegrationError(f"{crawls}: {guilty}")
+        if ahead > CRAWL and number >= 4 * LOOK:
             raise IntegrationError(
-                f"at t = {t:.9g} s the run crawls: {taken - self.pace[0]} steps for {t - self.pace[1]:.2g} s. A force "
-                "that jumps to and fro does this: smooth it, or stop or switch it by an event"
+                f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
-        self.pace = (taken, t)
+        self.pace = (tried, t, min(2 * self.pace[2], 100 * LOOK) if ahead > SLOW else LOOK)
 
     def _times_left(self) -> Array:
         assert self.times is not None
@@ -278,7 +328,8 @@ class Run:
             energy = self._energy(now.conditions, after) - self._energy(self.conditions, before)
             record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
             self.events.append(record)
-            self.conditions, before = now.conditions, after
+            self._take_conditions(now.conditions)
+            before = after
             ends |= event.terminal or now.stopped
         if self.dry is not None:
             before = self._settle(before, [c.event - asked for c in crossings if c.event >= asked])
@@ -289,7 +340,7 @@ class Run:
             self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
         step = self.integrator.step
-        self.integrator = self.present.integrator(self.conditions)
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
         self._begin_segment(before)
         if self.dry is not None:
             self.integrator.step = step
@@ -354,6 +405,7 @@ class Run:
             "times": times_seal(self.times if self.track.sampled else None, self.integrator.t),
             "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
+            "answers": self._answers(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
@@ -371,10 +423,17 @@ class Run:
         for begin, method, plain in point["segments"]:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             self.conditions = self.conditions.like(plain)
-            self.segments.append(Segment(begin, self.options, self.conditions))
+            self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
         if self.dry is not None:
             self.dry.restore(point["dry"])
+        if self.sampling is not None:
+            begin, times, tau = point["answers"]
+            self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
         self.integrator = self.present.integrator(self.conditions)
+        self._find_breaks(self.segments[0].begin)
+        moved = bool(timetable(self.model).uses)
+        for segment in self.segments:
+            segment.breaks = self._breaks_under(segment.conditions, segment.begin) if moved else self.breaks
         try:
             self.integrator.restore(point["checkpoint"])
         except ValueError as error:
@@ -389,6 +448,13 @@ class Run:
         self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
         self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
         self.recent = {name: list(times) for name, times in point["recent"].items()}
+
+    def _answers(self) -> tuple[float, list[float], list[float]]:
+        """Return what a sampled control has answered so far: when the run began, times, hinge forces."""
+        if self.sampling is None:
+            return 0.0, [], []
+        times, tau = self.sampling.answers.rows()
+        return self.sampling.answers.begin, times.tolist(), tau.tolist()
 
     # ---- what it leaves
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
-from ..model import Conditions, History, Model, State, as_model
+from ..model import Answers, Conditions, History, Model, Sampled, State, as_model
 from ..result import Motion, Result, Stats
 from ..system import System
 from .adapters import is_foreign, simulate_elsewhere
@@ -26,6 +27,7 @@ from .options import baumgarte_gains, make_options
 from .progress import Progress
 from .resume import asked_state
 from .run import Run
+from .sampling import as_control
 from .small_notes import small_notes
 from .soft_stops import with_soft_stops
 from .speed_jumps import jump_events, jump_notes, refuse_jumps, speed_jumps
@@ -52,7 +54,10 @@ def simulate(
     max_step: float | None = None,
     step: float | None = None,
     events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | None = None,
+    control: Callable[[State], Any] | Sampled | None = None,
+    period: float | None = None,
+    delay: float = 0.0,
+    breaks: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
     stabilization: str | tuple[float, float] = "projection",
@@ -99,8 +104,13 @@ def simulate(
     step : float, s
         Of methods with a fixed step; ``"alpha"`` keeps to it if it is given, and to the tolerances if not.
     events : sequence of Event
-    control : function of a State
-        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation.
+    control : function of a State, or Sampled
+        Hinge forces, (nv,) or a dict by name of hinge; called at every evaluation, or, sampled, at its times only.
+    period, delay : float, s
+        Short for ``control=Sampled(control, period, delay)``: it is asked once in each period, and held in between.
+    breaks : (k,) s
+        Times at which something jumps that cannot be known otherwise, in order: no step goes over them. Laws and
+        formulas tell theirs by themselves.
     friction : str
         Dry friction that hinges have: ``"events"``, it sticks and slips exactly, and changes are in ``result.events``;
         ``"smooth"``, -friction tanh(speed / slip) with a slip of 1e-3 rad/s or m/s, or ``"smooth:0.01"`` with another,
@@ -183,6 +193,8 @@ def simulate(
         project=stabilization == "projection",
         span=t_end - t_start,
     )
+    control = as_control(control, period, delay, item="simulate")
+    also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
     if conditions.history is not None and (count is not None or resume or is_foreign(method)):
         what = "states" if count is not None else "resume" if resume else "method"
@@ -201,17 +213,20 @@ def simulate(
             what = "events" if watch.events else "stream" if stream is not None else "resume"
             raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
         refuse_jumps(jumps, "many runs at once do not jump")
-        if dry is None:
-            return simulate_many(conditions, count, t_start, t_end, wanted, state, parameters, options, on_error, said)
-        sampled = np.linspace(t_start, t_end, 101) if wanted is None else wanted
+        stored = np.linspace(t_start, t_end, 101) if wanted is None else wanted
         interrupt = Interrupt()
 
         def one(own: Conditions, start: State) -> Result:
-            line = Progress(t_start, t_end, False)
-            run = Run(own, options, t_end, sampled, Watch(model, ()), line, interrupt, dry.fresh())
+            if isinstance(own.control, Sampled):
+                own = own.changed(answers=Answers(model.nv))
+            line, mine = Progress(t_start, t_end, False), None if dry is None else dry.fresh()
+            run = Run(own, options, t_end, stored, Watch(model, ()), line, interrupt, mine, also)
             return _carry_out(run, start, t_start, [], None, "return")
 
-        ensemble = simulate_each(one, interrupt, conditions, count, t_start, sampled, state, parameters, said)
+        if dry is None and not isinstance(conditions.control, Sampled):
+            given = conditions, count, t_start, t_end, wanted, state, parameters, options
+            return simulate_many(*given, on_error, also, one, said)
+        ensemble = simulate_each(one, interrupt, conditions, count, t_start, stored, state, parameters, said)
         if on_error != "return":
             keep_for_next(interrupt)
         return ensemble
@@ -219,12 +234,10 @@ def simulate(
     if is_foreign(method):
         refuse_jumps(jumps, f"method {method!r} does not jump")
         start, notes = start_state(model, state, t_start)
-        notes = said + notes
+        how = {"breaks": also, "notes": said + notes, "progress": line, "interrupt": interrupt}
         try:
             with interrupt:
-                result = simulate_elsewhere(
-                    method, start, t_end, wanted, options, conditions, notes=notes, progress=line, interrupt=interrupt
-                )
+                result = simulate_elsewhere(method, start, t_end, wanted, options, conditions, **how)
         except DalembertError as error:
             if on_error == "raise" or error.result is None:
                 raise
@@ -233,7 +246,7 @@ def simulate(
         strikes = jump_events(jumps, t_start, t_end)
         if strikes:
             watch = Watch(model, [*watch.events, *strikes])
-        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry)
+        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry, also)
         run.stops = [event.value + 1e-11 * (t_end - t_start) for event in strikes]
         if stream is not None:
             run.stream = Stream(stream, model, t_start, resume is True)
@@ -268,12 +281,10 @@ def _begin(
 def _first_conditions(
     model: Model,
     parameters: Mapping[str, ArrayLike] | None,
-    control: Callable[[State], Any] | None,
+    control: Callable[[State], Any] | Sampled | None,
     stabilization: str | tuple[float, float],
 ) -> Conditions:
     """Return the conditions that a run begins with."""
-    if control is not None and not callable(control):
-        raise ModelError("simulate", "control", control, "give a function of a State")
     return model.conditions(
         dict(parameters or {}),  # type: ignore[arg-type]
         control=control,
@@ -393,6 +404,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         events=run.events,
         dense=run.track.dense,
         conditions=run.track.periods() if run.track.changed else None,
+        steps=run.track.steps,
+        breaks=run.breaks,
     )
     result.resume_point = point
     return result

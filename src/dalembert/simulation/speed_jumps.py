@@ -12,7 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.drives import Drive
-from ..connections.laws import Constant, Function, Harmonic, Integral, Law, Polynomial, Ramp, Smoothed, Spline, steps_of
+from ..connections.laws import (
+    Constant,
+    Function,
+    Harmonic,
+    Integral,
+    Law,
+    Piecewise,
+    Polynomial,
+    Ramp,
+    Smoothed,
+    Spline,
+    breaks_of,
+    steps_of,
+)
 from ..errors import ModelError
 from ..model import Model, State
 from ..result import EventRecord
@@ -77,16 +90,12 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
     """Return the jumps of speed that a law has."""
     inner = law.law if isinstance(law, Integral) else law
     level = 1 if isinstance(law, Integral) else drive.level
+    told = breaks_of(inner, t_start, t_end)
+    if len(told) or isinstance(inner, Piecewise):
+        return _at_breaks(inner, told, level, t_start, t_end)
     if not isinstance(inner, Function):
         return steps_of(lambda t: inner(t)[1 - level], np.linspace(t_start, t_end, _LOOKS))
-    if inner.breaks:
-        return _at_breaks(inner, level, t_start, t_end)
     of_speed = inner.value if level else inner.rate
-    steps = (
-        [_corner(inner, t_start, t_end)]
-        if of_speed is None
-        else steps_of(of_speed, np.linspace(t_start, t_end, _LOOKS))
-    )
     if of_speed is None:
         steps = _corner(inner, t_start, t_end)
     else:
@@ -103,11 +112,11 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
     return steps
 
 
-def _at_breaks(law: Function, level: int, t_start: float, t_end: float) -> list[Step]:
-    """Return the jumps at the times that a user gave."""
+def _at_breaks(law: Law, breaks: Array, level: int, t_start: float, t_end: float) -> list[Step]:
+    """Return the jumps at the times at which a law says that it breaks."""
     gap = 1e-12 * (t_end - t_start)
     steps = []
-    for t in law.breaks:
+    for t in breaks.tolist():
         if t_start < t < t_end:
             first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
             if abs(last - first) > 1e-9 * (abs(first) + abs(last)):

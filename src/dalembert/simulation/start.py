@@ -15,8 +15,9 @@ from ..analysis.named_starts import named_count, named_starts
 from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_array, finite_number
+from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
-from ..connections.laws import Function, Spline
+from ..connections.laws import Function, Integral, Linear, Monotone, Piecewise, Spline
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State, as_model
 from ..system import System
@@ -39,7 +40,7 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
         if isinstance(element, (Effort, Load)):
             laws += [(f"{element.kind.lower()} {force.name!r}", law) for law in element.given.values()]
     for item, law in laws:
-        if isinstance(law, Spline):
+        if isinstance(law, (Spline, Monotone)):
             first, last = np.asarray(law.times)[[0, -1]]
             if first > t_start or last < t_end:
                 raise ModelError(
@@ -52,6 +53,8 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
 
     Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
     """
+    for drive in model.drives:
+        _mind_smoothness(drive)
     laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
     for drive, law in laws:
         if not isinstance(law, Function):
@@ -66,6 +69,25 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
                 f"position at t = {b:.6g} s",
                 f"{first:.6g} then {last:.6g}",
                 "it jumps, which takes an infinite force: give a da.Ramp or another smooth law, or drive the speed",
+            )
+
+
+def _mind_smoothness(drive: Drive) -> None:
+    """Refuse laws in pieces by which a position would jump; a speed that jumps takes an impulse."""
+    for given in drive.laws:
+        law, smooth = given, drive.level
+        while isinstance(law, Integral):
+            law, smooth = law.law, smooth + 1
+        if not isinstance(law, Piecewise):
+            continue
+        smooth += -1 if isinstance(law, Linear) and law.jumps else law.smooth
+        if smooth < 0:
+            raise ModelError(
+                f"drive {drive.name!r}",
+                ("position", "speed", "acceleration")[drive.level],
+                f"a {type(law).__name__} law",
+                "the position would jump, which takes an infinite force: give a da.Linear, da.Monotone, da.Ramp or "
+                "da.Spline law, or drive the speed",
             )
 
 

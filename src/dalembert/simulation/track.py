@@ -80,6 +80,7 @@ class Segment:
     begin: float
     options: Options
     conditions: Conditions
+    breaks: Array  # where its steps ended at the latest, s
     usual_slack: float = 0.0  # of its loops, as the stepper left it
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
 
@@ -90,6 +91,7 @@ class Segment:
             stepper = self.spare.pop()
         except IndexError:
             stepper = replace(self.options, watch=False).integrator(self.conditions)
+        stepper.set_breaks(self.breaks)
         stepper.usual_slack = self.usual_slack
         try:
             yield stepper
@@ -113,6 +115,17 @@ class Track:
         self.sampled = sampled
         self.segments: list[Segment] = []
         self.records = Records()
+        self._steps: list[Array] = []
+
+    def add_steps(self, times: Array) -> None:
+        """Keep where steps ended, while states are recorded where they were wanted."""
+        if len(times):
+            self._steps.append(times)
+
+    @property
+    def steps(self) -> Array:
+        """Where steps ended, (n,) s."""
+        return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
     # ---- states between those on record
 

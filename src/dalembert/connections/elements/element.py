@@ -31,6 +31,7 @@ from ...errors import ModelError
 from ..formulas.compiled import CompiledLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
+from ..laws import break_times
 from .plain import ForceElement
 from .programs import law_program
 from .signals import MEASURES, Sensor, Source, as_source
@@ -83,6 +84,9 @@ class Element(ForceElement):
         of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
     tables : dict of str to Table
         Functions of one to three variables that expressions call by name.
+    breaks : (k,) s
+        Times at which a law that is a function jumps or has a kink, in order: no step goes over them. Expressions tell
+        theirs by themselves, where time alone decides.
 
     Examples
     --------
@@ -110,6 +114,7 @@ class Element(ForceElement):
     unknowns: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     strains: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
+    breaks: Any = ()
     program: Program | None = field(init=False, default=None, repr=False)
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
@@ -120,6 +125,7 @@ class Element(ForceElement):
 
     def __post_init__(self) -> None:
         item = self.kind
+        object.__setattr__(self, "breaks", break_times(self.breaks, item=item))
         if isinstance(self.measure, list):
             object.__setattr__(self, "measure", tuple(self.measure))
         self._check_measures()

@@ -117,7 +117,7 @@ class Rate:
                 db = self._known[b]
                 cross = k.subtract(k.multiply(da, b), k.multiply(db, a))
                 return k.zero if cross == k.zero else k.divide(cross, k.add(k.multiply(a, a), k.multiply(b, b)))
-        if da == k.zero:
+        if da == k.zero or name == "floor":
             return k.zero
         match name:
             case "root":

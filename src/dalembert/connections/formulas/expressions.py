@@ -6,7 +6,7 @@ give them.
 
 Text is Python: ``+ - * / **``, comparisons within ``where(a < b, x, y)``, and the functions
 
-    sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs min max sign where
+    sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs min max sign floor mod where
 
 with ``pi`` and ``e``. SymPy expressions may use the same, and Piecewise.
 """
@@ -60,6 +60,7 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "smaller": lambda a, b, *_: np.where(a < b, a, b),
     "larger": lambda a, b, *_: np.where(a < b, b, a),
     "less": lambda a, b, c, d: np.where(a < b, c, d),
+    "floor": lambda a, *_: np.floor(a),
 }
 
 
@@ -244,6 +245,11 @@ def _sign(p: Program, x: int) -> int:
     return p.emit("less", x, zero, p.constant(-1.0), p.emit("less", zero, x, p.constant(1.0), zero))
 
 
+def _mod(p: Program, x: int, y: int) -> int:
+    """Return x - y floor(x / y), which has the sign of y."""
+    return p.emit("subtract", x, p.emit("multiply", y, p.emit("floor", p.emit("divide", x, y))))
+
+
 def _tan(p: Program, x: int) -> int:
     return p.emit("divide", p.emit("sine", x), p.emit("cosine", x))
 
@@ -287,8 +293,10 @@ _FUNCTIONS: dict[str, Callable[..., int]] = {
     "min": _chain("smaller"),
     "max": _chain("larger"),
     "sign": _sign,
+    "floor": lambda p, x: p.emit("floor", x),
+    "mod": _mod,
 }
-_ARGUMENTS = {"atan2": (2, 2), "min": (1, 99), "max": (1, 99), "where": (3, 3)}
+_ARGUMENTS = {"atan2": (2, 2), "mod": (2, 2), "min": (1, 99), "max": (1, 99), "where": (3, 3)}
 
 
 class _Text(ast.NodeVisitor):
@@ -387,6 +395,7 @@ def _symbolic(program: Program, names: Mapping[str, int], item: str, expression:
         sympy.exp: "exp", sympy.log: "log", sympy.sin: "sin", sympy.cos: "cos", sympy.tan: "tan", sympy.asin: "asin",
         sympy.acos: "acos", sympy.atan: "atan", sympy.atan2: "atan2", sympy.sinh: "sinh", sympy.cosh: "cosh",
         sympy.tanh: "tanh", sympy.Abs: "abs", sympy.sign: "sign", sympy.Min: "min", sympy.Max: "max",
+        sympy.floor: "floor", sympy.Mod: "mod",
     }  # fmt: skip
 
     def piecewise(branches: Sequence[tuple[Any, Any]]) -> int:

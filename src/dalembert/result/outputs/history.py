@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,26 +20,76 @@ __all__ = ["continuous", "work_and_loss"]
 
 Array = NDArray[np.float64]
 
+_JUST = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps
+
 
 def work_and_loss(result: Result) -> tuple[Array, Array]:
     """Return the work put in and the energy dissipated since the start, (n,) J each."""
     sums = np.zeros((len(result), 2))
     if _exchanges_power(result):
-        rates = _powers(result._motion)
+        grid = _Grid(result)
         # below this the power of elements that keep energy is rounding
         rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
         parts = over_intervals(
             lambda times: _powers(result._motion_at(times)),
-            result.t[:-1],
-            result.t[1:],
-            (rates[:-1], rates[1:]),
+            grid.begin,
+            grid.end,
+            grid.at_ends(_powers),
             absolute=rounding,
         )
-        sums[1:] = np.cumsum(parts, axis=0)
+        sums[1:] = np.cumsum(grid.gathered(parts), axis=0)
     work, loss = sums[:, 0], sums[:, 1]
     for event in result.events:
-        work[max(0, int(np.searchsorted(result.t, event.t, side="right")) - 1) :] += event.energy
+        after = int(np.searchsorted(result.t, event.t, side="right"))
+        there = after > 0 and result.t[after - 1] == event.t  # the last of the states at that time is the one after it
+        work[after - there :] += event.energy
     return work, loss
+
+
+class _Grid:
+    """Intervals of a result, divided where steps of its run ended and where something broke.
+
+    Attributes
+    ----------
+    begin, end : (k,) s
+    owner : (k,)
+        The interval between stored times that each belongs to.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        t = result.t
+        inner = np.concatenate([result.steps, result.breaks, [event.t for event in result.events]])
+        inner = np.setdiff1d(inner[(inner > t[0]) & (inner < t[-1])], t)
+        self.knots = knots = np.sort(np.concatenate([t, inner]), kind="stable")
+        self.begin, self.end = knots[:-1], knots[1:]
+        self.first = np.searchsorted(knots, t, side="left") + np.arange(len(t)) - np.searchsorted(t, t, side="left")
+        self.owner = np.clip(np.searchsorted(self.first, np.arange(len(self.begin)), side="right") - 1, 0, None)
+
+    def at_ends(self, value: Callable[[Motion], Array]) -> tuple[Array, Array]:
+        """Return values at beginnings and ends of intervals, (k, m) each, seen from inside where they jump."""
+        result, knots = self.result, self.knots
+        stored = value(result._motion)
+        values = np.empty((len(knots), stored.shape[1]))
+        values[self.first] = stored
+        fresh = np.ones(len(knots), dtype=bool)
+        fresh[self.first] = False
+        if fresh.any():
+            values[fresh] = value(result._motion_at(knots[fresh]))
+        sides = values[:-1].copy(), values[1:].copy()
+        jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
+        for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
+            there = np.isin(times, jumps) & (self.end > self.begin)
+            if there.any():
+                near = times[there] + way * np.maximum(_JUST * np.abs(times[there]), 1e-300)
+                out[there] = value(result._motion_at(near))
+        return sides
+
+    def gathered(self, parts: Array) -> Array:
+        """Return sums over the intervals between stored times, (n - 1, m)."""
+        total = np.zeros((len(self.result.t) - 1, parts.shape[1]))
+        np.add.at(total, self.owner, parts)
+        return total
 
 
 def _powers(motion: Motion) -> Array:
@@ -75,14 +126,16 @@ def _rise(result: Result, output: Output, k: int) -> Array:
     """Return about how much an angle grows in each interval, (n - 1,) rad, from its rate."""
     rate = output.rate
     assert rate is not None
-    speed, step = rate(result._motion)[:, k], np.diff(result.t)
-    rise: Array = step * (speed[1:] + speed[:-1]) / 2
-    fast = np.maximum(np.abs(speed[1:]), np.abs(speed[:-1])) * step > 1.0
+    grid = _Grid(result)
+
+    def at(times: Array) -> Array:
+        return rate(result._motion_at(times))[:, [k]]
+
+    begin, end = grid.at_ends(lambda motion: rate(motion)[:, [k]])
+    step = (grid.end - grid.begin)[:, None]
+    rise: Array = step * (begin + end) / 2
+    fast = (np.maximum(np.abs(begin), np.abs(end)) * step > 1.0)[:, 0]
     if fast.any():
-
-        def at(times: Array) -> Array:
-            return rate(result._motion_at(times))[:, [k]]
-
-        begin, end, ends = result.t[:-1][fast], result.t[1:][fast], (speed[:-1][fast, None], speed[1:][fast, None])
-        rise[fast] = over_intervals(at, begin, end, ends, relative=0.0, absolute=0.1)[:, 0]
-    return rise
+        ends = begin[fast], end[fast]
+        rise[fast] = over_intervals(at, grid.begin[fast], grid.end[fast], ends, relative=0.0, absolute=0.1)
+    return grid.gathered(rise)[:, 0]

@@ -1,0 +1,250 @@
+"""Laws of time in pieces: straight lines, steps, pulses, values that are held, monotone curves.
+
+They tell where they break; steps of a simulation end there and begin afresh, so that nothing is stepped over.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_array, finite_number, shape_of
+from ..errors import ModelError
+
+__all__ = ["Hold", "Linear", "Monotone", "Piecewise", "Pulse", "Step"]
+
+Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+FAR = 1e300  # s: where the first and the last piece of a law that is held outside end
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """Polynomials one after another: what the laws of this module have in common.
+
+    Attributes
+    ----------
+    ends : (n + 1,) s
+        Where pieces end, increasing.
+    coefficients : (n, degree + 1)
+        From the constant upwards, each piece in the time since it began.
+    smooth : int
+        How many of its derivatives are continuous; -1: the value itself jumps.
+    """
+
+    ends: Array = field(init=False, repr=False)
+    coefficients: Array = field(init=False, repr=False)
+    smooth: ClassVar[int] = -1
+
+    def _take(self, ends: Array, coefficients: Array, *, held: bool) -> None:
+        """Keep the pieces; those without length are left out, and `held` adds the last values on both sides."""
+        whole = np.diff(ends) > 0
+        ends, coefficients = np.append(ends[:-1][whole], ends[-1]), coefficients[whole]
+        if held:
+            last = _value(coefficients[-1], ends[-1] - ends[-2])
+            sides = np.zeros((2, coefficients.shape[1]))
+            sides[:, 0] = coefficients[0, 0], last
+            ends = np.concatenate([[-FAR], ends, [FAR]])
+            coefficients = np.vstack([sides[:1], coefficients, sides[1:]])
+        object.__setattr__(self, "ends", ends)
+        object.__setattr__(self, "coefficients", np.ascontiguousarray(coefficients))
+
+    def pieces(self) -> tuple[Array, Array]:
+        """Return the ends of its pieces (n + 1,), s, and their coefficients (n, degree + 1)."""
+        return self.ends, self.coefficients
+
+    def breaks(self, t_start: float, t_end: float) -> Array:
+        """Return the times from one to another at which it breaks, s."""
+        inside = (self.ends >= t_start) & (self.ends <= t_end)
+        return self.ends[inside]
+
+    def __call__(self, t: float) -> Triple:
+        first, last = float(self.ends[0]), float(self.ends[-1])
+        slack = 1e-12 * (last - first)
+        if not first - slack <= t <= last + slack:
+            raise ModelError(type(self).__name__, "t", t, f"the table runs from {first:.6g} s to {last:.6g} s")
+        piece = int(np.clip(np.searchsorted(self.ends, t, side="right") - 1, 0, len(self.coefficients) - 1))
+        value = rate = second = 0.0
+        for c in self.coefficients[piece, ::-1].tolist():  # Horner, with its derivatives
+            s = t - float(self.ends[piece])
+            second = second * s + 2 * rate
+            rate = rate * s + value
+            value = value * s + c
+        return value, rate, second
+
+    def integral(self, t: float) -> float:
+        """Return the integral from 0 to t."""
+        self(0.0), self(t)
+        low, high = min(0.0, t), max(0.0, t)
+        powers = np.arange(1, self.coefficients.shape[1] + 1)
+        total = 0.0
+        for begin, end, c in zip(self.ends[:-1], self.ends[1:], self.coefficients, strict=True):
+            a, b = max(low, float(begin)) - float(begin), min(high, float(end)) - float(begin)
+            if max(low, float(begin)) >= min(high, float(end)):
+                continue
+            if not c[1:].any():
+                total += float(c[0]) * (min(high, float(end)) - max(low, float(begin)))
+            else:
+                total += float((c / powers) @ (b**powers - a**powers))
+        return math.copysign(1.0, t) * total
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Piecewise):
+    """Straight lines from point to point; the first and the last value are held outside.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Increasing; one that stands twice makes a jump there.
+    values : (n,)
+
+    Examples
+    --------
+    >>> Linear([0.0, 1.0, 1.0, 2.0], [0.0, 3.0, 5.0, 5.0])(0.5)
+    (1.5, 3.0, 0.0)
+    """
+
+    times: ArrayLike
+    values: ArrayLike
+    smooth: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        t, x = _points("Linear", self.times, self.values, strictly=False)
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "values", x)
+        width = np.diff(t)
+        slope = np.diff(x) / np.where(width > 0, width, 1.0)
+        self._take(t, np.column_stack([x[:-1], slope]), held=True)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether the value itself jumps somewhere."""
+        t, x = np.asarray(self.times), np.asarray(self.values)
+        return bool(((np.diff(t) == 0) & (np.diff(x) != 0)).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Hold(Piecewise):
+    """Values that hold from their time to the next: what a sampler gives. The first holds before it too.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Strictly increasing.
+    values : (n,)
+
+    Examples
+    --------
+    >>> Hold([0.0, 0.1, 0.2], [1.0, 4.0, 2.0])(0.15)
+    (4.0, 0.0, 0.0)
+    """
+
+    times: ArrayLike
+    values: ArrayLike
+
+    def __post_init__(self) -> None:
+        t, x = _points("Hold", self.times, self.values, strictly=True, least=1)
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "values", x)
+        self._take(np.concatenate([[-FAR], t[1:], [FAR]]), x[:, None], held=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Step(Piecewise):
+    """One value before a time, another from then on.
+
+    Examples
+    --------
+    >>> Step(2.0, after=5.0)(2.0)
+    (5.0, 0.0, 0.0)
+    """
+
+    time: float
+    before: float = 0.0
+    after: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("time", "before", "after"):
+            object.__setattr__(self, name, finite_number(getattr(self, name), item="Step", field=name))
+        self._take(np.array([-FAR, self.time, FAR]), np.array([[self.before], [self.after]]), held=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Pulse(Piecewise):
+    """A value for some time, another before and after.
+
+    Parameters
+    ----------
+    begin, duration : float, s
+    value : float
+        While it lasts.
+    rest : float
+        Before and after.
+
+    Examples
+    --------
+    >>> Pulse(5.0, 0.05, 100.0)(5.02), Pulse(5.0, 0.05, 100.0).integral(10.0)
+    ((100.0, 0.0, 0.0), 5.0)
+    """
+
+    begin: float
+    duration: float
+    value: float = 1.0
+    rest: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("begin", "duration", "value", "rest"):
+            object.__setattr__(self, name, finite_number(getattr(self, name), item="Pulse", field=name))
+        if self.duration <= 0:
+            raise ModelError("Pulse", "duration", self.duration, "it must be positive")
+        ends = np.array([-FAR, self.begin, self.begin + self.duration, FAR])
+        self._take(ends, np.array([[self.rest], [self.value], [self.rest]]), held=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Monotone(Piecewise):
+    """A smooth curve through points that never overshoots them (Fritsch and Carlson 1980): cubics with a common slope.
+
+    Parameters
+    ----------
+    times : (n,) s
+        Strictly increasing; two or more.
+    values : (n,)
+
+    Its second rate jumps from piece to piece. Outside the table there is no value: a call there is an error.
+    """
+
+    times: ArrayLike
+    values: ArrayLike
+    smooth: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        t, x = _points("Monotone", self.times, self.values, strictly=True)
+        object.__setattr__(self, "times", t)
+        object.__setattr__(self, "values", x)
+        from scipy.interpolate import PchipInterpolator
+
+        self._take(t, PchipInterpolator(t, x).c[::-1].T, held=False)
+
+
+def _points(item: str, times: Any, values: Any, *, strictly: bool, least: int = 2) -> tuple[Array, Array]:
+    shape = shape_of(times)
+    if shape is None or len(shape) != 1 or shape[0] < least:
+        raise ModelError(item, "times", times, f"give {least} or more")
+    t = finite_array(times, shape, item=item, field="times")
+    x = finite_array(values, shape, item=item, field="values")
+    wrong = np.diff(t) <= 0 if strictly else np.diff(t) < 0
+    if wrong.any() or (least > 1 and t[0] == t[-1]):
+        k = int(np.argmax(wrong))
+        raise ModelError(item, f"times[{k}:{k + 2}]", [float(x) for x in t[k : k + 2]], "they must increase")
+    return t, x
+
+
+def _value(coefficients: Array, s: float) -> float:
+    return float(np.polynomial.polynomial.polyval(s, coefficients))

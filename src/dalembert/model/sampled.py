@@ -1,0 +1,143 @@
+"""Control that is sampled: called at its times only, its forces held in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..checks import finite_number
+from ..errors import ModelError
+from .state import State
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["Answers", "Sampled"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A control that is asked at fixed times, as a digital controller is; its forces hold until the next ones.
+
+    Parameters
+    ----------
+    control : function of a State
+        Returns hinge forces, (nv,) or a dict by name of hinge.
+    period : float, s
+        It is asked at the start of the run, and from then on once in each period, in order, at no other time.
+    delay : float, s
+        What it answers acts that much later; nothing does before the first answer.
+    noise : (float, float), or two of (nv,)
+        Standard deviations of what its sensors add to positions (rad, m; along the freedoms) and to speeds.
+    seed : int
+        Of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
+
+    Single runs, ensembles, resumed runs and `Live` give the same bits. What a function keeps to itself from one call to
+    the next is not part of the state: it is not set back between the runs of an ensemble, nor kept for a resumed run.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("arm", gravity=(0, 0, 0))
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=3.0)))
+    >>> s.initial("A", position=0.3)
+    >>> slow = da.Sampled(lambda state: [-4 * state.q[0] - 3 * state.v[0]], period=0.02, delay=0.005)
+    >>> bool(abs(da.simulate(s, 10.0, control=slow)["A.position"][-1]) < 1e-3)
+    True
+    """
+
+    control: Callable[[State], Any]
+    period: float
+    delay: float = 0.0
+    noise: Any = (0.0, 0.0)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not callable(self.control):
+            raise ModelError("Sampled", "control", self.control, "give a function of a State")
+        for name, least in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
+            number = finite_number(getattr(self, name), item="Sampled", field=name)
+            if number < least:
+                raise ModelError("Sampled", name, number, "it must be positive" if least else "it must not be negative")
+            object.__setattr__(self, name, number)
+        try:
+            spreads = tuple(np.asarray(part, dtype=float) for part in self.noise)
+        except (TypeError, ValueError):
+            spreads = ()
+        if len(spreads) != 2 or any(s.ndim > 1 or not (np.isfinite(s) & (s >= 0)).all() for s in spreads):
+            remedy = "give two standard deviations, of positions and of speeds, each a number or (nv,)"
+            raise ModelError("Sampled", "noise", self.noise, remedy)
+        object.__setattr__(self, "noise", spreads)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ModelError("Sampled", "seed", self.seed, "give a whole number, zero or above")
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.control, "__name__", type(self.control).__name__)
+
+    def time(self, begin: float, number: Any) -> Any:
+        """Return when a sample is taken in a run that begins at a time, s."""
+        return begin + number * self.period
+
+    def acts(self, begin: float, number: Any) -> Any:
+        """Return when the answer to a sample begins to act, s; a delay of whole periods ends where one is taken."""
+        whole = round(self.delay / self.period)
+        if abs(self.delay - whole * self.period) <= 1e-12 * self.delay:
+            return self.time(begin, number + whole)
+        return self.time(begin, number) + self.delay
+
+    def breaks(self, begin: float, end: float) -> Array:
+        """Return the times up to an end at which samples are taken and at which they begin to act, s."""
+        numbers = np.arange(int((end - begin) / self.period) + 2)
+        times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
+        return np.unique(times[(times > begin) & (times <= end)])
+
+    def measured(self, model: Model, state: State, number: int) -> State:
+        """Return the state as sensors tell it at a sample."""
+        rng = np.random.default_rng([int(self.seed), number])
+        places, speeds = (rng.standard_normal(model.nv) * spread for spread in self.noise)
+        q = model.integrate(state.q, places) if places.any() else state.q.copy()
+        return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
+
+    def plain(self) -> list[Any]:
+        """Return its numbers, as lists."""
+        return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
+
+
+class Answers(_core.Answers):
+    """Hinge forces of a run that hold from one time to the next: what a sampled control has answered so far.
+
+    Attributes
+    ----------
+    begin : float, s
+        When the run begins; NaN before it has.
+    clipped : dict of int to (float, float)
+        Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
+    """
+
+    def __init__(self, nv: int) -> None:
+        super().__init__(nv)
+        self.nv, self.begin = nv, np.nan
+        self.clipped: dict[int, tuple[float, float]] = {}
+
+    def fill(self, begin: float, times: Array, tau: Array) -> None:
+        """Add rows as `rows` gave them."""
+        self.begin = begin
+        for t, row in zip(times, np.reshape(tau, (-1, self.nv)), strict=True):
+            self.add(float(t), np.ascontiguousarray(row))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _answers, (self.nv, self.begin, *self.rows())
+
+
+def _answers(nv: int, begin: float, times: Array, tau: Array) -> Answers:
+    answers = Answers(nv)
+    answers.fill(begin, times, tau)
+    return answers

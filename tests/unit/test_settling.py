@@ -1,0 +1,104 @@
+"""A run that cannot get on says so: what jumps is found and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.library.mechanisms import slider_crank
+
+
+def block(law: Any = None, speed: float = 1.0) -> da.System:
+    s = da.System("block", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.initial("X", speed=speed)
+    if law is not None:
+        s.connect("law", law, "X")
+    return s
+
+
+CHATTER = {
+    "sign": da.Element("hinge", "-sign(ds)"),
+    "where": da.Element("hinge", "-where(s + ds > 0.1, 1, -1)", active=True),
+    "slip": da.elements.CoulombFriction(1.0, slip_speed=1e-12),
+    "state": da.Element("hinge", "-z", states={"z": (1.0, "-sign(z)")}, active=True),
+}
+
+
+@pytest.mark.parametrize("name", ["sign", "where", "slip"])
+def test_a_law_that_holds_the_motion_at_a_jump_is_named(name: str) -> None:
+    with pytest.raises(da.IntegrationError, match=r"element 'law' jumps to and fro.*sticks") as caught:
+        da.simulate(block(CHATTER[name]), 3.0)
+    assert caught.value.result is not None
+    assert caught.value.result.stats.steps < 20_000
+    assert 0.9 < caught.value.result.t[-1] < 1.5  # where it came to the jump
+
+
+def test_a_state_that_jumps_to_and_fro_is_noticed() -> None:
+    with pytest.raises(da.IntegrationError, match="to and fro"):
+        da.simulate(block(CHATTER["state"]), 3.0)
+
+
+def test_implicit_steps_name_it_too() -> None:
+    with pytest.raises(da.IntegrationError, match="element 'law' jumps"):
+        da.simulate(block(CHATTER["sign"]), 3.0, method="radau")
+
+
+def test_a_control_that_jumps_is_told_to_be_sampled() -> None:
+    def bang(state: da.State) -> list[float]:
+        return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
+
+    with pytest.raises(da.IntegrationError, match=r"control bang jumps.*give period"):
+        da.simulate(block(), 3.0, control=bang)
+    result = da.simulate(block(), 3.0, control=bang, period=0.01)
+    assert result.status == "finished"
+
+
+def test_noise_is_told_from_a_jump() -> None:
+    rng = np.random.default_rng(0)
+
+    def noisy(state: da.State) -> list[float]:
+        return [-state.q[0] + 0.1 * rng.normal()]
+
+    with pytest.raises(da.IntegrationError, match=r"control noisy gives other forces.*period"):
+        da.simulate(block(), 3.0, control=noisy)
+
+
+def test_ensembles_do_not_crawl_either() -> None:
+    states = da.State(q=np.zeros((5, 1)), v=np.linspace(0.5, 1.0, 5)[:, None])
+    runs = da.simulate(block(CHATTER["sign"]), 3.0, state=states)
+    assert runs.status == ("failed",) * 5
+    assert any("element 'law' jumps" in note for note in runs.stats.notes)
+
+
+def test_a_live_run_says_it_too() -> None:
+    live = da.Live(block(CHATTER["sign"]))
+    with pytest.raises(da.IntegrationError, match="element 'law' jumps"):
+        for _ in range(30):
+            live.advance(0.1)
+    assert live.t > 0.99
+
+
+def test_it_is_named_in_a_mechanism_with_a_loop() -> None:
+    s = slider_crank()
+    s.connect("brake", da.Element("hinge", "-2*sign(ds)"), "A")
+    s.initial("A", speed=5.0)
+    with pytest.raises(da.IntegrationError, match="element 'brake' jumps"):
+        da.simulate(s, 20.0)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        da.Element("hinge", "-where(s > 0, 400, 100)*s", energy="where(s > 0, 400, 100)*s**2/2"),
+        da.Element("hinge", "-50*s - 2*sign(s)", energy="25*s**2 + 2*abs(s)"),  # passed again and again, not held
+        da.HingeSpring(stiffness=1e6),
+    ],
+)
+def test_what_gets_on_is_left_alone(law: Any) -> None:
+    result = da.simulate(block(law), 20.0)
+    assert result.status == "finished"
+    assert abs(result["energy.balance"]).max() < 1e-4
