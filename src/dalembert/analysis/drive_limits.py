@@ -83,9 +83,8 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
 
 def _single(model: Model) -> list[Drive]:
     """Return the drives of single coordinates, which have a value that can be told."""
-    return [
-        d for d in model.hinge_drives if len(d.freedoms) == 1 and d.connection.element.nq == d.connection.element.nv
-    ]
+    plain = {hinge.name for hinge in model.forest.hinges if hinge.element.nq == hinge.element.nv}
+    return [d for d in model.hinge_drives if len(d.freedoms) == 1 and d.connection.name in plain]
 
 
 def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:

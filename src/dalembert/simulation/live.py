@@ -19,10 +19,10 @@ from .dry import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .options import make_options
+from .outcome import make_result
 from .progress import Progress
 from .run import Run
 from .sampling import as_control
-from .simulate import make_result
 from .soft_stops import with_soft_stops
 from .start import start_state, start_time
 from .tolerances import DEFAULT_ATOL, Tolerance

@@ -57,7 +57,9 @@ def _noise(conditions: Conditions, state: State) -> str:
 def _jump(run: Run, state: State) -> str:
     """Return the jump between two of many states around one, if there is one."""
     rng, options, model = np.random.default_rng(0), run.options, run.model
-    sizes = [options.atol + options.rtol * np.abs(part) for part in (np.ones(model.nv), state.v, state.x)]
+    absolute = np.split(options.tolerances, [model.nv, 2 * model.nv])
+    parts = (np.ones(model.nv), state.v, state.x)
+    sizes = [atol + options.rtol * np.abs(part) for atol, part in zip(absolute, parts, strict=True)]
     away = [rng.uniform(-REACH, REACH, (POINTS, len(size))) * size for size in sizes]
     place = np.concatenate(away, axis=1)
     rates = _rates(run, state, place)

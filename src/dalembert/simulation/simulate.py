@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,30 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
 from ..connections.laws import break_times
-from ..errors import DalembertError, ModelError
-from ..model import Answers, Conditions, History, Model, Sampled, State, as_model
-from ..result import Motion, Result, Stats
+from ..errors import ModelError
+from ..model import Conditions, History, Model, Sampled, State, as_model
+from ..result import Result
 from ..system import System
-from .adapters import is_foreign, simulate_elsewhere
+from .adapters import is_foreign
 from .dry import dry_of
-from .ensemble import batch_size, simulate_each, simulate_many
+from .ensemble import batch_size
 from .events import Event, Watch
-from .interrupt import Interrupt, forget, heed, keep_for_next
-from .motion_notes import motion_notes
-from .open_loops import loop_notes, mind_loops
+from .interrupt import forget, heed
 from .options import baumgarte_gains, make_options
-from .progress import Progress
 from .resume import asked_state
-from .run import Run
 from .sampling import as_control
-from .small_notes import small_notes
 from .soft_stops import with_soft_stops
-from .speed_jumps import jump_events, jump_notes, refuse_jumps, speed_jumps
-from .start import check_jumps, check_tables, start_state, start_time
-from .stream import Stream, begun_at
+from .speed_jumps import speed_jumps
+from .start import check_jumps, check_tables, start_time
+from .stream import begun_at
+from .task import Task
 from .tolerances import DEFAULT_ATOL, Tolerance
 
-__all__ = ["make_result", "simulate"]
+__all__ = ["simulate"]
 
 Array = NDArray[np.float64]
 
@@ -178,13 +173,13 @@ def simulate(
     wanted = _wanted_times(times, t_start, t_end)
     watch = Watch(model, events)
     count = batch_size(model, state, parameters)
-    if is_foreign(method):
+    foreign = is_foreign(method)
+    if foreign:
         many = "several" if count is not None else None
         _refuse_elsewhere(method, events=watch.events, step=step, stream=stream, resume=resume, states=many)
-    ours = "dop853" if is_foreign(method) else method
     options = make_options(
         model,
-        method=ours,
+        method="dop853" if foreign else method,
         rtol=rtol,
         atol=atol,
         max_step=max_step,
@@ -196,69 +191,29 @@ def simulate(
     control = as_control(control, period, delay, item="simulate")
     also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
-    if conditions.history is not None and (count is not None or resume or is_foreign(method)):
+    if conditions.history is not None and (count is not None or resume or foreign):
         what = "states" if count is not None else "resume" if resume else "method"
         raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
     conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
-    if dry is not None and is_foreign(method):
+    if dry is not None and foreign:
         remedy = (
-            f"hinges have friction or stops, and {method!r} takes no events: friction='smooth', stops='soft' or 'off'"
+            "hinges have friction or stops, and it takes no events: use friction='smooth' and stops='soft', or 'off'"
         )
         raise ModelError("simulate", "method", method, remedy)
     check_tables(model, t_start, t_end)
     check_jumps(model, t_start, t_end)
     jumps = speed_jumps(model, t_start, t_end)
-    if count is not None:
-        if watch.events or stream is not None or resume:
-            what = "events" if watch.events else "stream" if stream is not None else "resume"
-            raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
-        refuse_jumps(jumps, "many runs at once do not jump")
-        stored = np.linspace(t_start, t_end, 101) if wanted is None else wanted
-        interrupt = Interrupt()
-
-        def one(own: Conditions, start: State) -> Result:
-            if isinstance(own.control, Sampled):
-                own = own.changed(answers=Answers(model.nv))
-            line, mine = Progress(t_start, t_end, False), None if dry is None else dry.fresh()
-            run = Run(own, options, t_end, stored, Watch(model, ()), line, interrupt, mine, also)
-            return _carry_out(run, start, t_start, [], None, "return")
-
-        if dry is None and not isinstance(conditions.control, Sampled):
-            given = conditions, count, t_start, t_end, wanted, state, parameters, options
-            return simulate_many(*given, on_error, also, one, said)
-        ensemble = simulate_each(one, interrupt, conditions, count, t_start, stored, state, parameters, said)
-        if on_error != "return":
-            keep_for_next(interrupt)
-        return ensemble
-    line, interrupt = Progress(t_start, t_end, progress), Interrupt()
-    if is_foreign(method):
-        refuse_jumps(jumps, f"method {method!r} does not jump")
-        start, notes = start_state(model, state, t_start)
-        how = {"breaks": also, "notes": said + notes, "progress": line, "interrupt": interrupt}
-        try:
-            with interrupt:
-                result = simulate_elsewhere(method, start, t_end, wanted, options, conditions, **how)
-        except DalembertError as error:
-            if on_error == "raise" or error.result is None:
-                raise
-            return error.result
-    else:
-        strikes = jump_events(jumps, t_start, t_end)
-        if strikes:
-            watch = Watch(model, [*watch.events, *strikes])
-        run = Run(conditions, options, t_end, wanted, watch, line, interrupt, dry, also)
-        run.stops = [event.value + 1e-11 * (t_end - t_start) for event in strikes]
-        if stream is not None:
-            run.stream = Stream(stream, model, t_start, resume is True)
-        run.asked |= {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
-        try:
-            result = _carry_out(run, state, t_start, said, resume, on_error)
-        finally:
-            if run.stream is not None:
-                run.stream.release()
-    if on_error != "return":
-        keep_for_next(interrupt)
-    return result
+    asked = conditions, options, t_start, t_end, wanted, state, watch, dry, also, jumps
+    task = Task(*asked, progress=progress, on_error=on_error, said=said)
+    if foreign:
+        return task.elsewhere(method)
+    if count is None:
+        must = {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
+        return task.one(stream, resume, must)
+    if watch.events or stream is not None or resume:
+        what = "events" if watch.events else "stream" if stream is not None else "resume"
+        raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
+    return task.many(count, parameters)
 
 
 def _begin(
@@ -293,49 +248,6 @@ def _first_conditions(
     )
 
 
-def _carry_out(
-    run: Run,
-    state: State | Mapping[str, Any] | None,
-    t_start: float,
-    said: list[str],
-    resume: Result | bool | None,
-    on_error: str,
-) -> Result:
-    began = time.perf_counter()
-    status, message = "failed", ""
-    caught: DalembertError | None = None
-    try:
-        point = None if resume is None or resume is False else _resume_point(run, resume)
-        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
-        if point is None:
-            start, notes = start_state(run.model, state, t_start)
-            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
-            run.start(start)
-        else:
-            run.restore(point)
-        if run.stream is not None:
-            run.stream.checkpoint(run)
-        with run.interrupt:
-            status = run.go()
-        if status == "finished" and run.options.project:
-            t, q, v, x, *_ = run.integrator.state()
-            mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
-    except DalembertError as error:
-        if not run.records.parts:
-            raise
-        status, caught, message = "failed", error, str(error)
-    finally:
-        run.progress.close()
-    if status == "interrupted":
-        way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
-        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
-    result = make_result(run, status, message, time.perf_counter() - began)
-    if caught is None or on_error == "return":
-        return result
-    caught.result = result
-    raise caught
-
-
 def _refuse_elsewhere(method: str, **given: Any) -> None:
     """Refuse what the adapters to other packages cannot do."""
     for field, value in given.items():
@@ -355,75 +267,3 @@ def _wanted_times(times: ArrayLike | None, t_start: float, t_end: float) -> Arra
     if wanted[0] < t_start or wanted[-1] > t_end:
         raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
     return wanted
-
-
-def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
-    if isinstance(resume, Result):
-        if resume.resume_point is None:
-            remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"
-            raise ModelError("simulate", "resume", resume, remedy)
-        return resume.resume_point
-    if run.stream is None:
-        raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
-    return run.stream.last_point()
-
-
-def make_result(run: Run, status: str, message: str, wall_time: float) -> Result:
-    """Return what a run has computed."""
-    kept = status == "interrupted" and run.stream is None and run.history is None
-    point = run.snapshot() if kept else None
-    if run.stream is not None:
-        run.stream.close(run)
-    t, q, v, x = run.records.arrays()
-    if run.times is not None:
-        reached = t[-1]
-        if run.track.sampled:  # the start is on record though it may not have been asked for
-            first = 0 if run.times[0] <= t[0] else 1
-            t, q, v, x = t[first:], q[first:], v[first:], x[first:]
-        else:
-            t = run.times[run.times <= reached]
-            q, v, x = run.track.dense(t)
-        if not len(t):
-            t, q, v, x = (part[:1] for part in run.records.arrays())
-    if run.dry is not None:
-        run.notes += run.dry.notes()
-    motion = Motion(run.model, t, q, v, x, conditions=run.track.conditions)
-    run.notes += motion_notes(motion, (segment.conditions for segment in run.segments))
-    run.notes += jump_notes(run.watch.events, run.events)
-    run.notes += small_notes(run.conditions, run.options, q, v, x)
-    run.notes += loop_notes(run.model, *run.records.arrays()[:2])
-    result = Result(
-        run.model,
-        t,
-        q,
-        v,
-        x,
-        stats=_stats(run, wall_time),
-        status=status,
-        message=message,
-        events=run.events,
-        dense=run.track.dense,
-        conditions=run.track.periods() if run.track.changed else None,
-        steps=run.track.steps,
-        breaks=run.breaks,
-    )
-    result.resume_point = point
-    return result
-
-
-def _stats(run: Run, wall_time: float) -> Stats:
-    steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
-    if noisy:
-        run.notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")
-    return Stats(
-        method=" then ".join(run.methods),
-        steps=steps,
-        rejected=rejected,
-        evaluations=evaluations,
-        jacobians=jacobians,
-        factorizations=factorizations,
-        wall_time=wall_time,
-        rtol=run.options.rtol,
-        atol=run.options.atol,
-        notes=run.notes,
-    )

@@ -1,0 +1,74 @@
+"""From a run to its result: states, notes, figures."""
+
+from __future__ import annotations
+
+from ..result import Motion, Result, Stats
+from .motion_notes import motion_notes
+from .open_loops import loop_notes
+from .run import Run
+from .small_notes import small_notes
+from .speed_jumps import jump_notes
+
+__all__ = ["make_result"]
+
+
+def make_result(run: Run, status: str, message: str, wall_time: float) -> Result:
+    """Return what a run has computed."""
+    kept = status == "interrupted" and run.stream is None and run.history is None
+    point = run.snapshot() if kept else None
+    if run.stream is not None:
+        run.stream.close(run)
+    t, q, v, x = run.records.arrays()
+    if run.times is not None:
+        reached = t[-1]
+        if run.track.sampled:  # the start is on record though it may not have been asked for
+            first = 0 if run.times[0] <= t[0] else 1
+            t, q, v, x = t[first:], q[first:], v[first:], x[first:]
+        else:
+            t = run.times[run.times <= reached]
+            q, v, x = run.track.dense(t)
+        if not len(t):
+            t, q, v, x = (part[:1] for part in run.records.arrays())
+    result = Result(
+        run.model,
+        t,
+        q,
+        v,
+        x,
+        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
+        status=status,
+        message=message,
+        events=run.events,
+        dense=run.track.dense,
+        conditions=run.track.periods() if run.track.changed else None,
+        steps=run.track.steps,
+        breaks=run.breaks,
+    )
+    result.resume_point = point
+    return result
+
+
+def _stats(run: Run, wall_time: float, motion: Motion) -> Stats:
+    steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
+    notes = [
+        *run.notes,
+        *([] if run.dry is None else run.dry.notes()),
+        *motion_notes(motion, (segment.conditions for segment in run.segments)),
+        *jump_notes(run.watch.events, run.events),
+        *small_notes(run.conditions, run.options, motion.q, motion.v, motion.x),
+        *loop_notes(run.model, *run.records.arrays()[:2]),
+    ]
+    if noisy:
+        notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")
+    return Stats(
+        method=" then ".join(run.methods),
+        steps=steps,
+        rejected=rejected,
+        evaluations=evaluations,
+        jacobians=jacobians,
+        factorizations=factorizations,
+        wall_time=wall_time,
+        rtol=run.options.rtol,
+        atol=run.options.atol,
+        notes=notes,
+    )

@@ -1,0 +1,210 @@
+"""What was asked of a simulation, and how it is carried out: in one run, in many, by another package."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import DalembertError, ModelError
+from ..model import Answers, Conditions, Model, Sampled, State
+from ..result import Result
+from .adapters import simulate_elsewhere
+from .dry import Dry
+from .ensemble import Ensemble, simulate_each, simulate_many
+from .events import Watch
+from .interrupt import Interrupt, keep_for_next
+from .open_loops import mind_loops
+from .options import Options
+from .outcome import make_result
+from .progress import Progress
+from .run import Run
+from .speed_jumps import SpeedJump, jump_events, refuse_jumps
+from .start import start_state
+from .stream import Stream
+
+__all__ = ["Task"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A simulation that was asked for, checked.
+
+    Attributes
+    ----------
+    conditions : Conditions
+        To begin with.
+    options : Options
+    t_start, t_end : float, s
+    times : (k,) s or None
+    state : State, names to values, or None
+    watch : Watch
+    dry : Dry or None
+    breaks : (k,) s
+        Those that a user gave.
+    jumps : list of SpeedJump
+        Of drives.
+    progress : bool or None
+    on_error : str
+    said : list of str
+        Notes so far.
+    """
+
+    conditions: Conditions
+    options: Options
+    t_start: float
+    t_end: float
+    times: Array | None
+    state: State | Mapping[str, Any] | None
+    watch: Watch
+    dry: Dry | None
+    breaks: Array
+    jumps: list[SpeedJump]
+    progress: bool | None
+    on_error: str
+    said: list[str]
+
+    @property
+    def model(self) -> Model:
+        """Whose motion it is."""
+        return self.conditions.model
+
+    def one(
+        self,
+        stream: str | os.PathLike[str] | None,
+        resume: Result | bool | None,
+        asked: dict[str, Any],
+    ) -> Result:
+        """Make one run; `asked`: what a run that is gone on with must have been asked too."""
+        watch, strikes = self.watch, jump_events(self.jumps, self.t_start, self.t_end)
+        if strikes:
+            watch = Watch(self.model, [*watch.events, *strikes])
+        line, interrupt = Progress(self.t_start, self.t_end, self.progress), Interrupt()
+        run = Run(self.conditions, self.options, self.t_end, self.times, watch, line, interrupt, self.dry, self.breaks)
+        run.stops = [event.value + 1e-11 * (self.t_end - self.t_start) for event in strikes]
+        if stream is not None:
+            run.stream = Stream(stream, self.model, self.t_start, resume is True)
+        run.asked |= asked
+        try:
+            result = _carry_out(run, self.state, self.t_start, self.said, resume, self.on_error)
+        finally:
+            if run.stream is not None:
+                run.stream.release()
+        self._leave(interrupt)
+        return result
+
+    def elsewhere(self, method: str) -> Result:
+        """Let another package take the steps."""
+        refuse_jumps(self.jumps, f"method {method!r} does not jump")
+        start, notes = start_state(self.model, self.state, self.t_start)
+        interrupt = Interrupt()
+        try:
+            with interrupt:
+                result = simulate_elsewhere(
+                    method,
+                    start,
+                    self.t_end,
+                    self.times,
+                    self.options,
+                    self.conditions,
+                    breaks=self.breaks,
+                    notes=self.said + notes,
+                    progress=Progress(self.t_start, self.t_end, self.progress),
+                    interrupt=interrupt,
+                )
+        except DalembertError as error:
+            if self.on_error == "raise" or error.result is None:
+                raise
+            partial: Result = error.result
+            return partial
+        self._leave(interrupt)
+        return result
+
+    def many(self, count: int, parameters: Mapping[str, ArrayLike] | None) -> Ensemble:
+        """Make many runs: in lanes, or one after the other where each changes its conditions on its way."""
+        refuse_jumps(self.jumps, "many runs at once do not jump")
+        stored = np.linspace(self.t_start, self.t_end, 101) if self.times is None else self.times
+        interrupt = Interrupt()
+
+        def one(own: Conditions, start: State) -> Result:
+            if isinstance(own.control, Sampled):
+                own = own.changed(answers=Answers(self.model.nv))
+            line, dry = Progress(self.t_start, self.t_end, False), None if self.dry is None else self.dry.fresh()
+            watch = Watch(self.model, ())
+            run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
+            return _carry_out(run, start, self.t_start, [], None, "return")
+
+        if self.dry is None and not isinstance(self.conditions.control, Sampled):
+            given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
+            return simulate_many(*given, self.on_error, self.breaks, one, self.said)
+        ensemble = simulate_each(
+            one, interrupt, self.conditions, count, self.t_start, stored, self.state, parameters, self.said
+        )
+        self._leave(interrupt)
+        return ensemble
+
+    def _leave(self, interrupt: Interrupt) -> None:
+        """Let what comes next know of a press."""
+        if self.on_error != "return":
+            keep_for_next(interrupt)
+
+
+def _carry_out(
+    run: Run,
+    state: State | Mapping[str, Any] | None,
+    t_start: float,
+    said: list[str],
+    resume: Result | bool | None,
+    on_error: str,
+) -> Result:
+    began = time.perf_counter()
+    status, message = "failed", ""
+    caught: DalembertError | None = None
+    try:
+        point = None if resume is None or resume is False else _resume_point(run, resume)
+        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
+        if point is None:
+            start, notes = start_state(run.model, state, t_start)
+            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
+            run.start(start)
+        else:
+            run.restore(point)
+        if run.stream is not None:
+            run.stream.checkpoint(run)
+        with run.interrupt:
+            status = run.go()
+        if status == "finished" and run.options.project:
+            t, q, v, x, *_ = run.integrator.state()
+            mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
+    except DalembertError as error:
+        if not run.records.parts:
+            raise
+        status, caught, message = "failed", error, str(error)
+    finally:
+        run.progress.close()
+    if status == "interrupted":
+        way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
+        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
+    result = make_result(run, status, message, time.perf_counter() - began)
+    if caught is None or on_error == "return":
+        return result
+    caught.result = result
+    raise caught
+
+
+def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
+    if isinstance(resume, Result):
+        if resume.resume_point is None:
+            remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"
+            raise ModelError("simulate", "resume", resume, remedy)
+        return resume.resume_point
+    if run.stream is None:
+        raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
+    return run.stream.last_point()
