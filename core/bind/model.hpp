@@ -36,7 +36,9 @@ struct BoundModel {
     const bool lanes = kernels->has_lanes(m, call) && kernels->bytes_lanes(m, call) < (std::size_t(256) << 20);
     const std::ptrdiff_t grain = lanes ? kernels->lanes : 1;
     const std::ptrdiff_t pieces = (count + grain - 1) / grain;
-    const std::ptrdiff_t wanted = threads < 1 ? 1 : threads, workers = wanted < pieces ? wanted : pieces;
+    // a thread is worth waking for some tens of microseconds of work
+    const std::ptrdiff_t worth = 1 + pieces * (m.nb + 4 * std::ptrdiff_t(m.nc) + m.element_count / 2) / 256;
+    const std::ptrdiff_t workers = std::min({std::max<std::ptrdiff_t>(threads, 1), pieces, worth});
     const std::size_t bytes = lanes ? kernels->bytes_lanes(m, call) : kernels->bytes_one(m, call);
     // every block is taken here, so that a lack of memory is met before a thread starts
     std::vector<std::unique_ptr<Lease>> memory;

@@ -188,9 +188,9 @@ def test_of_many_mutations_of_a_stream_none_is_read_as_other_numbers(
     monkeypatch.setattr("dalembert.simulation.run.MOST_STEPS", 4)
     model, folder = bouncer().compile(), tmp_path / "run"
     options: dict[str, Any] = {"events": FLOOR, "max_step": 0.02}
+    whole = da.simulate(model, 2.0, control=press(9.0), **options)
     part = da.simulate(model, 2.0, control=press(1.0), stream=folder, **options)
     assert part.status == "interrupted"
-    whole = da.simulate(model, 2.0, control=press(9.0), **options)
     seen = Counter[str]()
     rng, spare = random.Random(2), tmp_path / "spare"
     for k in range(120):

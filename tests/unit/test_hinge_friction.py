@@ -413,3 +413,9 @@ def test_armature_and_locks_of_others_go_with_friction():
     assert result["A.position"][-1] == pytest.approx(0.5, abs=1e-9)
     free = da.simulate(s, 10.0)
     assert free["A.position"][-1] == pytest.approx(3.0 / (2 * 0.5), rel=1e-9)  # 1 + 2 kg m2
+
+
+def test_rows_that_hold_are_not_counted_as_closing():
+    rough, smooth = da.mobility(four_bar((0.1, 0.2, 0.3, 0.4))), da.mobility(four_bar((0.0, 0.0, 0.0, 0.0)))
+    assert str(rough) == str(smooth)
+    assert rough.redundant == {"D": 3}

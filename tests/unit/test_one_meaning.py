@@ -172,14 +172,17 @@ def test_an_armature_acts_wherever_its_loop_is_cut() -> None:
         assert np.abs(geared[name] - with_wheel[name]).max() < 1e-8
 
 
-def test_limits_and_friction_that_do_not_act_are_said() -> None:
+def test_hinge_data_act_or_are_said() -> None:
     s = swing(lower=-0.1, upper=0.5, friction=0.2, max_speed=0.1, max_effort=3.0)
-    s.initial("A", position=1.0)
-    notes = "\n".join(da.simulate(s, 1.0).stats.notes)
-    for said in ("upper limit 0.5 rad and came to 1 rad", "max_speed 0.1 rad/s", "friction 0.2", "max_effort 3"):
-        assert said in notes
+    s.initial("A", position=0.2)
+    result = da.simulate(s, 1.0)
+    assert result["A.position"].max() <= 0.5 + 1e-9
+    notes = "\n".join(result.stats.notes)
+    assert "A reached its upper limit 0.5 rad" in notes and "max_speed 0.1 rad/s" in notes
+    off = da.simulate(s, 1.0, friction="off", stops="off")
+    assert "upper limit 0.5 rad and came to" in "\n".join(off.stats.notes)
     assert da.simulate(swing(lower=-0.1), 0.1).stats.notes == []
-    many = da.simulate(s, 1.0, state=da.State(q=[[1.0], [0.2]], v=[[0.0], [0.0]]))
+    many = da.simulate(s, 1.0, state=da.State(q=[[0.3], [0.2]], v=[[0.0], [0.0]]))
     assert "upper limit" in "\n".join(many.stats.notes)
 
 

@@ -151,7 +151,8 @@ class Mobility:
         lines += self._positions_text()
         lines += adrift(model.system)
         for name, number in self.redundant.items():
-            total = model.constraint_connections.count(name)
+            owners = zip(model.constraint_connections, model.compiled.names.closing, strict=True)
+            total = sum(owner == name and bool(closes) for owner, closes in owners)
             others = [other for other in self.shared[name] if other != name]
             repeat = f"repeat what {', '.join(others)} already demand" + "s" * (len(others) == 1)
             lines.append(
@@ -237,7 +238,8 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     prescribed = Prescribed.of(model)
     at = _configuration(model, q, t, prescribed)
     everything = Scales.of(model, t=t)
-    scales, free = everything.without(prescribed.rows), ~prescribed.clocks
+    let_go = prescribed.rows | ~model.compiled.names.closing
+    scales, free = everything.without(let_go), ~prescribed.clocks
     J = scales.jacobian(model, at)
     s = singular_values(J[:, free])
     rank = closure_rank(s)
@@ -251,7 +253,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
         positions=int(free.sum()) - bound,
         left=left,
         idle=idle,
-        gruebler=int(free.sum()) - int((~prescribed.rows).sum()),
+        gruebler=int(free.sum()) - int((~let_go).sum()),
         planar=planar_count(model, at, scales, free),
         redundant=redundant,
         redundant_rows=rows,

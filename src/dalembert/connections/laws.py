@@ -487,9 +487,9 @@ def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[
     stays.
     """
     values = np.array([float(value(t)) for t in times.tolist()])
-    spread = float(np.ptp(values))
+    least = max(1e-6 * float(np.ptp(values)), 1e-9 * float(np.abs(values).max()))
     steps = []
-    for k in np.flatnonzero(np.abs(np.diff(values)) > 1e-6 * spread):
+    for k in np.flatnonzero(np.abs(np.diff(values)) > least):
         (a, b), (first, last) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
         whole = abs(last - first)
         for done in range(45):
@@ -499,7 +499,7 @@ def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[
                 b, last = middle, between
             else:
                 a, first = middle, between
-            if abs(last - first) < 1e-6 * spread or (done == 10 and abs(last - first) < 0.01 * whole):
+            if abs(last - first) < least or (done == 10 and abs(last - first) < 0.01 * whole):
                 break
         else:
             steps.append((a, b, first, last))
@@ -511,7 +511,7 @@ def _area(law: Law, a: float, b: float) -> float:
     from scipy.integrate import quad
 
     value = law.value if isinstance(law, Function) else lambda s: law(s)[0]
-    breaks = getattr(law, "breaks", ()) or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
+    breaks = breaks_of(law, a, b).tolist() or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
     ends = [a, *(t for t in breaks if a < t < b), b]
     parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
     return float(sum(parts))

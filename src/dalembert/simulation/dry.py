@@ -29,13 +29,14 @@ from ..analysis.box import DEPENDENT, pivot, solve_box
 from ..analysis.jumps import Jumps
 from ..compile.elements import BY_SIGN
 from ..errors import IntegrationError, ModelError
-from ..model import Conditions, Model
-from .dry_rows import DryRows, Response, dry_rows
+from ..model import Conditions
+from .dry_rows import DryRows, Response
 from .events import Event, Situation
 from .holding import Holding
+from .impacts import blow, pressing
 from .jumps import loop_rates
 
-__all__ = ["Dry", "dry_of", "without_dry"]
+__all__ = ["Change", "Dry"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -44,79 +45,6 @@ IDLE = 1e-12  # of its response without the loops: one that cannot move
 HURRIED = 3  # changes without progress ...
 HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
 WIDEST = 1e4  # times as wide
-
-
-def dry_of(
-    conditions: Conditions, friction: str, stops: str, *, atol: float, span: float
-) -> tuple[Conditions, Dry | None]:
-    """Return conditions with friction as asked for, and what minds its changes, if there is anything to mind.
-
-    Parameters
-    ----------
-    conditions : Conditions
-    friction : str
-        ``"events"``, ``"smooth"``, ``"smooth:0.01"`` with a slip speed, or ``"off"``.
-    stops : str
-        ``"rigid"``, or ``"off"``.
-    atol : float
-        Tolerance of positions and speeds.
-    span : float, s
-        How long the run lasts.
-    """
-    model = conditions.model
-    rows = dry_rows(model)
-    kind, _, slip = friction.partition(":") if isinstance(friction, str) else ("", "", "")
-    if kind not in ("events", "smooth", "off") or (slip and kind != "smooth"):
-        raise ModelError("simulate", "friction", friction, "use 'events', 'smooth', 'smooth:<slip speed>' or 'off'")
-    if stops not in ("rigid", "soft", "off"):
-        raise ModelError("simulate", "stops", stops, "use 'rigid', 'soft' or 'off'")
-    if not len(rows):
-        return conditions, None
-    places = rows.friction[rows.friction >= 0]
-    parameters = conditions.parameters.copy()
-    if kind == "smooth":
-        parameters[places + 2] = _slip_speed(slip)
-    elif kind == "off":
-        parameters[places] = 0.0
-    rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
-    conditions = conditions.changed(parameters=parameters) if kind != "events" and len(places) else conditions
-    return conditions, Dry(rows, atol, span) if len(rows) else None
-
-
-def without_dry(model: Model) -> bool:
-    """Return whether a model has neither friction nor stops at its hinges."""
-    return not len(dry_rows(model))
-
-
-def _slip_speed(text: str) -> float:
-    try:
-        slip = float(text) if text else 1e-3
-    except ValueError:
-        slip = np.nan
-    if not 0.0 < slip < np.inf:
-        raise ModelError("simulate", "friction", f"smooth:{text}", "give a slip speed, rad/s or m/s: 'smooth:0.001'")
-    return slip
-
-
-def _chosen(rows: DryRows, *, friction: bool, stops: bool) -> DryRows:
-    """Return the rows with what acts by changes: friction, stops, or both."""
-    kept = np.zeros(len(rows), dtype=bool)
-    kept |= friction & (rows.friction >= 0)
-    kept |= stops & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
-    some = np.flatnonzero(kept)
-    return DryRows(
-        rows.model,
-        tuple(rows.names[k] for k in some),
-        tuple(rows.units[k] for k in some),
-        rows.places[some],
-        rows.coordinates[some],
-        rows.friction[some] if friction else np.full(len(some), -1),
-        rows.sliding[some],
-        rows.static[some],
-        rows.lower[some] if stops else np.full(len(some), -np.inf),
-        rows.upper[some] if stops else np.full(len(some), np.inf),
-        rows.restitution[some],
-    )
 
 
 @dataclass
@@ -300,38 +228,14 @@ class Dry:
         response = Response(rows, base, now.q, now.t, base.paced)
         normal = -side[closed]
         closing = normal * u[closed]
-        e = np.where(closing < -self.rest * self.wide, rows.restitution[closed], 0.0)
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        pressed = self._pressed(now, base, closed, normal, A)
-        e = np.where(self._lost(e * closing, pressed), 0.0, e)
-        stays = np.zeros(len(closed), dtype=bool)
-        for _ in range(len(closed) + 1):
-            b = np.where(stays, 1.0, 1.0 + e) * closing
-            x = solve_box(A, b, np.where(stays, -np.inf, 0.0), np.full(len(closed), np.inf)).x
-            leaving = A @ x + closing
-            lost = ~stays & (leaving > self.rest * self.wide) & self._lost(leaving, pressed)
-            if not lost.any():
-                break
-            stays |= lost
+        free = normal * self._free_accelerations(now, base, np.zeros(len(rows)))[closed]
+        least = {"least_speed": self.rest * self.wide, "least_flight": 10 * self.reach}
+        x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
         now.v = now.v + (normal * x) @ response.D[closed]
         for k, speed in zip(closed, closing, strict=True):
             if speed < -self.rest * self.wide:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
-
-    def _lost(self, speed: Array, pressed: Array) -> Marks:
-        """Return which flights away from a stop are lost in the tolerance, for speeds and what presses back."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < 10 * self.reach
-
-    def _pressed(self, now: Situation, base: Conditions, closed: NDArray[np.intp], normal: Array, A: Array) -> Array:
-        """Return the accelerations with which closed rows would come back to their stops while the others stay."""
-        a0 = normal * self._free_accelerations(now, base, np.zeros(len(self.rows)))[closed]
-        rest = solve_box(A, a0, np.zeros(len(closed)), np.full(len(closed), np.inf))
-        pressed = np.zeros(len(closed))
-        if rest.free:
-            inverse = np.linalg.inv(A[rest.free][:, rest.free])
-            pressed[rest.free] = rest.x[rest.free] / np.diag(inverse)
-        return pressed
 
     def _put_on_stops(self, now: Situation, side: Array) -> None:
         """Put coordinates of the trees exactly onto the stops that they are on."""

@@ -15,7 +15,7 @@ from ..errors import DalembertError, ModelError
 from ..model import History, Model, Sampled, State, as_model
 from ..result import Motion, Output, Result, always
 from ..system import System
-from .dry import dry_of
+from .dry_options import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
 from .options import make_options

@@ -16,7 +16,7 @@ from ..model import Conditions, History, Model, Sampled, State, as_model
 from ..result import Result
 from ..system import System
 from .adapters import is_foreign
-from .dry import dry_of
+from .dry_options import dry_of
 from .ensemble import batch_size
 from .events import Event, Watch
 from .interrupt import forget, heed

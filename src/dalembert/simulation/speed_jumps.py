@@ -115,11 +115,12 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
 def _at_breaks(law: Law, breaks: Array, level: int, t_start: float, t_end: float) -> list[Step]:
     """Return the jumps at the times at which a law says that it breaks."""
     gap = 1e-12 * (t_end - t_start)
+    size = max(abs(law(t)[1 - level]) for t in np.linspace(t_start, t_end, _LOOKS).tolist())
     steps = []
     for t in breaks.tolist():
         if t_start < t < t_end:
             first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
-            if abs(last - first) > 1e-9 * (abs(first) + abs(last)):
+            if abs(last - first) > 1e-9 * max(size, abs(first), abs(last)):
                 steps.append((t - gap, t + gap, first, last))
     return steps
 
