@@ -89,7 +89,9 @@ def test_an_input_out_of_reach_is_refused() -> None:
     """Point 1 at (-2, 0): 6 m from B, and coupler and rocker are 2 m and 3 m long; 1 m is missing."""
     s = mechanisms.four_bar(crank=2.0, coupler=2.0, rocker=3.0, ground=4.0)
     s.drive("A", position=math.pi)
-    with pytest.raises(da.AssemblyError, match=r"drives at t = 0 s .'A' 3.14159 rad.*cannot go beyond 4.39457 rad") as error:
+    with pytest.raises(
+        da.AssemblyError, match=r"drives at t = 0 s .'A' 3.14159 rad.*cannot go beyond 4.39457 rad"
+    ) as error:
         da.driven_motion(s)
     assert error.value.residuals["D"] == pytest.approx(1.0, abs=1e-9)
 

@@ -174,7 +174,7 @@ def test_an_armature_acts_wherever_its_loop_is_cut() -> None:
 
 def test_hinge_data_act_or_are_said() -> None:
     s = swing(lower=-0.1, upper=0.5, friction=0.2, max_speed=0.1, max_effort=3.0)
-    s.initial("A", position=0.2)
+    s.initial("A", position=0.2, speed=3.0)
     result = da.simulate(s, 1.0)
     assert result["A.position"].max() <= 0.5 + 1e-9
     notes = "\n".join(result.stats.notes)
@@ -182,7 +182,7 @@ def test_hinge_data_act_or_are_said() -> None:
     off = da.simulate(s, 1.0, friction="off", stops="off")
     assert "upper limit 0.5 rad and came to" in "\n".join(off.stats.notes)
     assert da.simulate(swing(lower=-0.1), 0.1).stats.notes == []
-    many = da.simulate(s, 1.0, state=da.State(q=[[0.3], [0.2]], v=[[0.0], [0.0]]))
+    many = da.simulate(s, 1.0, state=da.State(q=[[0.3], [0.2]], v=[[3.0], [0.0]]))
     assert "upper limit" in "\n".join(many.stats.notes)
 
 

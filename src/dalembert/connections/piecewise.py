@@ -189,7 +189,7 @@ class Pulse(Piecewise):
 
     Examples
     --------
-    >>> Pulse(5.0, 0.05, 100.0)(5.02), Pulse(5.0, 0.05, 100.0).integral(10.0)
+    >>> Pulse(5.0, 0.05, 100.0)(5.02), round(Pulse(5.0, 0.05, 100.0).integral(10.0), 9)
     ((100.0, 0.0, 0.0), 5.0)
     """
 

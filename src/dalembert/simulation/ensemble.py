@@ -261,7 +261,7 @@ def simulate_many(
         gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
         for run in np.flatnonzero(done)[gaps > OPEN]:
             ends[run] = "open"
-    if "crawls" in ends:  # once more, watched, to learn what it is
+    if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is
         k = ends.index("crawls")
         own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
         told = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k])).message
