@@ -111,12 +111,12 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
 
     def until(self: Run) -> float:
         found = original(self)
-        self.interrupt.pressed = self.integrator.t > 1.3
+        self.interrupt.flag.set = self.integrator.t > 1.3
         return found
 
     with monkeypatch.context() as patch:
         patch.setattr(Run, "_until", until)
-        partial = da.simulate(slide(), 3.0, control=NOISY)
+        partial = da.simulate(slide(), 3.0, control=NOISY, on_error="return")
         streamed = da.simulate(slide(), 3.0, control=NOISY, stream=tmp_path / "run")
     assert partial.status == streamed.status == "interrupted"
     again = da.simulate(slide(), 3.0, control=NOISY, resume=partial)
