@@ -192,6 +192,22 @@ def test_no_result_depends_on_the_cut():
     assert np.ptp(np.array(ends)[:, 1]) == 0
 
 
+@pytest.mark.parametrize("cut", ["A", "D"])
+def test_friction_acts_through_dead_points_of_its_own_joint(cut):
+    """The rocker comes to rest and turns back while the crank goes on: nothing could hold it there."""
+    friction = (0.1, 0.3, 0.2, 0.15)
+    result = da.simulate(four_bar(friction, cut=cut), 6.0)
+    at_event = np.isin(result.t, [event.t for event in result.events])
+    for name, f in zip("ABCD", friction, strict=True):
+        moving = (np.abs(result[f"{name}.speed"]) > 1e-6) & ~at_event
+        assert result[f"{name}.friction"][moving] == pytest.approx(-f * np.sign(result[f"{name}.speed"][moving]))
+    work = sum(
+        f * np.abs(np.diff(np.unwrap(result[f"{name}.position"]))).sum()
+        for name, f in zip("ABCD", friction, strict=True)
+    )
+    assert result["energy.dissipated"][-1] == pytest.approx(work, rel=1e-3)
+
+
 def five_bar(friction, cut):
     s = da.System("five-bar", gravity=(0, 0, -9.81))
     rods = [s.body(f"r{k}", da.rod(length=0.5, mass=1.0)) for k in range(4)]

@@ -41,6 +41,7 @@ __all__ = ["Change", "Dry"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
+TURNS = 1e-9  # of the largest: an acceleration below is none
 IDLE = 1e-12  # of its response without the loops: one that cannot move
 HURRIED = 3  # changes without progress ...
 HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
@@ -184,10 +185,12 @@ class Dry:
         mine = self._mine(now.conditions)
         base = self._released(now.conditions)
         happened = [self.watched[event] for event in passed if event < len(self.watched)]
-        came = [k for kind, k in happened if kind == "rest"]
+        came = [k for kind, k in happened if kind == "rest" and before.sign[k]]
+        went = [k for kind, k in happened if kind == "rest" and not before.sign[k]]
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
         at_rest = mine & (before.stuck | (np.abs(u) <= self.rest * self.wide))
         at_rest[came] = mine[came]
+        at_rest[went] = False
         side = self._closed(s, u, mine, happened)
         if (mine & (side * u > self.rest * self.wide)).any():
             self._strike(now, base, side, u, change)
@@ -263,11 +266,16 @@ class Dry:
         if not concerned.any():
             return modes
         response = Response(rows, base, now.q, now.t, base.given)
-        modes.idle = concerned & (np.diag(response.A) < IDLE * response.own)
-        chosen = np.flatnonzero(concerned & ~modes.idle)
+        passing = concerned & (np.diag(response.A) < IDLE * response.own)
+        free_rates = self._free_accelerations(now, base, sign)
+        # what no effort can hold turns back where the motion of others takes it, or stays where nothing moves
+        turns = passing & (np.abs(free_rates) > TURNS * max(1.0, float(np.abs(free_rates).max(initial=0.0))))
+        modes.sign = np.where(turns & rubs, np.sign(free_rates), modes.sign)
+        modes.idle = passing & ~turns
+        chosen = np.flatnonzero(concerned & ~passing)
         if not len(chosen):
             return modes
-        a0 = self._free_accelerations(now, base, sign)[chosen]
+        a0 = free_rates[chosen]
         A = response.A[np.ix_(chosen, chosen)]
         limit = static[chosen].copy()
         on, pinned = side[chosen], rows.lower[chosen] == rows.upper[chosen]
