@@ -110,6 +110,7 @@ class Dry:
         self.holding: Holding | None = None
         self.recent: list[float] = []
         self.wide = 1.0
+        self._marked: tuple[Conditions, Modes, Marks] | None = None
         self.hits: dict[tuple[int, int], tuple[float, float, int]] = {}
         kinds = ("rest", np.ones(n, bool)), ("lower", np.isfinite(rows.lower)), ("upper", np.isfinite(rows.upper))
         self.watched = [(kind, int(k)) for kind, which in kinds for k in np.flatnonzero(which)]
@@ -152,11 +153,15 @@ class Dry:
 
     def _mine(self, conditions: Conditions) -> Marks:
         """Return the rows that are neither driven nor locked by others."""
+        if self._marked is not None and self._marked[0] is conditions and self._marked[1] is self.modes:
+            return self._marked[2]
         nv, ours = self.model.nv, self._ours()
         tree = self.rows.places < nv
         others = np.isin(self.rows.places, list(conditions.locked - ours))
         driven = conditions.given[np.where(tree, self.rows.places, 0)] & tree
-        return ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
+        mine: Marks = ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
+        self._marked = conditions, self.modes, mine
+        return mine
 
     def _ours(self) -> set[int]:
         """Return the speeds that we have locked."""

@@ -5,6 +5,7 @@ It outlives the run: a `Result` asks it for states between the recorded ones and
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -137,8 +138,7 @@ class Track:
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""
-        begins = [segment.begin for segment in self.segments]
-        return self.segments[max(0, int(np.searchsorted(begins, t, side="right")) - 1)]
+        return self.segments[max(0, bisect_right(self.segments, t, key=lambda segment: segment.begin) - 1)]
 
     def dense(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times (k,) within the run, by the steps that were taken."""
