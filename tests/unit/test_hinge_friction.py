@@ -435,3 +435,18 @@ def test_rows_that_hold_are_not_counted_as_closing():
     rough, smooth = da.mobility(four_bar((0.1, 0.2, 0.3, 0.4))), da.mobility(four_bar((0.0, 0.0, 0.0, 0.0)))
     assert str(rough) == str(smooth)
     assert rough.redundant == {"D": 3}
+
+
+def test_a_lock_of_the_user_outlasts_friction():
+    def run(**actions):
+        s = slide(friction=1.0)
+        s.connect("F", da.Effort(lambda t: 2.0 * t), "X")
+        events = [da.Event(name, lambda state: state.t, value=t, action=a) for name, (t, a) in actions.items()]
+        return da.simulate(s, 2.0, events=events)
+
+    held = run(hold=(0.2, lambda now: now.lock("X")))
+    assert (held["X.position"] == 0.0).all()
+    freed = run(hold=(0.2, lambda now: now.lock("X")), free=(1.0, lambda now: now.release("X")))
+    assert freed["X.position"][-1] == pytest.approx(1.0 / 2 * 1.0 + 1.0 / 3, rel=1e-8)  # a = 2 t - 1 from t = 1 on
+    struck = run(hit=(0.2, lambda now: now.impulse("block", force=(1.0, 0, 0))))
+    assert struck["X.position"][-1] > 0.5 and abs(struck["energy.balance"]).max() < 1e-8

@@ -43,6 +43,7 @@ Marks = NDArray[np.bool_]
 
 TURNS = 1e-9  # of the largest: an acceleration below is none
 IDLE = 1e-12  # of its response without the loops: one that cannot move
+SETTLED = 100.0  # times as fast may be what stuck and was moved onto its loops; faster, something has struck it
 HURRIED = 3  # changes without progress ...
 HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
 WIDEST = 1e4  # times as wide
@@ -187,13 +188,14 @@ class Dry:
         """Decide the modes anew, with impulses where stops are reached; `passed`: events of ours that happened."""
         rows, change = self.rows, Change()
         before = self.modes
-        mine = self._mine(now.conditions)
-        base = self._released(now.conditions)
+        base = self.let_go(now.conditions)
+        mine = self._mine(base)
         happened = [self.watched[event] for event in passed if event < len(self.watched)]
         came = [k for kind, k in happened if kind == "rest" and before.sign[k]]
         went = [k for kind, k in happened if kind == "rest" and not before.sign[k]]
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
-        at_rest = mine & (before.stuck | (np.abs(u) <= self.rest * self.wide))
+        slow = self.rest * self.wide * np.where(before.stuck, SETTLED, 1.0)
+        at_rest = mine & (np.abs(u) <= slow)
         at_rest[came] = mine[came]
         at_rest[went] = False
         side = self._closed(s, u, mine, happened)
@@ -224,9 +226,10 @@ class Dry:
         side[both] = np.where(u[both] < 0, -1.0, 1.0)
         return side
 
-    def _released(self, conditions: Conditions) -> Conditions:
-        """Return the conditions without our locks."""
+    def let_go(self, conditions: Conditions) -> Conditions:
+        """Return the conditions without our locks; what stuck is decided anew by `settle`."""
         ours = self._ours()
+        self.modes.locked = []
         return conditions.changed(locked=conditions.locked - ours) if ours else conditions
 
     def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> None:

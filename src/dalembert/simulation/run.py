@@ -313,6 +313,8 @@ class Run:
         before, old = state, self.conditions
         ends = False
         asked = self.watch.asked
+        if self.dry is not None:  # actions see locks of their own only
+            self.conditions = self.dry.let_go(self.conditions)
         for crossing in crossings:
             if crossing.event >= asked:
                 continue
