@@ -51,6 +51,27 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
   return false;
 }
 
+// Speeds v by the least change that gives the rows their rates: what drives demand, or none at all.
+template <class T>
+static void correct_speeds(const ModelData &m, SystemRoom<T> &room, const Factored &factored, bool driven, T *v, T *change) {
+  LoopRoom<T> &loops = room.loops;
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.rows; ++j) {
+      const int row = chord.row + j;
+      T rate = driven ? room.targets[m.nc + row] - loops.drift[row] : T(0.0);
+      for (int s = 0; s < chord.supports; ++s)
+        rate = rate - loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
+      loops.rhs[row] = rate;
+    }
+  }
+  for (int f = 0; f < m.nv; ++f)
+    change[f] = T(0.0);
+  correct_by(m, loops, factored, change, room.lambda);
+  for (int f = 0; f < m.nv; ++f)
+    v[f] = v[f] + change[f];
+}
+
 void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *v, double *change,
                     const unsigned char *held) {
   LoopRoom<double> &loops = room.loops;
@@ -58,22 +79,8 @@ void project_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> 
       m, loops.ws, q, nullptr,
       {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active, .held = c.held});
   const Factored factored = factor_loops(m, loops, q, held);
-  for (int round = 0; round < 2; ++round) {
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      for (int j = 0; j < chord.rows; ++j) {
-        double rate = room.targets[m.nc + chord.row + j] - loops.drift[chord.row + j];
-        for (int s = 0; s < chord.supports; ++s)
-          rate -= loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
-        loops.rhs[chord.row + j] = rate;
-      }
-    }
-    for (int f = 0; f < m.nv; ++f)
-      change[f] = 0.0;
-    correct_by(m, loops, factored, change, room.lambda);
-    for (int f = 0; f < m.nv; ++f)
-      v[f] += change[f];
-  }
+  for (int round = 0; round < 2; ++round)
+    correct_speeds(m, room, factored, true, v, change);
 }
 
 void permit_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const double *q, double *speeds, double *change,
@@ -82,20 +89,7 @@ void permit_speeds(const ModelData &m, const Conditions &c, SystemRoom<double> &
   evaluate_chords<double>(m, loops.ws, q, nullptr,
                           {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.active, .held = c.held});
   const Factored factored = factor_loops(m, loops, q, held);
-  for (int k = 0; k < m.chord_count; ++k) {
-    const ChordData &chord = m.chords[k];
-    for (int j = 0; j < chord.rows; ++j) {
-      double rate = 0.0;
-      for (int s = 0; s < chord.supports; ++s)
-        rate -= loops.values[chord.values + j * chord.supports + s] * speeds[m.support[chord.support + s]];
-      loops.rhs[chord.row + j] = rate;
-    }
-  }
-  for (int f = 0; f < m.nv; ++f)
-    change[f] = 0.0;
-  correct_by(m, loops, factored, change, room.lambda);
-  for (int f = 0; f < m.nv; ++f)
-    speeds[f] += change[f];
+  correct_speeds(m, room, factored, false, speeds, change);
 }
 
 // ---- packs
@@ -148,22 +142,8 @@ unsigned project_lanes(const ModelData &m, const Conditions &c, SystemRoom<Pack>
       {.values = loops.values, .leverage = loops.leverage, .drift = loops.drift, .opening = &loops.opening, .active = c.active, .held = c.held});
   const Factored factored = factor_loops(m, loops, q, c.paced);
   alone |= factored.alone;
-  for (int round = 0; round < 2; ++round) {
-    for (int k = 0; k < m.chord_count; ++k) {
-      const ChordData &chord = m.chords[k];
-      for (int j = 0; j < chord.rows; ++j) {
-        Pack rate = room.targets[m.nc + chord.row + j] - loops.drift[chord.row + j];
-        for (int s = 0; s < chord.supports; ++s)
-          rate = rate - loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
-        loops.rhs[chord.row + j] = rate;
-      }
-    }
-    for (int f = 0; f < m.nv; ++f)
-      change[f] = Pack(0.0);
-    correct_by(m, loops, factored, change, room.lambda);
-    for (int f = 0; f < m.nv; ++f)
-      v[f] = v[f] + change[f];
-  }
+  for (int round = 0; round < 2; ++round)
+    correct_speeds(m, room, factored, true, v, change);
   return alone;
 }
 

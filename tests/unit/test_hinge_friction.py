@@ -338,6 +338,8 @@ def test_data_that_cannot_be_are_refused():
         da.Revolute("z", restitution=1.5)
     with pytest.raises(da.ModelError, match="no coordinate that a stop could hold"):
         da.Spherical(lower=-1.0)
+    with pytest.raises(da.ModelError, match="must not be negative"):
+        da.simulate(slide(friction=1.0), 1.0, parameters={"X.friction": -1.0})
     with pytest.raises(da.ModelError, match="use 'events'"):
         da.simulate(slide(friction=1.0), 1.0, friction="none")
 

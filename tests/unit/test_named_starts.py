@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from linkages import five_bar
 
 import dalembert as da
 from dalembert.library.mechanisms import four_bar
@@ -12,17 +13,6 @@ from dalembert.library.mechanisms import four_bar
 def skater() -> da.System:
     s = da.System("skater", gravity=(0, 0, 0))
     s.connect("ice", da.Planar("z"), s.ground, s.body("body", mass=2.0, inertia=(0.1, 0.1, 0.2)))
-    return s
-
-
-def five_bar() -> da.System:
-    s = da.System("five-bar")
-    a, b, c, d = (s.body(name, da.rod(1.5, 1.0)) for name in "abcd")
-    s.connect("A", da.Revolute("y"), s.ground, a)
-    s.connect("C", da.Revolute("y"), a.at(1.5, 0, 0), b)
-    s.connect("B", da.Revolute("y"), s.ground.at(2.5, 0, 0), c)
-    s.connect("D", da.Revolute("y"), c.at(1.5, 0, 0), d)
-    s.connect("E", da.Revolute("y"), b.at(1.5, 0, 0), d.at(1.5, 0, 0))
     return s
 
 

@@ -6,22 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from linkages import five_bar
 from scipy.optimize import least_squares
 
 import dalembert as da
 from dalembert.analysis.closure import _flipped
 from dalembert.analysis.scales import Scales
-
-
-def five_bar() -> da.System:
-    s = da.System("five-bar")
-    a, b, c, d = (s.body(name, da.rod(1.5, 1.0)) for name in "abcd")
-    s.connect("A", da.Revolute("y"), s.ground, a)
-    s.connect("C", da.Revolute("y"), a.at(1.5, 0, 0), b)
-    s.connect("B", da.Revolute("y"), s.ground.at(2.5, 0, 0), c)
-    s.connect("D", da.Revolute("y"), c.at(1.5, 0, 0), d)
-    s.connect("E", da.Revolute("y"), b.at(1.5, 0, 0), d.at(1.5, 0, 0))
-    return s
 
 
 def rssr_ss() -> da.System:

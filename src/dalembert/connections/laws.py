@@ -21,6 +21,7 @@ from ..errors import ModelError, UserFunctionError
 from .piecewise import Hold, Linear, Monotone, Piecewise, Pulse, Step
 
 __all__ = [
+    "LOOKS",
     "Constant",
     "Function",
     "Harmonic",
@@ -44,6 +45,8 @@ __all__ = [
 ]
 
 Triple = tuple[float, float, float]
+
+LOOKS = 400  # times of a run at which functions are looked at for jumps
 
 
 class Law(Protocol):

@@ -32,7 +32,7 @@ class Conditions(_core.Conditions):
     parameters : (n,)
         Numbers of the elements, in the order of ``model.parameter_names``.
     locked : frozenset of int
-        Freedoms that are held.
+        Freedoms that are held: places among the speeds of the trees, then among those of cut hinges, from nv on.
     off : frozenset of str
         Closures that do not hold.
     control : callable, Sampled or None
@@ -164,7 +164,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
     owner, _, label = name.rpartition(".")
     force = model.system.forces.get(owner)
     plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
-    if number < 0 and plain and label in ("stiffness", "damping", "length"):
+    if number < 0 and plain and label in ("stiffness", "damping", "length", "friction"):
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
     return number
 

@@ -92,7 +92,6 @@ class Run:
         if dry is not None:
             watch.also(dry.events)
         self.stream: Stream | None = None
-        self.stops: list[float] = []  # times that no step goes across
         self.asked = asked_for(options, conditions)
         self.history = conditions.history
         self.integrator = options.integrator(conditions)
@@ -241,13 +240,12 @@ class Run:
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
     def _until(self) -> float:
-        """Return how far the core may go: to the end, to a stop, or to where a control is sampled next."""
-        until = next((stop for stop in self.stops if stop > self.integrator.t), self.t_end)
+        """Return how far the core may go: to the end, or to where a control is sampled next."""
         if self.sampling is None:
-            return until
+            return self.t_end
         t, q, v, x = self.integrator.state()[:4]
         self.sampling.take(State(q=q, v=v, t=t, x=x))
-        return min(until, self.sampling.next)
+        return min(self.t_end, self.sampling.next)
 
     def _mind_pace(self) -> None:
         """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""

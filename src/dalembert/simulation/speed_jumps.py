@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..connections.drives import Drive
 from ..connections.laws import (
+    LOOKS,
     Constant,
     Function,
     Harmonic,
@@ -37,7 +38,6 @@ __all__ = ["JumpEvent", "SpeedJump", "jump_events", "jump_notes", "refuse_jumps"
 Array = NDArray[np.float64]
 Step = tuple[float, float, float, float]  # last time before a jump, first after it, values there
 
-_LOOKS = 400  # times at which speeds are looked at
 _SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, Smoothed)
 _NAME = "speed of drive {!r} jumps at t = {:.6g} s"
 
@@ -94,12 +94,12 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
     if len(told) or isinstance(inner, Piecewise):
         return _at_breaks(inner, told, level, t_start, t_end)
     if not isinstance(inner, Function):
-        return steps_of(lambda t: inner(t)[1 - level], np.linspace(t_start, t_end, _LOOKS))
+        return steps_of(lambda t: inner(t)[1 - level], np.linspace(t_start, t_end, LOOKS))
     of_speed = inner.value if level else inner.rate
     if of_speed is None:
         steps = _corner(inner, t_start, t_end)
     else:
-        steps = steps_of(of_speed, np.linspace(t_start, t_end, _LOOKS))
+        steps = steps_of(of_speed, np.linspace(t_start, t_end, LOOKS))
     if steps and (inner.rate if level else inner.second) is None:
         _, t, first, last = steps[0]
         raise ModelError(
@@ -115,7 +115,7 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
 def _at_breaks(law: Law, breaks: Array, level: int, t_start: float, t_end: float) -> list[Step]:
     """Return the jumps at the times at which a law says that it breaks."""
     gap = 1e-12 * (t_end - t_start)
-    size = max(abs(law(t)[1 - level]) for t in np.linspace(t_start, t_end, _LOOKS).tolist())
+    size = max(abs(law(t)[1 - level]) for t in np.linspace(t_start, t_end, LOOKS).tolist())
     steps = []
     for t in breaks.tolist():
         if t_start < t < t_end:
@@ -127,7 +127,7 @@ def _at_breaks(law: Law, breaks: Array, level: int, t_start: float, t_end: float
 
 def _corner(law: Function, t_start: float, t_end: float) -> list[Step]:
     """Return where the slope of a function jumps most, from differences."""
-    times = np.linspace(t_start, t_end, _LOOKS)
+    times = np.linspace(t_start, t_end, LOOKS)
     values = np.array([float(law.value(t)) for t in times.tolist()])
     bends = np.abs(np.diff(values, 2))
     if not len(bends) or not bends.max() > 1e-9 * (1.0 + np.ptp(values)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_array, finite_number
 from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
-from ..connections.laws import Function, Integral, Linear, Monotone, Piecewise, Spline
+from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State, as_model
 from ..system import System
@@ -28,7 +28,6 @@ __all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_
 Array = NDArray[np.float64]
 
 _SAID = 20  # notes on start values of many runs
-_LOOKS = 400  # times at which functions are looked at for jumps
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
 
@@ -49,10 +48,7 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
 
 
 def check_jumps(model: Model, t_start: float, t_end: float) -> None:
-    """Refuse drives by functions whose position jumps: nothing that has mass can follow.
-
-    Looked at here and there; where the value changes most, the interval is halved as long as the change stays.
-    """
+    """Refuse drives by functions whose position jumps: nothing that has mass can follow."""
     for drive in model.drives:
         _mind_smoothness(drive)
     laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
@@ -60,13 +56,14 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
         if not isinstance(law, Function):
             continue
         try:
-            b, first, last, spread = _steepest(law.value, t_start, t_end)
+            steps = steps_of(law.value, np.linspace(t_start, t_end, LOOKS))
         except Exception:  # of the user's function: said where the run meets it
             continue
-        if abs(last - first) > 1e-6 * spread:
+        if steps:
+            _, t, first, last = max(steps, key=lambda step: abs(step[3] - step[2]))
             raise ModelError(
                 f"drive {drive.name!r}",
-                f"position at t = {b:.6g} s",
+                f"position at t = {t:.6g} s",
                 f"{first:.6g} then {last:.6g}",
                 "it jumps, which takes an infinite force: give a da.Ramp or another smooth law, or drive the speed",
             )
@@ -89,22 +86,6 @@ def _mind_smoothness(drive: Drive) -> None:
                 "the position would jump, which takes an infinite force: give a da.Linear, da.Monotone, da.Ramp or "
                 "da.Spline law, or drive the speed",
             )
-
-
-def _steepest(value: Callable[[float], float], t_start: float, t_end: float) -> tuple[float, float, float, float]:
-    """Return where a function changes most within a tiny interval: its end, values before and after; and its range."""
-    times = np.linspace(t_start, t_end, _LOOKS)
-    values = np.array([float(value(t)) for t in times.tolist()])
-    k = int(np.abs(np.diff(values)).argmax())
-    (a, b), (first, last) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
-    for _ in range(40):
-        middle = (a + b) / 2
-        between = float(value(middle))
-        if abs(between - first) > abs(last - between):
-            b, last = middle, between
-        else:
-            a, first = middle, between
-    return b, first, last, float(np.ptp(values))
 
 
 def start_time(

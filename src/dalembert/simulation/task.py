@@ -86,9 +86,9 @@ class Task:
         watch, strikes = self.watch, jump_events(self.jumps, self.t_start, self.t_end)
         if strikes:
             watch = Watch(self.model, [*watch.events, *strikes])
+        breaks = np.union1d(self.breaks, [event.value for event in strikes])  # no step goes across a jump
         line, interrupt = Progress(self.t_start, self.t_end, self.progress), Interrupt()
-        run = Run(self.conditions, self.options, self.t_end, self.times, watch, line, interrupt, self.dry, self.breaks)
-        run.stops = [event.value + 1e-11 * (self.t_end - self.t_start) for event in strikes]
+        run = Run(self.conditions, self.options, self.t_end, self.times, watch, line, interrupt, self.dry, breaks)
         if stream is not None:
             run.stream = Stream(stream, self.model, self.t_start, resume is True)
         run.asked |= asked
