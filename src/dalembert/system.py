@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 from uuid import uuid4
@@ -16,26 +15,20 @@ from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .checks import a_name, finite_array, finite_number, shape_of
-from .connections.attitudes import as_attitude
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from .connections.constraints.mimic import Mimic
 from .connections.constraints.plain import Constraint
-from .connections.drives import Drive, PoseDrive
+from .connections.drives import Drive
 from .connections.elements.element import Element
 from .connections.elements.plain import ForceConnection, ForceElement, TorsionSpring
-from .connections.hinges import Free, Hinge
+from .connections.hinges import Hinge
 from .connections.hinges.custom import CustomHinge
-from .connections.laws import Polynomial, as_law, integrated
+from .connections.laws import Polynomial
 from .connections.prescribed import (
-    LEVELS,
-    is_several,
-    place_rows,
-    pose_drives,
-    several_drives,
-    several_laws,
     turns_freely,
 )
+from .driving import drive, place_of
 from .errors import ModelError
 from .rotation import as_rotation_matrix, quaternion
 
@@ -210,7 +203,7 @@ class System:
             raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
         if not isinstance(element, (Hinge, Constraint)):
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
-        ends = (self._endpoint(item, "first", first), self._endpoint(item, "second", second))
+        ends = (self.endpoint(item, "first", first), self.endpoint(item, "second", second))
         if ends[0].body is ends[1].body:
             both = f"the first marker is on {ends[0].body.name!r} too; a connection needs two different bodies"
             raise ModelError(item, "second", ends[1].name, both)
@@ -239,7 +232,7 @@ class System:
             return
         if isinstance(connection, Body):
             raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
-        owner, part = self._connection_and_part(connection)
+        owner, part = self.connection_and_part(connection)
         if part is not None and owner is not None and isinstance(owner.element, Hinge):
             self._initial_part(owner, part, position, speed, bool(guess))
             return
@@ -408,134 +401,8 @@ class System:
         >>> bool(abs(result["table.motion.force"][:, 2] - 10 * result["table.acceleration"][:, 2]).max() < 1e-9)
         True
         """
-        item = f"drive {getattr(coordinate, 'name', coordinate)!r}"
-        moved = self._moved(item, coordinate)
-        if moved is not None:
-            if speed is not None or acceleration is not None:
-                remedy = "give position= and rotation= of a body or marker; or drive the speeds of a hinge"
-                raise ModelError(item, "law", "speed" if speed is not None else "acceleration", remedy)
-            coordinate = self._motion_of(item, moved, relative_to)
-        elif relative_to is not None:
-            raise ModelError(
-                item, "relative_to", relative_to, "only the motion of a body or marker is seen from another"
-            )
-        given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
-        if len(given) != 1 and not (rotation is not None and all(k == 0 for k, _ in given)):
-            named = ", ".join([LEVELS[k] for k, _ in given] + ["rotation"] * (rotation is not None)) or "nothing"
-            raise ModelError(
-                item,
-                "law",
-                named,
-                "give exactly one of position, speed and acceleration, or rotation with or without position; the rest "
-                "follows",
-            )
-        found, part = self._connection_and_part(coordinate)
-        if found is not None and self._is_pose(item, found, part, position, rotation):
-            return self._drive_pose(item, found, part, position, rotation)
-        level, law = given[0]
-        if found is not None and part is None and isinstance(found.element, Hinge) and is_several(law):
-            return self._register(several_drives(item, found, level, law))
-        return self._register([self._single_drive(item, coordinate, level, law)])
-
-    def _single_drive(self, item: str, coordinate: Any, level: int, law: Any) -> Drive:
-        row = self._drivable_row(coordinate)
-        connection, place = row or self.coordinate(item, "coordinate", coordinate, speeds=level > 0)
-        given_law = as_law(law, item=item, field=LEVELS[level])
-        element = connection.element
-        if isinstance(element, (Constraint, CustomCoupling)):
-            holonomic = element.holonomic[place]
-            if not holonomic and level == 0:
-                raise ModelError(item, "position", law, "it binds speeds only: give speed=, the value of the formula")
-            for left in range(level, 0, -1):
-                given_law = integrated(given_law, element.start if left == 1 else 0.0)
-            level = 0
-        return Drive(connection, place, given_law, level)
-
-    def _register(self, drives: Sequence[Drive]) -> Any:
-        """Take drives in place of those of the same speeds, and return them."""
-        for drive in drives:
-            for name, old in list(self.drives.items()):
-                if old.connection is drive.connection and set(old.freedoms) & set(drive.freedoms):
-                    del self.drives[name]
-            self.drives[drive.name] = drive
-        return drives[0] if len(drives) == 1 else tuple(drives)
-
-    def _is_pose(self, item: str, found: Connection, part: str | None, position: Any, rotation: Any) -> bool:
-        """Return whether an attitude or a place of a hinge that turns freely is meant."""
-        free = turns_freely(found.element)
-        if rotation is not None and (not free or part is not None):
-            raise ModelError(item, "rotation", rotation, "only a Spherical or Free hinge, a body or a marker takes one")
-        if not free or (rotation is None and position is None):
-            return False
-        places = "x" in found.element.coordinates  # type: ignore[union-attr]
-        if position is not None and not places:
-            remedy = "its coordinates are an attitude: give rotation=, or speed= of its angular velocity"
-            raise ModelError(item, "position", position, remedy)
-        if position is not None and not (part is None and is_several(position)) and part not in ("x", "y", "z"):
-            remedy = f"give x, y, z as three laws, or name one of them: {found.name + '.x'!r}"
-            raise ModelError(item, "position", position, remedy)
-        return True
-
-    def _drive_pose(self, item: str, hinge: Connection, part: str | None, position: Any, rotation: Any) -> Any:
-        """Drive the attitude, the place, or parts of the place of a hinge; what is not given stays as driven before."""
-        before = next((d for d in self.drives.values() if d.connection is hinge and isinstance(d, PoseDrive)), None)
-        attitude = before.attitude if before else None
-        if rotation is not None:
-            attitude = as_attitude(rotation, item=item)
-        laws: list[Any] = list(before.place) if before and before.place else [None] * 3
-        rows = self._place_of(hinge)
-        for drive in [d for d in self.drives.values() if rows is not None and d.connection is rows]:
-            laws["xyz".index(rows.element.rows[drive.coordinate])] = drive.law  # type: ignore[union-attr]
-        if part is not None:
-            laws["xyz".index(part)] = as_law(position, item=item, field="position")
-        elif position is not None:
-            laws = several_laws(item, "position", position, ("x", "y", "z"))
-        if rows is not None:
-            self.remove(rows)
-        drives, left = pose_drives(hinge, attitude, (laws[0], laws[1], laws[2]))
-        element, held = place_rows(left)
-        if before is not None:
-            del self.drives[before.name]
-        if element is not None:
-            added = self.connect(f"{hinge.name}.place", element, hinge.first, hinge.second)
-            drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
-            gone = {"vx", "vy", "vz"}  # a place says more than its rates
-            names = hinge.element.speeds  # type: ignore[union-attr]
-            for name, old in list(self.drives.items()):
-                if old.connection is hinge and {names[k] for k in old.freedoms} & gone:
-                    del self.drives[name]
-        return self._register(drives)
-
-    def _place_of(self, hinge: Connection) -> Connection | None:
-        """Return the constraint that holds the place of a driven hinge."""
-        rows = self.connections.get(f"{hinge.name}.place")
-        mine = rows is not None and (rows.first, rows.second) == (hinge.first, hinge.second)
-        return rows if mine and turns_freely(hinge.element) else None
-
-    def _moved(self, item: str, target: Any) -> Marker | None:
-        """Return the marker whose motion is to be prescribed, or None if a connection is meant."""
-        if isinstance(target, str) and self._connection_and_part(target)[0] is None and target in self:
-            target = self[target]
-        if not isinstance(target, (Body, Marker)):
-            return None
-        marker = self._endpoint(item, "body", target)
-        if marker.body is self.ground:
-            raise ModelError(item, "body", marker.name, "ground does not move")
-        return marker
-
-    def _motion_of(self, item: str, marker: Marker, relative_to: Body | Marker | None) -> Connection:
-        """Return the free hinge by which a body or marker is driven."""
-        flexible_body = marker.label is None and marker.body.flexible is not None and not marker.position.any()
-        name = f"{marker.body.name if flexible_body else marker.name}.motion"
-        old = self.connections.get(name)
-        first = self._endpoint(item, "relative_to", self.ground if relative_to is None else relative_to)
-        if old is not None and isinstance(old.element, Free):
-            if relative_to is None or old.first is first:
-                return old
-            self.remove(old)
-        if first.body is marker.body:
-            raise ModelError(item, "relative_to", first.name, "a body does not move relative to itself")
-        return self.connect(name, Free(), first, marker)
+        given = {"position": position, "speed": speed, "acceleration": acceleration}
+        return drive(self, coordinate, given, rotation, relative_to)
 
     def _custom_coupling(self, name: str, element: CustomCoupling, ends: tuple[Any, ...]) -> CoordinateConnection:
         item = f"connection {name!r}"
@@ -561,7 +428,7 @@ class System:
             self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
             for coupling in [c for c in self.couplings.values() if item in c.hinges]:
                 self.remove(coupling)
-            if (rows := self._place_of(item)) is not None:
+            if (rows := place_of(self, item)) is not None:
                 self.remove(rows)
             self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
             self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
@@ -753,7 +620,7 @@ class System:
                     raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
             return ForceConnection(name, element, places=places)
         labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
-        markers = tuple(self._endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
+        markers = tuple(self.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
         if wanted == 1 and markers[0].body is self.ground:
             raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
         for label, marker in zip(labels[1:], markers[1:], strict=False):
@@ -761,7 +628,8 @@ class System:
                 raise ModelError(item, label, marker.name, "a connection needs two different bodies")
         return ForceConnection(name, element, markers)
 
-    def _endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
+    def endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
+        """Return the marker that an end of a connection is; `item` and `field` are for errors."""
         if isinstance(end, str):
             try:
                 end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
@@ -779,7 +647,7 @@ class System:
             )
         return marker
 
-    def _connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
+    def connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
         """Return the connection that is meant, and the ending of ``"name.ending"`` if there is one."""
         part: str | None = None
         found = self.connections.get(end) if isinstance(end, str) else end
@@ -789,22 +657,9 @@ class System:
         known = isinstance(found, Connection) and self.connections.get(found.name) is found
         return (found, part) if known else (None, part)
 
-    def _drivable_row(self, end: Any) -> tuple[Connection | CoordinateConnection, int] | None:
-        """Return the constraint or coupling and the number of a row that a drive may prescribe, or None."""
-        coupling = self.couplings.get(end) if isinstance(end, str) else end
-        if isinstance(coupling, CoordinateConnection) and self.couplings.get(coupling.name) is coupling:
-            return (coupling, 0) if isinstance(coupling.element, CustomCoupling) else None
-        found, part = self._connection_and_part(end)
-        if found is None or not isinstance(found.element, Constraint) or not found.element.drivable:
-            return None
-        rows = found.element.rows
-        if part in rows:
-            return found, rows.index(part)
-        return (found, 0) if part is None and len(rows) == 1 else None
-
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
         """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
-        found, part = self._connection_and_part(end)
+        found, part = self.connection_and_part(end)
         if found is None:
             remedy = "give a hinge's connection, or the name of one of its coordinates"
             raise ModelError(item, field, end, remedy)

@@ -380,3 +380,16 @@ def test_tables_that_end_and_jumps_are_refused() -> None:
     s.drive("S", rotation=da.BryantAngles(0.0, lambda t: 0.0 if t < 0.5 else 0.3, 0.0))
     with pytest.raises(da.ModelError, match="it jumps"):
         da.simulate(s, 1.0)
+
+
+def test_a_drive_that_is_refused_leaves_the_system_as_it_was() -> None:
+    s = da.System("shaker")
+    table = s.body("table", da.box(1.0, 1.0, 0.1, mass=10.0))
+    with pytest.raises(da.ModelError):
+        s.drive(table, position=(0, 0, "up"))
+    assert not s.connections and not s.drives
+    s.drive(table, position=(0, 0, da.Harmonic(0.01, 20.0)))
+    before = dict(s.connections), dict(s.drives)
+    with pytest.raises(da.ModelError):
+        s.drive(table, position=(0, "up", 0))
+    assert (s.connections, s.drives) == before
