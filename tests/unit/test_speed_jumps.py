@@ -137,3 +137,26 @@ def test_fast_but_smooth_laws_are_let_through() -> None:
     for law in (lambda t: np.sin(40 * t), lambda t: t**3 - t, lambda t: np.tanh(20 * (t - 0.5))):
         assert da.simulate(pendulum(position=law), 1.0).status == "finished"
         assert da.simulate(pendulum(speed=law), 1.0).status == "finished"
+
+
+def test_live_runs_say_that_a_drive_jumps() -> None:
+    s = da.System("arm", gravity=(0, 0, 0))
+    s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(1.0, 1.0)))
+    for laws, said in (
+        ({"position": lambda t: 0.0 if t < 0.55 else 1.0}, "it jumps, which takes an infinite force"),
+        ({"speed": da.laws.Step(0.55)}, "a live run does not jump"),
+        ({"position": da.Spline([0.0, 0.2, 0.4, 0.6], [0.0, 1.0, 1.0, 0.0])}, "the run needs"),
+    ):
+        s.drive("A", **laws)
+        live = da.Live(s)
+        live.advance(0.5)
+        with pytest.raises(da.ModelError, match=said):
+            live.advance(0.2)
+
+
+def test_a_short_run_long_after_zero_meets_its_jump() -> None:
+    s = da.System("arm", gravity=(0, 0, 0))
+    s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(1.0, 3.0)))
+    s.drive("A", speed=da.laws.Step(100.0005))
+    result = da.simulate(s, 100.001, t_start=100.0)
+    assert [note for note in result.stats.notes if "changed the energy by 0.5 J" in note]

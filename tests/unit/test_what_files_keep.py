@@ -258,3 +258,21 @@ def test_a_store_that_is_read_while_others_write_it_is_one_or_the_other(tmp_path
         reads += 1
     assert reads and [writer.exitcode for writer in writers] == [0, 0]
     assert sorted(os.listdir(tmp_path)) == ["run.zarr", *(source.name for source in sources)]
+
+
+def test_a_store_that_is_exchanged_while_it_is_looked_at_is_looked_at_again(tmp_path: Path) -> None:
+    path, looks = tmp_path / "run.zarr", []
+    path.mkdir()
+
+    def is_ours(folder: Path) -> bool:
+        looks.append(folder)
+        if len(looks) == 1:  # another writer takes the folder away just now, and puts its own there
+            folder.rename(tmp_path / "old")
+            found = folder.is_dir()
+            folder.mkdir()
+            return found
+        return True
+
+    with replacing(path, store=is_ours) as new:
+        new.mkdir()
+    assert len(looks) == 2

@@ -66,12 +66,17 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
 def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bool] | None) -> int | None:
     """Return type and permissions of what is at the target, None if there is nothing; refuse what must stay."""
     try:
-        mode = os.lstat(target).st_mode
+        found = os.lstat(target)
+        mode = found.st_mode
+        ours = store is not None and stat.S_ISDIR(mode) and store(target)
+        now = os.lstat(target)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
-    if stat.S_ISDIR(mode) and (store is None or not store(target)):
+    if (found.st_ino, found.st_ctime_ns) != (now.st_ino, now.st_ctime_ns):
+        return _mode(target, path, store)  # another writer has put its own there meanwhile
+    if stat.S_ISDIR(mode) and not ours:
         what = "a folder" if store is None else "a folder that was not written by Result.save"
         raise ModelError("file", "path", str(path), f"it is {what}, which is never replaced: give another name")
     if store is not None and not stat.S_ISDIR(mode):

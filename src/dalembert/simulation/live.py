@@ -24,10 +24,13 @@ from .progress import Progress
 from .run import Run
 from .sampling import as_control
 from .soft_stops import with_soft_stops
-from .start import start_state, start_time
+from .speed_jumps import refuse_jumps, speed_jumps
+from .start import check_jumps, check_tables, start_state, start_time
 from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["Live"]
+
+LOOKS = 16  # times of one advance at which functions are looked at for jumps
 
 
 class Live:
@@ -160,6 +163,7 @@ class Live:
         if self._ended:
             raise ModelError("Live", "advance", time, f"the run has ended at t = {self.t:.6g} s: {self._ended}")
         run = self._run
+        self._check_laws(self.t, self.t + span)
         run.t_end = self.t + span
         try:
             if self._conditions is not run.conditions:
@@ -174,6 +178,13 @@ class Live:
             self._ended = f"event {run.events[-1].name!r}"
         if run.interrupt.pressed:
             raise KeyboardInterrupt
+
+    def _check_laws(self, t: float, until: float) -> None:
+        """Refuse laws that end, and drives that jump, on the way from here."""
+        model = self._run.model
+        check_tables(model, t, until)
+        check_jumps(model, t, until, LOOKS)
+        refuse_jumps(speed_jumps(model, t, until, LOOKS), "a live run does not jump")
 
     def result(self, status: str = "finished", message: str = "") -> Result:
         """Return all of the motion so far."""

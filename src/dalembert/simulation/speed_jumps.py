@@ -62,8 +62,8 @@ class JumpEvent(Event):
     """The event at which a jump is carried out."""
 
 
-def speed_jumps(model: Model, t_start: float, t_end: float) -> list[SpeedJump]:
-    """Return the jumps of driven speeds within a run, in order.
+def speed_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) -> list[SpeedJump]:
+    """Return the jumps of driven speeds from one time to another, s, in order; functions are looked at `looks` times.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def speed_jumps(model: Model, t_start: float, t_end: float) -> list[SpeedJump]:
             if isinstance(law, _SMOOTH) or drive.level > 1:
                 continue
             try:
-                steps = _of_law(drive, law, t_start, t_end)
+                steps = _of_law(drive, law, np.linspace(t_start, t_end, looks))
             except ModelError:
                 raise
             except Exception:  # of the user's function: said where the run meets it
@@ -86,20 +86,17 @@ def speed_jumps(model: Model, t_start: float, t_end: float) -> list[SpeedJump]:
     return sorted(found, key=lambda jump: jump.after)
 
 
-def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
+def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
     """Return the jumps of speed that a law has."""
     inner = law.law if isinstance(law, Integral) else law
     level = 1 if isinstance(law, Integral) else drive.level
-    told = breaks_of(inner, t_start, t_end)
+    told = breaks_of(inner, float(times[0]), float(times[-1]))
     if len(told) or isinstance(inner, Piecewise):
-        return _at_breaks(inner, told, level, t_start, t_end)
+        return _at_breaks(inner, told, level, times)
     if not isinstance(inner, Function):
-        return steps_of(lambda t: inner(t)[1 - level], np.linspace(t_start, t_end, LOOKS))
+        return steps_of(lambda t: inner(t)[1 - level], times)
     of_speed = inner.value if level else inner.rate
-    if of_speed is None:
-        steps = _corner(inner, t_start, t_end)
-    else:
-        steps = steps_of(of_speed, np.linspace(t_start, t_end, LOOKS))
+    steps = _corner(inner, times) if of_speed is None else steps_of(of_speed, times)
     if steps and (inner.rate if level else inner.second) is None:
         _, t, first, last = steps[0]
         raise ModelError(
@@ -112,22 +109,26 @@ def _of_law(drive: Drive, law: Law, t_start: float, t_end: float) -> list[Step]:
     return steps
 
 
-def _at_breaks(law: Law, breaks: Array, level: int, t_start: float, t_end: float) -> list[Step]:
+def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
     """Return the jumps at the times at which a law says that it breaks."""
-    gap = 1e-12 * (t_end - t_start)
-    size = max(abs(law(t)[1 - level]) for t in np.linspace(t_start, t_end, LOOKS).tolist())
+    gap = _apart(1e-12, float(times[0]), float(times[-1]))
+    size = max(abs(law(t)[1 - level]) for t in times.tolist())
     steps = []
     for t in breaks.tolist():
-        if t_start < t < t_end:
+        if times[0] < t < times[-1]:
             first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
             if abs(last - first) > 1e-9 * max(size, abs(first), abs(last)):
                 steps.append((t - gap, t + gap, first, last))
     return steps
 
 
-def _corner(law: Function, t_start: float, t_end: float) -> list[Step]:
+def _apart(part: float, t_start: float, t_end: float) -> float:
+    """Return a part of a span of time, s, at least some roundings."""
+    return max(part * (t_end - t_start), 1e-14 * max(abs(t_start), abs(t_end)))
+
+
+def _corner(law: Function, times: Array) -> list[Step]:
     """Return where the slope of a function jumps most, from differences."""
-    times = np.linspace(t_start, t_end, LOOKS)
     values = np.array([float(law.value(t)) for t in times.tolist()])
     bends = np.abs(np.diff(values, 2))
     if not len(bends) or not bends.max() > 1e-9 * (1.0 + np.ptp(values)):
@@ -135,7 +136,7 @@ def _corner(law: Function, t_start: float, t_end: float) -> list[Step]:
     middle, width = float(times[int(bends.argmax()) + 1]), float(times[1] - times[0])
     usual = float(np.ptp(np.diff(values))) / width
     slopes, sizes = np.zeros(2), []
-    while width > 1e-6 * (t_end - t_start):
+    while width > 1e-6 * float(times[-1] - times[0]):
         width /= 2
         around = [middle + shift * width for shift in (-1.0, -0.5, 0.0, 0.5, 1.0)]
         middle, slopes = max(((t, _bend(law, t, width)) for t in around), key=lambda one: abs(one[1][1] - one[1][0]))
@@ -163,7 +164,7 @@ def refuse_jumps(jumps: list[SpeedJump], what: str) -> None:
 def jump_events(jumps: list[SpeedJump], t_start: float, t_end: float) -> list[Event]:
     """Return events that carry out jumps: one just before each, at which the state is kept, and one just after."""
     events = []
-    margin = 1e-10 * (t_end - t_start)
+    margin = _apart(1e-10, t_start, t_end)
     together: dict[float, list[SpeedJump]] = {}
     for jump in jumps:  # drives that jump at the same moment do so by one impulse
         near = next((t for t in together if abs(t - jump.after) < 4 * margin), jump.after)

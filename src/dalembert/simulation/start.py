@@ -47,8 +47,8 @@ def check_tables(model: Model, t_start: float, t_end: float) -> None:
                 )
 
 
-def check_jumps(model: Model, t_start: float, t_end: float) -> None:
-    """Refuse drives by functions whose position jumps: nothing that has mass can follow."""
+def check_jumps(model: Model, t_start: float, t_end: float, looks: int = LOOKS) -> None:
+    """Refuse drives whose position jumps: nothing that has mass can follow; functions are looked at `looks` times."""
     for drive in model.drives:
         _mind_smoothness(drive)
     laws = [(drive, law) for drive in model.drives if drive.level == 0 for law in drive.laws]
@@ -56,7 +56,7 @@ def check_jumps(model: Model, t_start: float, t_end: float) -> None:
         if not isinstance(law, Function):
             continue
         try:
-            steps = steps_of(law.value, np.linspace(t_start, t_end, LOOKS))
+            steps = steps_of(law.value, np.linspace(t_start, t_end, looks))
         except Exception:  # of the user's function: said where the run meets it
             continue
         if steps:
