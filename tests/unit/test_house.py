@@ -19,8 +19,8 @@ REPOSITORY = Path(__file__).parents[2]
 # from the ground up
 ROOMS = (
     "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
-    "topology", "compile", "model", "oracles", "result", "analysis", "io", "simulation", "library", "view", "demo",
-    "cli",
+    "topology", "compile", "model", "oracles", "result", "analysis", "kinematics", "natural", "io", "simulation",
+    "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
