@@ -1,9 +1,9 @@
 """The closure equations of a mechanism, in whatever coordinates they are written.
 
     Phi(q, t) = 0                                                    positions
-    J v = b           J = Phi_q,  b = -Phi_t                         velocities                                      (1)
-    J a = c           c = b' - J' v                                  accelerations                                      (2)
-    J j = d           d = c' - J' a                                  jerks                                      (3)
+    J v = b           J = Phi_q,  b = -Phi_t                         velocities           (1)
+    J a = c           c = b' - J' v                                  accelerations        (2)
+    J j = d           d = c' - J' a                                  jerks                (3)
 
 Drives are equations like the others, so that a mechanism whose freedoms are all driven has as many independent
 equations as speeds. q moves on a manifold: `integrate` goes along v for a unit of time, `difference` finds the way
