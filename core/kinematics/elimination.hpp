@@ -15,7 +15,7 @@
 namespace dalembert {
 
 // What is below this part of the largest pivot is rounding of a dependent row.
-constexpr double least_pivot = 1e-10;
+constexpr double rounding_pivot = 1e-10;
 // A pivot that has fallen to this part of what it was at the last search calls for another.
 constexpr double tired_pivot = 0.1;
 
@@ -25,6 +25,7 @@ struct Elimination {
   double *kept;               // columns: pivots, as parts of the largest, when they were searched for
   double *y;                  // columns
   std::int32_t *row, *column; // rows, columns: the order in which they are taken
+  double least = rounding_pivot; // part of the largest below which a pivot counts for nothing
   int rank = 0;
   double slack = 0.0;         // smallest pivot as a part of the largest; zero if columns depend on each other
 
@@ -72,7 +73,7 @@ inline void search(Elimination &e, const double *A) {
         if (std::fabs(e.line(i)[j]) > best)
           best = std::fabs(e.line(i)[j]), at = i, across = j;
     largest = k ? largest : best;
-    if (!(best > least_pivot * largest) || !(largest > 0.0))
+    if (!(best > e.least * largest) || !(largest > 0.0))
       return;
     if (at != k)
       for (int j = 0; j < e.columns; ++j)
@@ -104,7 +105,7 @@ inline bool repeat(Elimination &e, const double *A) {
   for (int k = 0; k < e.columns; ++k) {
     const double pivot = std::fabs(e.line(k)[k]);
     largest = k ? largest : pivot;
-    if (!(pivot > tired_pivot * e.kept[k] * largest))
+    if (!(pivot > tired_pivot * e.kept[k] * largest) || !(pivot > e.least * largest))
       return false;
     least = pivot < least ? pivot : least;
     for (int i = k + 1; i < e.columns; ++i)

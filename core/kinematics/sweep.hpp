@@ -16,6 +16,9 @@
 // taken in halves; so another branch is never taken for the one that was followed. If there is no way of any length, the
 // branch ends. Coordinates that drives give are known: their columns stand on the right-hand sides.
 //
+// Where branches cross, J loses rank, and close by rounding decides what it solves for. There the parts of (1) that are
+// left open are those that (2) predicts, from so near that they are good: the motion passes straight through.
+//
 // A Form has:
 //     nq, nv, rows; row_scale (0 where a row binds speeds alone), column_scale; known (nv)
 //     bool look(t)                   laws at t; false if one fails
@@ -57,6 +60,8 @@ namespace kinematics {
 constexpr int most_corrections = 20;
 constexpr double settled = 1e-10;  // a correction whose next would be below rounding
 constexpr double part_of_way = 0.2, part_of_error = 0.05; // that a correction, and (3), may be of the way
+constexpr double crossing = 1e-5;  // slack, as a part of the largest, below which branches cross
+constexpr double near = 1e-3;      // way into a crossing that a prediction may lead
 constexpr double shortest = 1e-12; // part of the way from one time to the next
 
 struct Point {
@@ -176,7 +181,8 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
     for (int k = 0; k < room.count; ++k)
       x[room.unknown[k]] += form.column_scale[room.unknown[k]] * room.x[k];
   }
-  return missed <= 1e-8 * size + 1e-300;
+  // in a crossing the rows that were left out are obeyed as well as the prediction is good
+  return missed <= (room.factors.rank < room.count ? near : 1e-8) * size + 1e-300;
 }
 
 // speeds and accelerations at a position, its matrix and factors being there; what they were is the guess
@@ -229,6 +235,8 @@ template <class Form> Way go(Form &form, Room &room, double t, double floor, Swe
   double corrected;
   if (!correct(form, room, room.next.q, floor, corrected, call.corrections) || corrected > part_of_way * way + 1e-7)
     return Way::failed;
+  if (room.factors.rank < room.count && way > near)
+    return Way::failed;
   if (!move(form, room, room.next))
     return room.factors.rank == room.count ? Way::contradicted : Way::failed;
   return same_branch(form, room, h) ? Way::reached : Way::failed;
@@ -242,6 +250,8 @@ template <class Form> void record(Form &form, Room &room, const Point &at, Sweep
     call.a[row * form.nv + f] = at.a[f];
   }
   call.slack[row] = room.factors.slack;
+  if (!call.placed && crossing * room.factors.slack > room.factors.least)
+    room.factors.least = crossing * room.factors.slack;
   call.t_last = at.t;
   call.done = row + 1;
 }

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
-from ..analysis.drive_limits import limit_reached
-from ..analysis.prescribed import Prescribed
 from ..analysis.scales import Scales
-from ..errors import AssemblyError, ModelError, SingularityError
+from ..errors import ModelError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_rates import Swept, swept
 from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
+from .ends import why_ended
 from .request import Request, asked
 
 __all__ = ["kinematics"]
@@ -26,6 +25,7 @@ __all__ = ["kinematics"]
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
+_ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
 
 
 def kinematics(
@@ -103,8 +103,8 @@ def kinematics(
 
         found = rolled(model, request.times, first, held)
     else:
-        found = swept(model, request.times, first, floor=_floor(model), conditions=held)
-    message, kind = _explained(model, found)
+        found = _across(model, swept(model, request.times, first, floor=_floor(model), conditions=held), held)
+    message, kind = why_ended(model, found)
     result = _result(request, found, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(found.t)):
         error = kind(message)
@@ -139,6 +139,24 @@ class Between:
 
 def _floor(model: Model) -> float:
     return Scales.of(model, prescribed=False).floor
+
+
+def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
+    """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
+    v, a = found.v.copy(), found.a.copy()
+    for row in np.flatnonzero(found.slack == 0.0):
+        if not 0 < row < len(found.t) - 1:
+            continue
+        t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
+        d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
+        times = np.array([found.t[row - 1], t - d, t, t + d])
+        sides = swept(model, times, found.q[row - 1], floor=_floor(model), conditions=held)
+        if sides.status != "finished" or not sides.slack[[1, 3]].all():
+            continue
+        way = model.difference(sides.q[1], sides.q[3])
+        v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
+        a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
+    return replace(found, v=v, a=a)
 
 
 def _undeformed(model: Model) -> Conditions | None:
@@ -186,61 +204,4 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
         conditions=None if held is None else always(held),
         stored={"a": found.a},
         prescribed=True,
-    )
-
-
-# ---- why it ended
-
-
-def _explained(model: Model, found: Swept) -> tuple[str, type[AssemblyError | SingularityError | ModelError]]:
-    """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
-    if found.status == "finished":
-        return "", SingularityError
-    if found.status == "undetermined":
-        return _left_open(model, found), SingularityError
-    if found.status == "open":
-        return f"{_ITEM}: the loops do not close at t = {found.t_last:.6g} s", AssemblyError
-    where = f"{_ITEM}: the motion ends at t = {found.t_last:.9g} s"
-    if found.status == "contradicted":
-        return f"{where}: drives ask for speeds or accelerations that the loops do not permit", SingularityError
-    given = np.zeros(model.nv, dtype=bool)
-    for drive in model.hinge_drives:
-        given[model.driven_freedoms(drive)] = True
-    limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
-    others = _better(model, found.q_last, found.t_last, given)
-    remedy = f" Beyond it drive {others}." if others else ""
-    return f"{where}: {limit or 'no position nearby obeys loops and drives'}{remedy}", SingularityError
-
-
-def _better(model: Model, q: Array, t: float, given: NDArray[np.bool_]) -> str:
-    """Return what could be driven where drives come to a dead point: what moves most there."""
-    prescribed = Prescribed.of(model)
-    scales = Scales.of(model, t=t).without(prescribed.rows)
-    J = scales.jacobian(model, q)
-    s, Vt = np.linalg.svd(J)[1:]
-    count = int(given.sum()) + int(prescribed.rows.sum())
-    motions = Vt[max(0, model.nv - count) :] if count else Vt[:0]
-    part = np.linalg.norm(motions, axis=0)
-    part[given] = 0.0
-    best = [model.speed_names[k] for k in np.argsort(-part)[:2] if part[k] > 0.3]
-    return " or ".join(map(repr, best))
-
-
-def _left_open(model: Model, found: Swept) -> str:
-    """Say which freedoms drives leave open, or that the start is singular."""
-    J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
-    given = np.zeros(model.nv, dtype=bool)
-    for drive in model.hinge_drives:
-        given[model.driven_freedoms(drive)] = True
-    free = np.flatnonzero(~given)
-    _, s, Vt = np.linalg.svd(J[:, free])
-    rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
-    motions = Vt[rank:]
-    moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
-    count = len(motions)
-    listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
-    return (
-        f"{_ITEM}: at t = {found.t_last:.6g} s drives leave {count} freedom{'s' * (count != 1)} ({listed} can still move): "
-        "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
-        "many drives, the start is a singular position: start beside it"
     )

@@ -1,9 +1,11 @@
 """Kinematic motion with rows that bind speeds alone (wheels, skates): positions are integrated from speeds.
 
-    q' = N(q) v(q, t)      J v = b over all rows                                                                      (1)
+q' = N(q) v(q, t)      J v = b over all rows                                                             (1)
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +41,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
     status, t_last = "finished", float(times[0])
     try:
         rate(t_last, q)
-        for begin, end in zip(times[:-1], times[1:], strict=True):
+        for begin, end in pairwise(times):
             solved = solve_ivp(rate, (begin, end), rows[-1], method="DOP853", rtol=rtol, atol=1e-13)
             if not solved.success:
                 raise SingularityError(f"kinematics: at t = {solved.t[-1]:.6g} s: {solved.message}")

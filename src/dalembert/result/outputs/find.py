@@ -12,6 +12,7 @@ from ...errors import ModelError
 from ...model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
+from .jerks import jerk_of_hinge, jerk_of_point
 from .loads import (
     LOAD_PARTS,
     connection_load,
@@ -20,7 +21,6 @@ from .loads import (
     force_element_output,
     force_element_quantities,
 )
-from .jerks import jerk_of_hinge, jerk_of_point
 from .modes import MODES, modal_output
 from .output import Output
 from .whole import SYSTEM

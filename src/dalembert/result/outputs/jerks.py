@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,10 +28,12 @@ def jerk_of_hinge(model: Model, hinge: Hinged, name: str) -> Output | None:
     def value(m: Motion) -> Array:
         if hinge.cut:
             span = names.cut_v[hinge.name]
-            return m.along(lambda q, v, a: cast(Array, model.cut_motion(q, v, a)[2][:, span]))
+            return m.along(lambda q, v, a: model.cut_motion(q, v, a)[2][:, span])
         return m.jerk[:, model.v_slice(hinge.name)].copy()
 
-    output = Output(name, joined(units), (len(labels),), f"jerk of hinge {hinge.name!r}", value, labels=labels, needs="dynamics")
+    output = Output(
+        name, joined(units), (len(labels),), f"jerk of hinge {hinge.name!r}", value, labels=labels, needs="dynamics"
+    )
     return output if len(labels) > 1 else output.component(0, name, unit=units[0])
 
 

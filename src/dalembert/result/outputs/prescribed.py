@@ -2,7 +2,7 @@
 
 No inertia is needed for the motion. With the accelerations known, loads are those of inverse dynamics:
 
-    tau + P^T lambda = M a + h - Q          tau = 0 but at driven freedoms                                            (1)
+    tau + P^T lambda = M a + h - Q          tau = 0 but at driven freedoms                                  (1)
 
 which holds for bodies without mass too, where no mass matrix could be inverted.
 """
@@ -106,7 +106,9 @@ class PrescribedMotion(Motion):
         loads = model._loads_of_motion(self.q, self.v, a, t=self.t, x=self.x, lam=found["lam"])
         if model.nc and "loads" in parts:
             shared = [
-                model._share(float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(lam))
+                model._share(
+                    float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(lam)
+                )
                 for t, q, load, lam in zip(self.t, self.q, loads, found["lam"], strict=True)
             ]
             loads, found["lam"] = (np.array(column) for column in zip(*shared, strict=True))
