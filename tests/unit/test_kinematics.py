@@ -297,3 +297,12 @@ def test_states_between_rows_are_exact_and_results_can_be_kept(tmp_path: Path) -
     back = da.Result.load(tmp_path / "motion.nc", motion.model)
     assert np.array_equal(back["D.speed"], motion["D.speed"])
     assert np.array_equal(back["C.jerk"], motion["C.jerk"])
+
+
+def test_driven_motion_refuses_a_singular_position() -> None:
+    s = parallelogram()
+    s.drive(next(iter(s.connections)), position=da.Polynomial((0.0, 1.0)))
+    for t in (0.0, 1e-9, 1e-7):
+        with pytest.raises(da.SingularityError, match="follow the motion through it with"):
+            da.driven_motion(s, t)
+    assert np.allclose(da.driven_motion(s, 1e-2).v[0], 1.0)
