@@ -216,7 +216,7 @@ def test_a_motion_passes_straight_through_a_crossing() -> None:
 
 
 def test_an_end_is_named_with_the_motion_so_far() -> None:
-    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Beyond it drive 'B' or 'A'") as caught:
+    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Drive 'B' or 'A' instead") as caught:
         da.kinematics(crank_and_slider(), drive="D", values=np.linspace(3.5, 4.5, 8))
     so_far = caught.value.result
     assert len(so_far) == 4 and so_far.status == "failed" and np.allclose(so_far["D.position"], so_far.t)
