@@ -23,8 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, shape_of
 from ..errors import AssemblyError, DalembertError, ModelError
 from .equations import Equations
+from .factors import factor
 from .newton import Position, find_position
-from .rates import Rates, find_rates
+from .rates import Rates, find_rates, speed_scales
 
 __all__ = ["Followed", "follow", "predict"]
 
@@ -176,7 +177,11 @@ class _Run:
         from scipy.integrate import solve_ivp
 
         def speed(s: float, x: Array) -> Array:
-            return find_rates(self.equations, x, s, jerk=False).v
+            # between steps positions are off the rows by the error of the integration, and so are speeds
+            J = self.equations.jacobian(x, s)
+            rows, columns = speed_scales(self.equations, J), self.equations.column_scales
+            b = self.equations.velocity_terms(x, s)
+            return columns * factor(rows[:, None] * J * columns).solve(rows * b)
 
         ran = solve_ivp(speed, (t, goal), q, method="DOP853", rtol=1e-11, atol=1e-12)
         found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)

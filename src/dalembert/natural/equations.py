@@ -56,10 +56,25 @@ class SpeedRows(Protocol):
     All are functions of values and rates of the coordinates in `coordinates`, one after the other: X, V, A (k,).
     """
 
-    coordinates: tuple[str, ...]
-    names: tuple[str, ...]
-    powers: tuple[int, ...]
-    holonomic: tuple[bool, ...]
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Return the names of the points and vectors it is about."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the rows."""
+        ...
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """Return the powers of length in their units."""
+        ...
+
+    @property
+    def holonomic(self) -> tuple[bool, ...]:
+        """Return which rows hold positions too."""
+        ...
 
     def residual(self, X: Array) -> Array:
         """Return what holonomic rows miss; zero elsewhere."""

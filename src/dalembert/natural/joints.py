@@ -139,6 +139,23 @@ class Joints:
         d = Direction.between(self._point(first, item), self._point(second, item))
         self._add([Row(f"{name}.{AXES[k]}", tuple(component_of(d, k)), 1) for k in range(self.dimension)])
 
+    def combination(self, name: str, direction: DirectionLike, others: Sequence[DirectionLike]) -> None:
+        """Keep a direction as the combination of one, two or three others that it is now, component by component."""
+        item = f"combination {name!r}"
+        m, base = self._direction(direction, item), [self._direction(d, item) for d in others]
+        values = self._values()
+        columns, r = np.array([d.value(values) for d in base]).T, m.value(values)
+        c = np.linalg.lstsq(columns, r, rcond=None)[0]
+        if float(np.linalg.norm(columns @ c - r)) > 1e-9 * float(np.linalg.norm(r)):
+            raise ModelError(item, "others", others, f"{direction!r} is no combination of these as described")
+        rows = []
+        for k in range(self.dimension):
+            terms = component_of(m, k)
+            for d, factor in zip(base, c, strict=True):
+                terms += component_of(d, k, -float(factor))
+            rows.append(Row(f"{name}.{AXES[k]}", tuple(terms), m.power))
+        self._add(rows)
+
     # -- joints
 
     def slot(self, name: str, pin: str, start: str, along: DirectionLike) -> None:
@@ -196,7 +213,11 @@ class Joints:
 
     def planar(self, name: str, point: str, start: str, normal: DirectionLike) -> None:
         """Keep a point in a plane through `start`, or parallel to it; bodies that share the normal stay parallel."""
-        self.constant_dot(name, (start, point), normal)
+        item = f"planar {name!r}"
+        n = self._direction(normal, item)
+        d = Direction.between(self._point(start, item), self._point(point, item))
+        height = float(d.value(self._values()) @ n.value(self._values()))
+        self._add([Row(name, (*dot(d, n, self.dimension), *constant(-height)), 1 + n.power)])
 
     def helical(self, name: str, pin: str, start: str, along: str, angle: str, pitch: float) -> None:
         """Let a body move `pitch` (m per turn) along a shared vector when it turns by an angle coordinate."""

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.scales import closure_rank, singular_values
-from ..checks import a_name, finite_array, one_of, positive
+from ..checks import a_name, finite_array, positive
 from ..errors import ModelError
 from ..kinematics import Position, Rates, find_position, find_rates, follow
 from ..kinematics.rates import speed_scales
 from .bodies import NaturalBody, rigid_rows, unit_row
-from .driving import Driver, attitude_driver, law_driver
-from .equations import AXES, Coordinate, NaturalEquations, SpeedRows
-from .joints import Joints
+from .drives import Drives
+from .driving import Driver
+from .equations import Coordinate, NaturalEquations, SpeedRows
 from .motion import NaturalMotion
-from .terms import Direction, Row, dot, linear
+from .terms import Direction, Row
 
 __all__ = ["Count", "Mechanism"]
 
@@ -55,7 +55,7 @@ class Count:
         return self.equations - self.rank
 
 
-class Mechanism(Joints):
+class Mechanism(Drives):
     """Points, unit vectors, and what holds them together.
 
     Coordinates are Cartesian components of points, usually at joints, and of unit vectors, usually along axes. Bodies
@@ -220,91 +220,6 @@ class Mechanism(Joints):
             self._keys[key] = (row.name, kept, factor)
             self.rows.append(row)
         self._made = None
-
-    # -- drives
-
-    def drive(self, name: str, law: Any, *, by: str = "known") -> None:
-        """Prescribe a coordinate: an angle, a distance, a component such as ``"1.x"``, a point or a vector.
-
-        Parameters
-        ----------
-        name : str
-        law : number, callable of t (s), law; of a point or vector one for each component
-        by : str
-            ``"known"``: the coordinate is no unknown any more. ``"row"``: it stays one, and an equation is added. Both
-            give the same motion.
-        """
-        item = f"drive {name!r}"
-        one_of(item, "by", by, ("known", "row"))
-        whole = self.coordinates.get(name)
-        if whole is not None and len(whole.value) > 1:
-            laws = tuple(law) if isinstance(law, (tuple, list)) else (law,)
-            if len(laws) != len(whole.value):
-                raise ModelError(item, "law", law, f"give {len(whole.value)} laws, one for each component")
-            owner, places = name, tuple(range(len(whole.value)))
-        else:
-            owner, component = self._scalar(name, item)
-            laws, places = (law,), (component,)
-        taken = {place for driver in self.drivers for place in driver.places}
-        for k in places:
-            if (owner, k) in taken:
-                raise ModelError(item, "law", law, f"{self._label(owner, k)!r} is driven already: drive it once")
-        if self.coordinates[owner].fixed and self.coordinates[owner].kind != "distance":
-            raise ModelError(item, "law", law, f"{owner!r} is fixed: describe it without fixed=True")
-        if by == "row":
-            self._led_by_rows(owner, places, laws, item)
-            return
-        self.coordinates[owner].fixed = False
-        self.drivers.append(law_driver(owner, laws, places, item=item))
-        self._made = None
-
-    def _label(self, owner: str, component: int) -> str:
-        return self.coordinates[owner].names[component]
-
-    def _led_by_rows(self, owner: str, places: tuple[int, ...], laws: tuple[Any, ...], item: str) -> None:
-        kind = "distance" if self.coordinates[owner].power else "angle"
-        for k, law in zip(places, laws, strict=True):
-            led = f"{self._label(owner, k)} (t)"
-            self._new(led, kind, self.coordinates[owner].value[k : k + 1].copy())
-            self.drivers.append(law_driver(led, (law,), (0,), item=item))
-            terms = (*linear(owner, k, 1.0), *linear(led, 0, -1.0))
-            self._add([Row(f"drive of {self._label(owner, k)}", terms, self.coordinates[owner].power)])
-
-    def drive_frame(
-        self, name: str, point: str, vectors: tuple[str, str], *, position: Sequence[Any], angles: Sequence[Any]
-    ) -> None:
-        """Lead a body in space by six rows: three of a point, three of two perpendicular vectors.
-
-        Parameters
-        ----------
-        name : str
-        point : str
-        vectors : pair of str
-            Perpendicular; the first is to be the x axis, the second the y axis of the frame.
-        position : 3 laws, m
-        angles : 3 laws, rad
-            Roll, pitch and yaw: the frame is Rz(yaw) Ry(pitch) Rx(roll).
-
-        The rows are r - r(t) = 0, v_d . u = w_d . u = w_d . v = 0 with the led frame u_d, v_d, w_d. They hold as well
-        for a body turned by half a turn about one of its axes, which a guess nearby excludes.
-        """
-        item = f"drive_frame {name!r}"
-        if self.dimension != 3:
-            raise ModelError(item, "dimension", 2, "in the plane drive a point and an angle")
-        u, v = (self._direction(each, item) for each in vectors)
-        values = self._values()
-        if abs(float(u.value(values) @ v.value(values))) > 1e-9:
-            raise ModelError(item, "vectors", vectors, "they have to be perpendicular")
-        self.drive(self._point(point, item), tuple(position), by="row")
-        led = tuple(f"{name}.{axis}" for axis in AXES)
-        driver = attitude_driver((led[0], led[1], led[2]), (angles[0], angles[1], angles[2]), item=item)
-        axes = driver.motion(0.0)[0].reshape(3, 3)
-        for each, column in zip(led, axes, strict=True):
-            self._new(each, "vector", column)
-        self.drivers.append(driver)
-        y, z = Direction.along(led[1]), Direction.along(led[2])
-        pairs = (("y . u", y, u), ("z . u", z, u), ("z . v", z, v))
-        self._add([Row(f"{name}: {label}", tuple(dot(a, b, 3)), 0) for label, a, b in pairs])
 
     # -- equations and what is done with them
 
