@@ -25,20 +25,20 @@ class Driver:
     ----------
     places : tuple of (str, int)
         Coordinates and components.
-    motion : callable of t
+    motion : callable of t and of whether third rates matter
         Returns (4, k): their values, rates, second and third rates.
     """
 
     places: tuple[tuple[str, int], ...]
-    motion: Callable[[float], Array]
+    motion: Callable[[float, bool], Array]
 
 
 def law_driver(name: str, laws: tuple[Any, ...], places: tuple[int, ...], *, item: str) -> Driver:
     """Return what leads components of a coordinate by a law each."""
     taken = tuple(as_law(law, item=item, field=f"law of {name!r}") for law in laws)
 
-    def motion(t: float) -> Array:
-        return np.array([(*law(t), third_rate(law, t)) for law in taken]).T
+    def motion(t: float, third: bool) -> Array:
+        return np.array([(*law(t), third_rate(law, t) if third else 0.0) for law in taken]).T
 
     return Driver(tuple((name, k) for k in places), motion)
 
@@ -66,7 +66,7 @@ def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any],
     """Return what leads three vectors as the axes of Rz(yaw) Ry(pitch) Rx(roll); angles are roll, pitch, yaw."""
     roll, pitch, yaw = (as_law(law, item=item, field="angle") for law in angles)
 
-    def motion(t: float) -> Array:
+    def motion(t: float, third: bool) -> Array:
         cr, sr, cp, sp, cy, sy = (
             f for law in (roll, pitch, yaw) for f in _cosine_and_sine(np.array([*law(t), third_rate(law, t)]))
         )

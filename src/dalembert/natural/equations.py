@@ -141,7 +141,7 @@ class NaturalEquations:
         self.rows = len(self.row_names)
         held = [length**-p * h for rows in speed_rows for p, h in zip(rows.powers, rows.holonomic, strict=True)]
         self.row_scales = np.array([*(length**-row.power for row in rows), *held], dtype=float)
-        self._known_at: tuple[float, Array] | None = None
+        self._known_at: tuple[float, bool, Array] | None = None
 
     def _tables(self) -> NaturalRows:
         terms, factors = [], []
@@ -167,12 +167,15 @@ class NaturalEquations:
 
     # -- all coordinates at a time
 
-    def known(self, t: float) -> Array:
-        """Return values, rates, second and third rates of driven coordinates at t s, (4, driven)."""
-        if self._known_at is None or self._known_at[0] != t:
-            motions = [driver.motion(t) for driver in self._drivers]
-            self._known_at = (t, np.concatenate([*motions, np.zeros((4, 0))], axis=1))
-        known: Array = self._known_at[1]
+    def known(self, t: float, *, third: bool = True) -> Array:
+        """Return values, rates, second and third rates of driven coordinates at t s, (4, driven).
+
+        Third rates cost more than the others for laws that do not tell them; without `third` they are left at zero.
+        """
+        if self._known_at is None or self._known_at[0] != t or (third and not self._known_at[1]):
+            motions = [driver.motion(t, third) for driver in self._drivers]
+            self._known_at = (t, third, np.concatenate([*motions, np.zeros((4, 0))], axis=1))
+        known: Array = self._known_at[2]
         return known
 
     def start(self) -> Array:
@@ -184,14 +187,14 @@ class NaturalEquations:
         """Return all coordinates from q (..., nq), fixed and driven ones included; or their rates from v, a, j."""
         X: Array = np.zeros((*q.shape[:-1], len(self._base))) + (self._base if rate == 0 else 0.0)
         X[..., self._unknown] = q
-        X[..., self._driven] = self.known(t)[rate]
+        X[..., self._driven] = self.known(t, third=rate == 3)[rate]
         return X
 
     # -- the protocol
 
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,); the unit of a row is a power of metres."""
-        r = self._rows.residual(np.ascontiguousarray(q, dtype=float), self.known(t))
+        r = self._rows.residual(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
         if not self._speed_rows:
             return r
         X = self.all_values(q, t)
@@ -199,7 +202,7 @@ class NaturalEquations:
 
     def jacobian(self, q: Array, t: float) -> Array:
         """Return J (rows, nv)."""
-        J = self._rows.jacobian(np.ascontiguousarray(q, dtype=float), self.known(t))
+        J = self._rows.jacobian(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
         if not self._speed_rows:
             return J
         X = self.all_values(q, t)
@@ -207,7 +210,7 @@ class NaturalEquations:
 
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,)."""
-        b = self._rows.velocity_terms(np.ascontiguousarray(q, dtype=float), self.known(t))
+        b = self._rows.velocity_terms(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
         if not self._speed_rows:
             return b
         return np.concatenate([b, self._from_driven(q, t, 1)])
@@ -215,7 +218,7 @@ class NaturalEquations:
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,)."""
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
-        c = self._rows.acceleration_terms(q, v, self.known(t))
+        c = self._rows.acceleration_terms(q, v, self.known(t, third=False))
         if not self._speed_rows:
             return c
         X, V = self.all_values(q, t), self.all_values(v, t, rate=1)
@@ -253,6 +256,6 @@ class NaturalEquations:
         return whole
 
     def _from_driven(self, q: Array, t: float, rate: int) -> Array:
-        X, rates = self.all_values(q, t), self.known(t)[rate]
+        X, rates = self.all_values(q, t), self.known(t, third=rate == 3)[rate]
         J = np.vstack([self._spread(w.jacobian(X[p]), p) for w, p in self._wheels()])
         return np.asarray(-J[:, self._driven] @ rates)

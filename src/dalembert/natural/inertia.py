@@ -40,7 +40,7 @@ def _spanned(body: NaturalBody) -> int:
             "a constant mass matrix needs a point and three members that are not coplanar (in the plane, two points): "
             "add a vector across",
         )  # fmt: skip
-    return dimension
+    return int(dimension)
 
 
 def point_matrix(body: NaturalBody, r: Array) -> Array:
