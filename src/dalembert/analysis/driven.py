@@ -23,12 +23,14 @@ from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
 from .drive_limits import unreachable_drive
 from .held import hold_places
+from .scales import Scales, singular_values
 from .starts import Starts
 
 __all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
 
 Array = NDArray[np.float64]
 
+_CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
 _LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
@@ -76,7 +78,8 @@ def driven_motion(
     AssemblyError
         If loops and drives cannot be obeyed together.
     AssemblyError, SingularityError
-        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point.
+        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point; or if the
+        position is singular.
 
     Examples
     --------
@@ -95,7 +98,12 @@ def driven_motion(
     if guess is not None and guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
-    return motion_with(model, t, guess, lambda at, paced: _nearest_speeds(model, at, speeds, paced, t))
+
+    def speeds_at(at: Array, paced: dict[str, float]) -> Array:
+        _mind_crossing(model, at, t)
+        return _nearest_speeds(model, at, speeds, paced, t)
+
+    return motion_with(model, t, guess, speeds_at)
 
 
 def motion_with(
@@ -153,6 +161,22 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         failure = AssemblyError(f"{_driven(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def _mind_crossing(model: Model, q: Array, t: float) -> None:
+    """Refuse a position in which rounding would decide what speeds and accelerations are."""
+    if not model.nc or not model.drives:
+        return
+    free = np.ones(model.nv, dtype=bool)
+    for drive in model.hinge_drives:
+        free[model.driven_freedoms(drive)] = False
+    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, free])
+    smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
+    if smallest < _CROSSING * max(1.0, float(s.max(initial=0.0))):
+        raise SingularityError(
+            f"the position is singular (smallest singular value {smallest:.1e}): several motions lead through it, or a "
+            "drive is at its dead point; ask beside it, or follow the motion through it with da.kinematics"
+        )
 
 
 def _paced(model: Model, t: float) -> dict[str, float]:

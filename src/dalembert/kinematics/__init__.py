@@ -2,6 +2,7 @@
 
 from .equations import Equations, RelativeEquations
 from .following import Followed, follow, predict
+from .motion import kinematics
 from .newton import Position, find_position
 from .rates import Rates, find_rates
 from .subspace import MotionSpace, motion_space
@@ -16,6 +17,7 @@ __all__ = [
     "find_position",
     "find_rates",
     "follow",
+    "kinematics",
     "motion_space",
     "predict",
 ]
