@@ -1,6 +1,6 @@
 #include "bind/natural.hpp"
 #include "bind/arrays.hpp"
-#include "natural/rows.hpp"
+#include "natural/sweep.hpp"
 #include <nanobind/ndarray.h>
 
 namespace dalembert::bind {
@@ -142,6 +142,30 @@ nb::object jerk_terms(const Rows &rows, const Doubles &q, const Doubles &v, cons
   return result;
 }
 
+// Kinematic motion at times (k,) from q (n,): driven (k, 4, driven). Returns what Model._sweep does.
+nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const Doubles &driven, const Doubles &row_scale, const Doubles &column_scale,
+                double floor, bool jerk) {
+  const npy_intp k = npy_intp(times.size()), n = rows.n;
+  if (!k || q.size() != std::size_t(n) || driven.size() != std::size_t(4 * k * rows.driven) || row_scale.size() != std::size_t(rows.count) ||
+      column_scale.size() != std::size_t(n))
+    throw nb::value_error("the arrays do not fit the rows");
+  nb::object qs = array_of({k, n}), vs = array_of({k, n}), as = array_of({k, n}), slack = array_of({k});
+  nb::object js = jerk ? array_of({k, n}) : nb::none(), q_last = array_of({n}), v_last = array_of({n});
+  std::copy_n(q.data(), n, data_of(qs));
+  std::copy_n(q.data(), n, data_of(q_last));
+  std::fill_n(data_of(v_last), n, 0.0);
+  SweepCall call{};
+  call.times = times.data(), call.count = k, call.placed = false;
+  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
+  call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
+  SweepStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = natural::sweep_rows(rows, driven.data(), row_scale.data(), column_scale.data(), floor, call);
+  }
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections);
+}
+
 } // namespace
 
 void add_natural(nb::module_ &module) {
@@ -151,7 +175,9 @@ void add_natural(nb::module_ &module) {
       .def("jacobian", &jacobian, nb::arg("q"), nb::arg("known"))
       .def("velocity_terms", &velocity_terms, nb::arg("q"), nb::arg("known"))
       .def("acceleration_terms", &acceleration_terms, nb::arg("q"), nb::arg("v"), nb::arg("known"))
-      .def("jerk_terms", &jerk_terms, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("known"));
+      .def("jerk_terms", &jerk_terms, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("known"))
+      .def("sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("driven"), nb::arg("row_scale"), nb::arg("column_scale"), nb::arg("floor"),
+           nb::arg("jerk"));
 }
 
 } // namespace dalembert::bind

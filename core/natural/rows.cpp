@@ -228,25 +228,4 @@ void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const doubl
   minus_driven(rows, scratch.X.data(), known + 3 * rows.driven, d);
 }
 
-void Form::at(double t) {
-  const std::int32_t m = rows.driven;
-  const double *end = times + samples;
-  const double *after = std::lower_bound(times, end, t);
-  const std::ptrdiff_t k = after - times;
-  if (samples == 1 || k == 0 || k == samples || *after == t) {
-    std::copy_n(values + 4 * m * std::min<std::ptrdiff_t>(k, samples - 1), 4 * m, known.data());
-    return;
-  }
-  const double h = times[k] - times[k - 1], s = (t - times[k - 1]) / h;
-  const double *begin = values + 4 * m * (k - 1), *goal = values + 4 * m * k;
-  for (std::int32_t i = 0; i < m; ++i) {
-    const double f0 = begin[i], f1 = goal[i], g0 = h * begin[m + i], g1 = h * goal[m + i];
-    const double c2 = 3.0 * (f1 - f0) - 2.0 * g0 - g1, c3 = 2.0 * (f0 - f1) + g0 + g1;
-    known[i] = f0 + s * (g0 + s * (c2 + s * c3));
-    known[m + i] = (g0 + s * (2.0 * c2 + 3.0 * s * c3)) / h;
-    known[2 * m + i] = (2.0 * c2 + 6.0 * s * c3) / (h * h);
-    known[3 * m + i] = 6.0 * c3 / (h * h * h);
-  }
-}
-
 } // namespace dalembert::natural

@@ -55,46 +55,4 @@ void velocity_terms(const Rows &rows, Scratch &scratch, const double *q, const d
 void acceleration_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *known, double *c);
 void jerk_terms(const Rows &rows, Scratch &scratch, const double *q, const double *v, const double *a, const double *known, double *d);
 
-// The same over time, for sweeps: driven coordinates are given at times (k), values (k, 4, driven). Between two times they follow
-// the cubic that fits values and rates at both; at the times themselves they are what was given.
-struct Form {
-  const Rows &rows;
-  const double *times, *values;
-  std::int32_t samples;
-  Scratch scratch;
-  std::vector<double> known;
-
-  Form(const Rows &rows, const double *times, const double *values, std::int32_t samples)
-      : rows(rows), times(times), values(values), samples(samples), scratch(rows), known(4 * std::size_t(rows.driven)) {}
-
-  int nq() const { return rows.n; }
-  int nv() const { return rows.n; }
-  int count() const { return rows.count; }
-  void at(double t);
-  void residual(const double *q, double t, double *r) {
-    at(t);
-    natural::residual(rows, scratch, q, known.data(), r);
-  }
-  void jacobian(const double *q, double t, double *J) {
-    at(t);
-    natural::jacobian(rows, scratch, q, known.data(), J);
-  }
-  void velocity_terms(const double *q, double t, double *b) {
-    at(t);
-    natural::velocity_terms(rows, scratch, q, known.data(), b);
-  }
-  void acceleration_terms(const double *q, const double *v, double t, double *c) {
-    at(t);
-    natural::acceleration_terms(rows, scratch, q, v, known.data(), c);
-  }
-  void jerk_terms(const double *q, const double *v, const double *a, double t, double *d) {
-    at(t);
-    natural::jerk_terms(rows, scratch, q, v, a, known.data(), d);
-  }
-  void integrate(const double *q, const double *step, double *end) const {
-    for (int k = 0; k < rows.n; ++k)
-      end[k] = q[k] + step[k];
-  }
-};
-
 } // namespace dalembert::natural

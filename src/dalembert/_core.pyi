@@ -117,6 +117,16 @@ class NaturalRows:
     def velocity_terms(self, q: Array, known: Array) -> Array: ...
     def acceleration_terms(self, q: Array, v: Array, known: Array) -> Array: ...
     def jerk_terms(self, q: Array, v: Array, a: Array, known: Array) -> Array: ...
+    def sweep(
+        self,
+        times: Array,
+        q: Array,
+        driven: Array,
+        row_scale: Array,
+        column_scale: Array,
+        floor: float,
+        jerk: bool,
+    ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int]: ...
 
 class Factor:
     def __init__(self, model: Model, q: Array) -> None: ...

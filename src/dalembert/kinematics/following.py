@@ -71,7 +71,7 @@ def follow(
     times: ArrayLike,
     q: ArrayLike | None = None,
     *,
-    predictor: int = 2,
+    predictor: int | None = None,
     jerk: bool = True,
     **newton: Any,
 ) -> Followed:
@@ -86,7 +86,8 @@ def follow(
     q : (nq,)
         Guess at times[0].
     predictor : int
-        0, 1 or 2: order of the prediction that Newton's method starts from.
+        0, 1 or 2: order of the prediction that Newton's method starts from, position by position in Python. If neither
+        this nor options of Newton's method are given, mechanisms in natural coordinates are followed in the core.
     jerk : bool
         Whether jerks are wanted.
     **newton
@@ -100,12 +101,16 @@ def follow(
     shape = shape_of(times)
     if shape is None or len(shape) != 1 or not shape[0]:
         raise ModelError("follow", "times", times, "give one or more times, s")
-    if predictor not in (0, 1, 2):
+    if predictor not in (None, 0, 1, 2):
         raise ModelError("follow", "predictor", predictor, "use 0, 1 or 2")
     ts = finite_array(times, shape, item="follow", field="times")
-    run = _Run(equations, predictor, newton)
+    if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
+        raise ModelError("follow", "times", times, "they have to rise, or to fall")
+    run = _Run(equations, 2 if predictor is None else predictor, newton)
     first = find_position(equations, q, float(ts[0]), **newton)
     run.count(first)
+    if predictor is None and not newton and getattr(equations, "sweeps", False):
+        return _in_core(equations, ts, first, jerk)
     at, t = first.q, float(ts[0])
     kept: list[tuple[Array, Rates]] = []
     rolling = bool((equations.row_scales <= 0.0).any())
@@ -122,6 +127,22 @@ def follow(
         error.result = run.collect(ts[: len(kept)], kept, jerk) if kept else None
         raise
     return run.collect(ts, kept, jerk)
+
+
+def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Followed:
+    """Follow in the core, and say what ended the motion if it did."""
+    found = equations.sweep(times, first.q, jerk=jerk)
+    made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, found.steps)
+    if found.status == "finished":
+        return made
+    try:
+        # freedoms that are left, and rates that contradict each other
+        find_rates(equations, found.q_last, found.t_last, jerk=False)
+        nearest = find_position(equations, found.q_last, float(times[len(found.t)]), check=False)
+        raise _ended(found.t_last, float(times[len(found.t)]), nearest, equations)
+    except DalembertError as error:
+        error.result = made
+        raise
 
 
 class _Run:

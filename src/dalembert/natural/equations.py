@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
+from ..model.driven_rates import STATUS, Swept
 from .driving import Driver
 from .terms import KINDS, Place, Row
 
@@ -178,6 +179,11 @@ class NaturalEquations:
         known: Array = self._known_at[2]
         return known
 
+    def known_over(self, times: Array, *, third: bool = True) -> Array:
+        """Return the same over times (k,) s, (k, 4, driven)."""
+        motions = [[driver.motion(float(t), third) for t in times] for driver in self._drivers]
+        return np.concatenate([*map(np.array, motions), np.zeros((len(times), 4, 0))], axis=2)
+
     def start(self) -> Array:
         """Return q (nq,) as described."""
         q: Array = self._base[self._unknown]
@@ -185,9 +191,13 @@ class NaturalEquations:
 
     def all_values(self, q: Array, t: float, *, rate: int = 0) -> Array:
         """Return all coordinates from q (..., nq), fixed and driven ones included; or their rates from v, a, j."""
+        return self.filled(q, self.known(t, third=rate == 3)[rate], rate)
+
+    def filled(self, q: Array, driven: Array, rate: int = 0) -> Array:
+        """Return all coordinates (..., N), or rates of an order, from those of unknown and driven ones."""
         X: Array = np.zeros((*q.shape[:-1], len(self._base))) + (self._base if rate == 0 else 0.0)
         X[..., self._unknown] = q
-        X[..., self._driven] = self.known(t, third=rate == 3)[rate]
+        X[..., self._driven] = driven
         return X
 
     # -- the protocol
@@ -242,6 +252,26 @@ class NaturalEquations:
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return q1 - q0."""
         return np.asarray(q1 - q0, dtype=float)
+
+    # -- motion
+
+    @property
+    def sweeps(self) -> bool:
+        """Return whether the core can follow the mechanism: positions do not hang on the path."""
+        return not self._speed_rows
+
+    def sweep(self, times: Array, q: Array, *, jerk: bool = True) -> Swept:
+        """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first."""
+        reach = float(np.abs(self._base).max(initial=0.0)) / self.length
+        floor = 16 * np.finfo(float).eps * (1.0 + reach) ** 2
+        times = np.ascontiguousarray(times, dtype=float)
+        driven = np.ascontiguousarray(self.known_over(times, third=jerk))
+        found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, floor, jerk)
+        qs, vs, accelerations, jerks, slack, q_last, v_last, t_last, status, done, steps, corrections = found
+        return Swept(
+            times[:done], qs[:done], vs[:done], accelerations[:done], None if jerks is None else jerks[:done],
+            slack[:done], STATUS[status], q_last, v_last, t_last, steps, corrections,
+        )  # fmt: skip
 
     # -- wheels
 

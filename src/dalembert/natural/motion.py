@@ -39,11 +39,9 @@ class NaturalMotion:
     def of(cls, equations: NaturalEquations, followed: Followed) -> NaturalMotion:
         """Fill in what is fixed and driven."""
         jerks = np.full_like(followed.a, np.nan) if followed.j is None else followed.j
+        driven = equations.known_over(followed.t, third=followed.j is not None)
         levels = (followed.q, followed.v, followed.a, jerks)
-        values = np.array([
-            [equations.all_values(x, float(t), rate=rate) for x, t in zip(level, followed.t, strict=True)]
-            for rate, level in enumerate(levels)
-        ])  # fmt: skip
+        values = np.array([equations.filled(x, driven[:, rate], rate) for rate, x in enumerate(levels)])
         return cls(equations, followed, followed.t, values)
 
     def __getitem__(self, name: str) -> Array:
