@@ -3,8 +3,9 @@
     J(q_i) x = -Phi(q_i),   q_(i+1) = q_i + s x                                                                    (1)
 
 `"full"` factors J at every iterate, `"modified"` once (Garcia de Jalon and Bayo 1994, (3.11)), `"mixed"` every few.
-Damped steps try s = 1, 1/2, 1/3, 1/6, 1/12, ... until |Phi| falls (section 3.2). Redundant rows agree only where the
-mechanism closes, so that (1) is meant in the sense of least squares and closure is judged by |Phi|.
+Damped steps try s = 1, 1/2, 1/3, 1/6, 1/12, ... until |Phi| falls (section 3.2); if none does and J is that of an
+earlier iterate, it is factored anew. Redundant rows agree only where the mechanism closes, so that (1) is meant in the
+sense of least squares and closure is judged by |Phi|.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def find_position(
     at = start_of(equations, q)
     r = rows * equations.residual(at, t)
     iterates, history = [at], [float(np.linalg.norm(r))]
-    made, status, steps = 0, "not converged", []
+    made, status, steps, fresh = 0, "not converged", [], False
     for count in range(int(max_iterations) + 1):
         if history[-1] <= tolerance:
             status = "closed"
@@ -159,27 +160,31 @@ def find_position(
         if count == max_iterations:
             break
         due = {"full": True, "modified": factors is None, "mixed": factors is None or count % refactor == 0}[method]
-        if due:
-            try:
-                factors = factor(rows[:, None] * equations.jacobian(at, t) * columns, solver)
-            except SingularityError:
-                status = "singular"
+        while True:
+            if due:
+                try:
+                    factors = factor(rows[:, None] * equations.jacobian(at, t) * columns, solver)
+                except SingularityError:
+                    status = "singular"
+                    break
+                made, fresh = made + 1, True
+            assert factors is not None
+            x = columns * factors.solve(-r)
+            for s in _TRIES if damped else (1.0,):
+                trial = equations.integrate(at, s * x)
+                r_trial = rows * equations.residual(trial, t)
+                size = float(np.linalg.norm(r_trial))
+                if size < history[-1]:
+                    break
+            if not damped or size < history[-1] or fresh:
                 break
-            made += 1
-        assert factors is not None
-        x = columns * factors.solve(-r)
-        for s in _TRIES if damped else (1.0,):
-            trial = equations.integrate(at, s * x)
-            r_trial = rows * equations.residual(trial, t)
-            size = float(np.linalg.norm(r_trial))
-            if size < history[-1]:
-                break
+            due = True  # the matrix of an earlier iterate leads nowhere: take the one of this
+        if status == "singular" or not np.isfinite(size):
+            break
         if damped and not size < history[-1]:
             status = "stalled"
             break
-        if not np.isfinite(size):
-            break
-        at, r = trial, r_trial
+        at, r, fresh = trial, r_trial, False
         iterates.append(at)
         history.append(size)
         steps.append(float(np.linalg.norm(s * x / columns)))

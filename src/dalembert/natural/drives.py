@@ -110,7 +110,7 @@ class Drives(Joints):
         self.drive(self._point(point, item), tuple(position), by="row")
         led = tuple(f"{name}.{axis}" for axis in AXES)
         driver = attitude_driver((led[0], led[1], led[2]), (angles[0], angles[1], angles[2]), item=item)
-        axes = driver.motion(0.0, False)[0].reshape(3, 3)
+        axes = driver.motion((0.0,), False)[0, 0].reshape(3, 3)
         for each, column in zip(led, axes, strict=True):
             self._new(each, "vector", column)
         self.drivers.append(driver)

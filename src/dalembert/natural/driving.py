@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,20 +25,21 @@ class Driver:
     ----------
     places : tuple of (str, int)
         Coordinates and components.
-    motion : callable of t and of whether third rates matter
-        Returns (4, k): their values, rates, second and third rates.
+    motion : callable of times (n,) s and of whether third rates matter
+        Returns (n, 4, k): their values, rates, second and third rates.
     """
 
     places: tuple[tuple[str, int], ...]
-    motion: Callable[[float, bool], Array]
+    motion: Callable[[Sequence[float], bool], Array]
 
 
 def law_driver(name: str, laws: tuple[Any, ...], places: tuple[int, ...], *, item: str) -> Driver:
     """Return what leads components of a coordinate by a law each."""
     taken = tuple(as_law(law, item=item, field=f"law of {name!r}") for law in laws)
 
-    def motion(t: float, third: bool) -> Array:
-        return np.array([(*law(t), third_rate(law, t) if third else 0.0) for law in taken]).T
+    def motion(times: Sequence[float], third: bool) -> Array:
+        rows = [[(*law(t), third_rate(law, t) if third else 0.0) for law in taken] for t in times]
+        return np.array(rows).transpose(0, 2, 1)
 
     return Driver(tuple((name, k) for k in places), motion)
 
@@ -66,7 +67,7 @@ def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any],
     """Return what leads three vectors as the axes of Rz(yaw) Ry(pitch) Rx(roll); angles are roll, pitch, yaw."""
     roll, pitch, yaw = (as_law(law, item=item, field="angle") for law in angles)
 
-    def motion(t: float, third: bool) -> Array:
+    def at(t: float) -> Array:
         cr, sr, cp, sp, cy, sy = (
             f for law in (roll, pitch, yaw) for f in _cosine_and_sine(np.array([*law(t), third_rate(law, t)]))
         )
@@ -84,6 +85,9 @@ def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any],
             ),
         )
         return np.array([component for column in columns for component in column]).T
+
+    def motion(times: Sequence[float], third: bool) -> Array:
+        return np.array([at(t) for t in times])
 
     return Driver(tuple((vector, k) for vector in vectors for k in range(3)), motion)
 

@@ -174,15 +174,15 @@ class NaturalEquations:
         Third rates cost more than the others for laws that do not tell them; without `third` they are left at zero.
         """
         if self._known_at is None or self._known_at[0] != t or (third and not self._known_at[1]):
-            motions = [driver.motion(t, third) for driver in self._drivers]
+            motions = [driver.motion((t,), third)[0] for driver in self._drivers]
             self._known_at = (t, third, np.concatenate([*motions, np.zeros((4, 0))], axis=1))
         known: Array = self._known_at[2]
         return known
 
     def known_over(self, times: Array, *, third: bool = True) -> Array:
         """Return the same over times (k,) s, (k, 4, driven)."""
-        motions = [[driver.motion(float(t), third) for t in times] for driver in self._drivers]
-        return np.concatenate([*map(np.array, motions), np.zeros((len(times), 4, 0))], axis=2)
+        motions = [driver.motion(times.tolist(), third) for driver in self._drivers]
+        return np.concatenate([*motions, np.zeros((len(times), 4, 0))], axis=2)
 
     def start(self) -> Array:
         """Return q (nq,) as described."""
