@@ -63,6 +63,7 @@ from .system import System
 if TYPE_CHECKING:
     from . import library, structures, tribology
     from .io import load
+    from .library import linkage
     from .structures import Material, Section, Structure, beam
 
 __version__ = "0.1.0"
@@ -137,6 +138,7 @@ __all__ = [
     "isa",
     "laws",
     "library",
+    "linkage",
     "load",
     "mobility",
     "plate",
@@ -158,6 +160,7 @@ _FURTHER = ("analysis", "bodies", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "structures", "tribology")),
     "load": "io",
+    "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 
