@@ -27,7 +27,7 @@ __all__ = ["Cam", "cam_drive"]
 
 Array = NDArray[np.float64]
 
-_STEP = math.radians(1.5)
+_STEP = math.radians(0.75)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ class Cam:
     >>> cam = Cam(rise, 0.03, roller_radius=0.008)
     >>> print(cam)
     cam with roller follower, lift 0.01, base radius 0.03 m
-      pressure angle up to 15.62 degrees (cam at 40.5)
-      radius of curvature 0.01857 m or more where convex (cam at 69)
+      pressure angle up to 16.58 degrees (cam at 42.75)
+      radius of curvature 0.02261 m or more where convex (cam at 66)
     """
 
     motion: FollowerMotion
@@ -157,7 +157,7 @@ class Cam:
     def _piece(self, k: int, begin: float, end: float) -> tuple[Array, Series, Array, Array, Array, Series]:
         """Return angles, the profile's series, radii, pressure angles, the sense in which it runs, and pitch points."""
         start, span = float(self.motion.starts[k]), end - begin
-        local = np.linspace(begin, end, max(12, math.ceil(span / _STEP)) + 1)
+        local = np.linspace(begin, end, max(12, 2 * math.ceil(span / (2 * _STEP))) + 1)
         inside = np.clip(local, begin + 1e-12 * span, end - 1e-12 * span)  # derivatives jump at the ends
         lift = from_derivatives(self.motion.within(k, inside)).astype(complex)
         theta = np.zeros_like(lift)

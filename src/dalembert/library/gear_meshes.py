@@ -158,7 +158,7 @@ class Rack:
     Examples
     --------
     >>> round(Rack(Gear(0.002, 20)).contact_ratio, 3)
-    1.767
+    1.769
     """
 
     pinion: Gear
@@ -210,7 +210,7 @@ def ring_for(pinion: Gear, teeth: int) -> Gear:
     Examples
     --------
     >>> print(round(ring_for(Gear(0.002, 18), 60).addendum, 4))
-    0.9235
+    0.9086
     """
     if not isinstance(pinion, Gear) or pinion.internal:
         raise ModelError("ring_for", "pinion", pinion, "give an external Gear")

@@ -107,7 +107,7 @@ def linkage(
     ...     mass=1.0,
     ... )
     >>> list(s.connections), da.mobility(s).mobility
-    (['O', 'A', 'B', 'C'], 1)
+    (['O', 'C', 'A', 'B'], 1)
     """
     drawing = Drawing.of(points, links, ground, sliders or {}, joints or {}, plane)
     if lengths:

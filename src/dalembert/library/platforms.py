@@ -57,7 +57,7 @@ def stewart(
     --------
     >>> s = stewart()
     >>> print(stewart_lengths(s, (0.1, 0.0, 1.1)).round(4))
-    [1.1865 1.2756 1.3134 1.3134 1.2756 1.1865]
+    [1.1646 1.228  1.2218 1.2218 1.228  1.1646]
     """
     item = "stewart"
     positive(item, base=base, platform=platform, base_gap=base_gap, platform_gap=platform_gap)
@@ -143,7 +143,7 @@ def delta(
     --------
     >>> s = delta()
     >>> print(delta_angles(s, (0.0, 0.0, -0.6)).round(4))
-    [0.5002 0.5002 0.5002]
+    [0.4274 0.4274 0.4274]
     """
     item = "delta"
     positive(item, base=base, platform=platform, arm=arm, forearm=forearm, width=width)

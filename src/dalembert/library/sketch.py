@@ -89,15 +89,16 @@ def closed_drawing(
         step *= min(1.0, 0.2 * size / max(float(np.abs(step).max()), 1e-300))
         for p, k in place.items():
             x[p] = x[p] + step[k]
-    worst = int(np.abs(residual[: len(pairs)]).argmax())
-    if abs(residual[worst]) < 1e-9 * size:
+    if np.abs(residual).max() < 1e-9 * size:
         return x
-    p, q = pairs[worst]
-    found = aims[worst] + residual[worst]
+    told = sorted(range(len(pairs)), key=lambda k: (k >= len(lengths), -abs(residual[k])))  # those given come first
+    gaps = [k for k in told if abs(residual[k]) > 1e-3 * size][:3] or told[:1]
+    texts = [f"{'-'.join(pairs[k])} {aims[k] + residual[k]:.6g} m instead of {aims[k]:.6g} m" for k in gaps]
+    asked = ", ".join(f"{'-'.join(pairs[k])}: {aims[k]:.6g} m" for k in range(len(lengths)))
     remedy = (
-        f"it cannot close: with all other distances kept, {p} and {q} come to {found:.6g} m, not {aims[worst]:.6g} m"
+        f"it cannot close: no position with these was found near the drawing; the last tried has {', '.join(texts)}"
     )
-    raise ModelError("linkage", "lengths", f"{p}-{q}: {aims[worst]:.6g} m", remedy)
+    raise ModelError("linkage", "lengths", asked, remedy)
 
 
 def _given(

@@ -158,7 +158,7 @@ def ackermann(
     Examples
     --------
     >>> print(round(float(np.degrees(ackermann_lean(1.4, 2.6, 0.2, np.radians(30)))), 3))
-    17.853
+    21.238
     """
     item = "ackermann"
     positive(item, track=track, wheelbase=wheelbase, arm=arm)

@@ -115,9 +115,9 @@ def klann(
 
         B, D = np.array([side * n["Bx"], n["By"]]), np.array([side * n["Dx"], n["Dy"]])
         H = corner(B, pin, ("BH", "CH"), True)
-        F = corner(H, pin, ("FH", "CF"), False)
+        F = corner(H, pin, ("FH", "CF"), True)
         E = corner(F, D, ("EF", "DE"), True)
-        return {"B": B, "D": D, "H": H, "F": F, "E": E, "G": corner(E, F, ("EG", "FG"), False)}
+        return {"B": B, "D": D, "H": H, "F": F, "E": E, "G": corner(E, F, ("EG", "FG"), True)}
 
     links = {"rocker": "BH", "rod": "CHF", "upper": "DE", "leg": "EFG"}
     return _walker("Klann", legs, leg, links, "BD", "A", n["AC"], angle, mass)
