@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -182,6 +183,35 @@ def test_without_masses_it_can_be_examined_and_drawn() -> None:
     assert all(body.mass == 0 for body in s.bodies.values())
     assert da.mobility(s).mobility == 1
     assert s.draw().get_xlabel() == "x [m]"
+
+
+def test_names_of_points_may_be_long() -> None:
+    points = {"O1": (0, 0), "A1": (1, 0), "A": (2, 1), "C": (2, 0)}
+    s = da.linkage(points, {"crank": ("O1", "A1"), "slide": "A1", "bar": ("A1", "A"), "end": "AC"}, ground=("O1", "C"))
+    assert list(s.connections) == ["O1", "A1_slide", "A1_bar", "A", "C"]
+    with pytest.raises(da.ModelError, match=r"the point 'AC' or its letters\?"):
+        da.linkage({**points, "AC": (3, 3)}, {"crank": ("O1", "A1"), "bar": ("A1", "A"), "end": "AC"}, ground=("O1",))
+
+
+@pytest.mark.parametrize(
+    ("make", "hinge", "by"),
+    [
+        (da.library.peaucellier, "C", -0.8),
+        (da.library.jansen, "Z", 2 * math.pi),
+        (da.library.stephenson_six_bar, "O", 2 * math.pi),
+        (da.library.quick_return, "O", 2 * math.pi),
+        (da.library.scissor_lift, "A0", 0.6),
+    ],
+)
+def test_without_masses_they_move_as_with_them(make: Any, hinge: str, by: float) -> None:
+    s, heavy = make(mass=None), make()
+    start = float(s.initials[hinge].position[0])
+    values = start + by * np.linspace(0, 1, 21)
+    motion = da.kinematics(s, drive=hinge, values=values)
+    heavy.drive(hinge, position=da.Polynomial((start, by)))
+    run = da.simulate(heavy, 1.0, times=np.linspace(0, 1, 21), rtol=1e-10)
+    for name in s.bodies:
+        assert np.allclose(motion[f"{name}.position"], run[f"{name}.position"], atol=1e-9)
 
 
 def test_a_named_point_belongs_to_the_picture_of_its_link() -> None:

@@ -172,6 +172,10 @@ class Drawing:
 
 def _names(link: str, given: Any, points: Mapping[str, Any]) -> tuple[str, ...]:
     item = f"link {link!r}" if link != "ground" else "ground"
+    if isinstance(given, str) and len(given) > 1 and given in points:
+        if all(letter in points for letter in given):
+            raise ModelError(item, "points", given, f"the point {given!r} or its letters? Give a tuple: ({given!r},)")
+        given = (given,)
     if not isinstance(given, Sequence) or (not given and link != "ground"):
         raise ModelError(item, "points", given, "give names of points, one or more")
     for p in given:

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 class GearPair:
     """Two gears in mesh; the second may be internal.
 
+    Not looked at: whether a pinion's tips clear those of a ring with hardly more teeth, away from the line of action.
+
     Parameters
     ----------
     first, second : Gear

@@ -47,8 +47,8 @@ def linkage(
     points : dict of str to (2,) m
         Where the points are at the start; (3,) m for a linkage in space.
     links : dict of str to sequence of str
-        Points of each link, one or more. A point of several links is a hinge between them; a point of one link alone
-        is a marker.
+        Points of each link, one or more: a sequence of names, or a string of points with one letter each. A point of
+        several links is a hinge between them; a point of one link alone is a marker.
     ground : sequence of str
         Points that do not move.
     sliders : dict of str to (str, direction)
@@ -64,7 +64,7 @@ def linkage(
         one.
     mass : float or dict of str to float
         A number: kg/m, of slender rods between successive points of a link (three points and more: around them). By
-        link, or block: kg, those not named have none. None: bodies without mass, for kinematics.
+        link, or block: kg, those not named have none. None: bodies without mass, for `kinematics`.
     plane : str
         ``"xy"``, ``"xz"`` or ``"yz"``: the plane of the drawing, its first axis to the right.
     gravity : (3,) m/s2
@@ -79,7 +79,7 @@ def linkage(
     marker ``a.P``, ``ground.P``  every point of every link, so that ``"a.P.position"`` is an output
     hinge ``P``                   where two meet; from ground, or from the first link, to the other
     hinges ``P_b``, ``P_c``       where more meet: from ground, or from the first link, to each other
-    hinge ``P_slide``             of a sliding point, from the guide to the body ``P_block``
+    hinge ``P_slide``             of a sliding point, from the guide to the body ``P_block``, on which links are hinged
     hinge ``a_slide``             of a sliding link
     ============================  ===============================================================================
 
