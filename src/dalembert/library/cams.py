@@ -1,8 +1,7 @@
 """Cams from follower laws: the profile as an envelope, its pressure angle and curvature, and the cam as a system.
 
 The cam turns counterclockwise about z at the origin. A follower slides up along y, at x = offset, or swings about a
-pivot on the x axis with its arm above the line to the cam; both are lifted away from the cam. In the plane vectors are
-complex numbers; derivatives are by the cam's angle.
+pivot on the x axis with its arm above the line to the cam; both are lifted away from the cam.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from ..connections.constraints.curves import Curve
 from ..connections.hinges import Prismatic, Revolute
 from ..errors import ModelError
 from ..system import System
+from .cam_geometry import CamGeometry
 from .cam_laws import FollowerMotion
-from .series import Series, derivative, divided, from_derivatives, root, times, to_derivatives, turning
+from .series import Series, to_derivatives
 
 __all__ = ["Cam", "cam_drive"]
 
 Array = NDArray[np.float64]
-
-_STEP = math.radians(0.75)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,120 +117,35 @@ class Cam:
     @property
     def rest(self) -> float:
         """Where the follower is at zero lift: height, m, or angle from the line to the cam, rad."""
-        near = self.base_radius + self.roller_radius
-        if not self.swings:
-            if self.follower != "flat" and near <= abs(self.offset):
-                raise ModelError("Cam", "offset", self.offset, f"it must be less than {near:.6g} m, where the cam is")
-            return near if self.follower == "flat" else math.sqrt(near**2 - self.offset**2)
-        assert self.pivot is not None
-        if self.follower == "flat":
-            sine = (self.base_radius + self.offset) / self.pivot
-            if not 0 < sine < 1:
-                remedy = f"it must be further away than base radius and offset, {self.base_radius + self.offset:.6g} m"
-                raise ModelError("Cam", "pivot", self.pivot, remedy)
-            return math.asin(sine)
-        assert self.arm is not None
-        low, high = abs(self.pivot - self.arm), self.pivot + self.arm
-        if not low < near < high:
-            remedy = f"from pivot {self.pivot:.6g} m away it reaches {low:.6g} to {high:.6g} m, not {near:.6g} m"
-            raise ModelError("Cam", "arm", self.arm, remedy)
-        return math.acos((self.pivot**2 + self.arm**2 - near**2) / (2 * self.pivot * self.arm))
+        return self._geometry.rest
+
+    @property
+    def _geometry(self) -> CamGeometry:
+        numbers = (self.base_radius, self.follower, self.roller_radius, self.offset, self.pivot, self.arm)
+        return CamGeometry(self.motion, *numbers)
 
     def _draw(self) -> None:
-        parts = [self._piece(*piece) for piece in self.motion.pieces]
-        angle, radius, pressure = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
-        self._check(angle, np.concatenate([part[4] for part in parts]), radius)
-        for name, value in (("angle", angle), ("pressure_angle", pressure), ("radius", radius)):
-            object.__setattr__(self, name, value)
+        pieces = self._geometry.pieces()
+        whole = {
+            name: np.concatenate([getattr(piece, name) for piece in pieces])
+            for name in ("angle", "pressure_angle", "radius", "sense", "pitch")
+        }
+        self._check(whole["angle"], whole["sense"])
+        for name in ("angle", "pressure_angle", "radius"):
+            object.__setattr__(self, name, whole[name])
+        self._check_push()
         segments = []
-        for place, p, *_ in parts:
-            d = to_derivatives(p)
-            segments.append((place[-1] - place[0], *(np.column_stack([x.real, x.imag]) for x in d)))
+        for piece in pieces:
+            rows = (np.column_stack([x.real, x.imag]) for x in to_derivatives(piece.profile))
+            segments.append((piece.angle[-1] - piece.angle[0], *rows))
         object.__setattr__(self, "profile", Curve.from_derivatives(segments, closed=True))
         if self.follower == "roller":
-            self._check_far(
-                angle, np.concatenate([part[5] for part in parts]), np.concatenate([p[1][0] for p in parts])
-            )
+            self._check_far(whole["pitch"], np.concatenate([piece.profile[0] for piece in pieces]))
 
-    def _piece(self, k: int, begin: float, end: float) -> tuple[Array, Series, Array, Array, Array, Series]:
-        """Return angles, the profile's series, radii, pressure angles, the sense in which it runs, and pitch points."""
-        start, span = float(self.motion.starts[k]), end - begin
-        local = np.linspace(begin, end, max(12, 2 * math.ceil(span / (2 * _STEP))) + 1)
-        inside = np.clip(local, begin + 1e-12 * span, end - 1e-12 * span)  # derivatives jump at the ends
-        lift = from_derivatives(self.motion.within(k, inside)).astype(complex)
-        theta = np.zeros_like(lift)
-        theta[0], theta[1] = start + local, 1.0
-        back = turning(-theta)  # from the world to the cam
-        if self.follower == "flat":
-            p, normal, sense = self._envelope(lift, theta)
-            pitch = p[0]
-        else:
-            c = times(self._point(lift), back)
-            ahead = derivative(c)
-            speed = root(times(ahead, ahead.conj()))
-            outward = divided(1j * ahead, speed)  # the profile runs clockwise: outside is to the left
-            p = c[:3] - self.roller_radius * outward
-            normal, pitch = outward[0], c[0]
-            d = to_derivatives(c)
-            convex = -np.imag(np.conj(d[1]) * d[2]) / np.abs(d[1]) ** 3
-            sense = 1 - self.roller_radius * convex
-        d = to_derivatives(p)
-        curvature = -np.imag(np.conj(d[1]) * d[2]) / np.maximum(np.abs(d[1]), 1e-300) ** 3
-        radius = np.divide(1.0, curvature, out=np.full(len(local), np.inf), where=np.abs(curvature) > 1e-12)
-        world = normal * np.exp(1j * theta[0].real)
-        way = self._way(lift, p[0] * np.exp(1j * theta[0].real))
-        return start + local, p, radius, np.angle(world / way), sense.real, pitch
-
-    def _point(self, lift: Series) -> Series:
-        """Return the middle of the roller, or the knife, in the world."""
-        rest = self.rest
-        if not self.swings:
-            P: Series = 1j * lift
-            P[0] += self.offset + 1j * rest
-            return P
-        assert self.pivot is not None and self.arm is not None
-        turn = -lift
-        turn[0] += math.pi - rest
-        P = self.arm * turning(turn)
-        P[0] += self.pivot
-        return P
-
-    def _envelope(self, lift: Series, theta: Series) -> tuple[Series, Series, Series]:
-        """Return profile, normals in the cam, and radii of curvature, of a family of faces n . x = h."""
-        rest = self.rest
-        alpha, h = -theta, lift.copy()
-        alpha[0] += math.pi / 2
-        if self.swings:
-            alpha = alpha - lift
-            alpha[0] -= rest
-            tilt = lift.copy()
-            tilt[0] += rest
-            E = turning(tilt)
-            h = self.pivot * (E - E.conj()) / 2j
-            h[0] -= self.offset
-        else:
-            h[0] += rest
-        n = turning(alpha)
-        rate = derivative(alpha)
-        if (rate[0].real >= -1e-9).any():
-            worst = float(rate[0].real.max()) + 1
-            remedy = f"the face swings as fast as the cam turns ({worst:.4g} rad per rad): give less lift or more angle"
-            raise ModelError("Cam", "motion", self.motion, remedy)
-        p = times(h, n)[:3] + times(divided(derivative(h), rate), 1j * n)
-        d = derivative(p)
-        return p, n[0], (np.conj(1j * n[0]) * d[0] / rate[0]).real
-
-    def _way(self, lift: Series, contact: Series) -> Series:
-        """Return the direction in which the follower goes where it is touched."""
-        if not self.swings:
-            return np.full(len(contact), 1j)
-        at = contact if self.follower == "flat" else self._point(lift)[0]
-        away = -1j * (at - self.pivot)
-        return np.asarray(away / np.abs(away))
-
-    def _check(self, angle: Array, sense: Array, radius: Array) -> None:
+    def _check(self, angle: Array, sense: Array) -> None:
         """Refuse cusps: the profile must run on in one sense."""
-        if sense.min() > 1e-6 * (self.base_radius if self.follower == "flat" else 1.0):
+        geometry = self._geometry
+        if not geometry.turns_back(sense):
             return
         k = int(sense.argmin())
         where = f"at {math.degrees(angle[k]):.4g} degrees"
@@ -241,49 +154,26 @@ class Cam:
         else:
             pitch = self.roller_radius / (1 - sense[k])
             found = f"undercut {where}: the roller's middle runs on a curve of radius {pitch:.4g} m there"
-            if self.follower == "knife":
-                found = f"the profile has a cusp {where}"
-        raise ModelError("Cam", "base_radius", self.base_radius, f"{found}; {self._advice()}")
-
-    def _advice(self) -> str:
-        """Return the least base radius without a cusp, in words."""
-        if self.__dict__.get("_asked"):
-            return ""
-        low, high = self.base_radius, self.base_radius
-        for _ in range(12):
-            high *= 1.5
-            if self._fits(high):
-                break
-            low = high
-        else:
-            return "give more angle, less lift, or a smaller roller"
-        while high - low > 1e-4 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._fits(middle) else (middle, high)
+        least = geometry.least_base_radius()
         smaller = " or a smaller roller" if self.follower == "roller" else ""
-        return f"give {high:.4g} m or more{smaller}"
+        advice = "give more angle or less lift" if least is None else f"give {least:.4g} m or more{smaller}"
+        raise ModelError("Cam", "base_radius", self.base_radius, f"{found}; {advice}")
 
-    def _fits(self, base_radius: float) -> bool:
-        try:
-            other = object.__new__(Cam)
-            for name in ("motion", "follower", "roller_radius", "offset", "pivot", "arm"):
-                object.__setattr__(other, name, getattr(self, name))
-            object.__setattr__(other, "base_radius", base_radius)
-            object.__setattr__(other, "_asked", True)
-            senses = np.concatenate([other._piece(*piece)[4] for piece in self.motion.pieces])
-        except ModelError:
-            return False
-        return bool(senses.min() > 1e-6 * (base_radius if self.follower == "flat" else 1.0))
+    def _check_push(self) -> None:
+        """Refuse a cam that would have to pull."""
+        k = int(np.abs(self.pressure_angle).argmax())
+        steep = math.degrees(abs(self.pressure_angle[k]))
+        if steep > 89.9:
+            found = f"the pressure angle comes to {steep:.4g} degrees (cam at {math.degrees(self.angle[k]):.4g})"
+            raise ModelError("Cam", "motion", self.motion, f"{found}: it cannot push the follower on; give less lift")
 
-    def _check_far(self, angle: Array, pitch: Series, profile: Series) -> None:
+    def _check_far(self, pitch: Series, profile: Series) -> None:
         """Refuse a roller that touches the cam elsewhere than where it should."""
         away = np.abs(pitch[:, None] - profile[None, :]).min(axis=1)
         k = int(away.argmin())
         if away[k] < self.roller_radius * (1 - 1e-6) - 1e-9 * self.base_radius:
-            depth = self.roller_radius - away[k]
-            remedy = (
-                f"with the cam at {math.degrees(angle[k]):.4g} degrees it would cut {depth:.3g} m into another part"
-            )
+            at, depth = math.degrees(self.angle[k]), self.roller_radius - away[k]
+            remedy = f"with the cam at {at:.4g} degrees it would cut {depth:.3g} m into another part of it"
             raise ModelError("Cam", "roller_radius", self.roller_radius, remedy)
 
     @property
