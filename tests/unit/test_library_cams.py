@@ -174,3 +174,20 @@ def test_a_roller_that_meets_the_cam_twice_is_refused() -> None:
     deep = L.FollowerMotion([(R(60), 0.03), (R(60), 0.0), (R(60), 0.03), (R(60), 0.0), (R(60), 0.03), (R(60), 0.0)])
     with pytest.raises(da.ModelError, match=r"it would cut .* m into another part|undercut"):
         L.Cam(deep, 0.02, "roller", 0.03)
+
+
+@pytest.mark.parametrize("name", CAMS)
+def test_cams_are_followed_without_forces(name: str) -> None:
+    cam = CAMS[name]()
+    angles = np.linspace(0, 2 * math.pi, 361)
+    motion = da.kinematics(L.cam_drive(cam), drive="shaft", values=angles)
+    assert np.abs(motion["guide.position"] - cam.motion.lift(angles)).max() < 1e-9
+    assert np.abs(motion["guide.speed"] - cam.motion.lift(angles, 1)).max() < 1e-7
+
+
+def test_a_follower_at_rest_contradicts_nothing() -> None:
+    # with the cam at 123 degrees all rates are zero but for rounding
+    dwell = L.FollowerMotion([(R(90), 0.01), (R(90), 0.01), (R(180), 0.0, "polynomial345")])
+    angles = np.linspace(0, 2 * math.pi, 361)
+    motion = da.kinematics(L.cam_drive(L.Cam(dwell, 0.06, "flat")), drive="shaft", values=angles)
+    assert np.abs(motion["guide.position"] - dwell.lift(angles)).max() < 1e-9
