@@ -176,6 +176,13 @@ class FollowerMotion:
             result[here] = self.within(int(segment), x[here] - self.starts[segment])[order]
         return result.reshape(a.shape)
 
+    def breaks(self, first: float, last: float) -> Array:
+        """Return the angles (k,) rad between two at which accelerations or jerks may jump, for drives."""
+        own = np.array([self.starts[k] + a for k, a, _ in self.pieces])
+        turns = 2 * _PI * np.arange(math.floor(first / (2 * _PI)), math.ceil(last / (2 * _PI)) + 1)
+        found = (turns[:, None] + own).ravel()
+        return np.asarray(found[(found > first) & (found < last)])
+
     def __call__(self, angle: float) -> tuple[float, float, float]:
         return tuple(float(self.lift(angle, order)) for order in range(3))  # type: ignore[return-value]
 
