@@ -64,6 +64,7 @@ from .system import System
 if TYPE_CHECKING:
     from . import library, natural, structures, tribology
     from .io import load
+    from .library import linkage
     from .structures import Material, Section, Structure, beam
 
 __version__ = "0.1.0"
@@ -139,6 +140,7 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linkage",
     "load",
     "mobility",
     "motion_space",
@@ -162,6 +164,7 @@ _FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 
