@@ -154,7 +154,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "structures", "tribology")),
     "load": "io",
