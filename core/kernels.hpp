@@ -5,6 +5,7 @@
 // The result of a state does not depend on the range it is in, nor on its place in a pack.
 #pragma once
 
+#include "kinematics/sweep.hpp"
 #include "system/conditions.hpp"
 
 namespace dalembert {
@@ -117,6 +118,9 @@ struct KernelSet {
   int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *multipliers, double *loads);
   // loads of all connections and multipliers of a motion at a configuration become those of least norm
   void (*share)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *loads, double *lambda);
+  // kinematic motion: kinematics/sweep.hpp
+  std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);
+  SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale, double floor, SweepCall &);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

@@ -134,6 +134,36 @@ nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::o
   return nb::make_tuple(first, second);
 }
 
+// Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a, jerks
+// (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
+nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
+                bool jerk) {
+  const ModelData &m = model.data;
+  const npy_intp n = npy_intp(times.size()), nq = m.nq, nv = m.nv;
+  const bool placed = q.ndim() == 2;
+  if (row_scale.size() != std::size_t(m.nc) || q.size() != std::size_t(placed ? n * nq : nq))
+    throw nb::value_error("the arrays do not fit the model");
+  Scope scope(m, conditions.is_none() ? *model.described : *Quiet::of_model(model, conditions));
+  Lease memory(model.singles, model.kernels->bytes_sweep(m, scope.conditions, jerk));
+  nb::object qs = new_array({n, nq}), vs = new_array({n, nv}), as = new_array({n, nv}), slack = new_array({n});
+  nb::object js = jerk ? new_array({n, nv}) : nb::none(), q_last = new_array({nq}), v_last = new_array({nv});
+  std::copy_n(q.data(), q.size(), data_of(qs));
+  std::copy_n(q.data(), nq, data_of(q_last));
+  std::fill_n(data_of(v_last), nv, 0.0);
+  SweepCall call{};
+  call.times = times.data(), call.count = n, call.placed = placed;
+  call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
+  call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = n ? times.data()[0] : 0.0;
+  SweepStatus status;
+  {
+    nb::gil_scoped_release release;
+    status = model.kernels->sweep(m, memory.data(), scope.conditions, row_scale.data(), floor, call);
+  }
+  if (scope.raise())
+    throw nb::python_error();
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections);
+}
+
 // the mass matrix at one configuration, factored
 struct Factor {
   nb::object owner; // keeps the model alive
@@ -225,6 +255,7 @@ NB_MODULE(_core, module) {
   model.def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"), nb::arg("host").none())
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
       .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
+      .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"))
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.tables.lean.start.empty() ? 0 : m.tables.lean.start.back(); })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })

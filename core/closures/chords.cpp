@@ -282,5 +282,6 @@ template void chord_face(const ModelData &, Workspace<Pack> &, const ChordData &
 template void chord_face(const ModelData &, Workspace<Dual> &, const ChordData &, const RelativeMotion<Dual> &, HingeFace<Dual> &);
 template void evaluate_chords(const ModelData &, Workspace<double> &, const double *, const double *, const ChordOutputs<double> &);
 template void evaluate_chords(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const ChordOutputs<Pack> &);
+template void evaluate_chords(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const ChordOutputs<Dual> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -55,6 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .kinematics import kinematics
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
@@ -135,6 +136,7 @@ __all__ = [
     "impulse",
     "inverse_dynamics",
     "isa",
+    "kinematics",
     "laws",
     "library",
     "load",

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 _LOCKED = 1e-4  # of singular values: a limit is found to some 1e-12, where the root of that is left
+_REDUNDANT = 1e-11  # of singular values: rounding of rows that repeat others
 _SHARE = 1e-2  # of the largest part in a motion, below which a hinge takes none
 
 
@@ -38,8 +39,12 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: Marks) -> s
     scales = Scales.of(model, t=t)
     J = scales.jacobian(model, q)
     U, s, _ = np.linalg.svd(J[:, ~given], full_matrices=False)
-    usual = min(len(model.independent_rows), int((~given).sum()))
-    if not model.hinge_drives or not usual or not len(s):
+    if not model.hinge_drives or not len(s):
+        return ""
+    # of bodies without mass the model does not know its independent rows
+    independent = len(model.independent_rows) or int((s > _REDUNDANT * s[0]).sum())
+    usual = min(independent, int((~given).sum()))
+    if not usual:
         return ""
     asked = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
     pull = {d: float(asked[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}

@@ -126,6 +126,7 @@ def _result(note: dict[str, Any], arrays: dict[str, Array], model: Model | None)
         conditions=Periods([float(begin) for begin, *_ in periods], held) if held else None,
         labels=Labels(**names) if model is None else None,
         stored=arrays,
+        prescribed=bool(note.get("prescribed")),
     )
     if model is None:
         result._kept = {name: note[name] for name in ("model", "periods", "controlled") if name in note}
@@ -142,6 +143,7 @@ def _note(result: Result) -> dict[str, Any]:
         "message": result.message,
         "stats": asdict(result.stats),
         "events": events,
+        "prescribed": result.prescribed,
         **_origin(result),
     }
 

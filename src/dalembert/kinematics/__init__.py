@@ -4,6 +4,7 @@ from .centres import Centrodes, InstantCentres, centrodes, instant_centres
 from .coupler_curves import CouplerCurve, coupler_curve
 from .equations import Equations, RelativeEquations
 from .inflection import InflectionCircles, inflection_circles
+from .motion import kinematics
 from .polygons import Polygon, acceleration_polygon, velocity_polygon
 from .ratios import Ratio, mechanical_advantage, velocity_ratio
 from .screws import ScrewAxes, screw_axes
@@ -27,6 +28,7 @@ __all__ = [
     "coupler_curve",
     "inflection_circles",
     "instant_centres",
+    "kinematics",
     "mechanical_advantage",
     "screw_axes",
     "tolerances",

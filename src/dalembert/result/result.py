@@ -14,7 +14,7 @@ from ..checks import finite_number
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
-from .outputs import Motion, Output, Periods, names
+from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
 from .records import EventRecord, Labels, Stats
 
@@ -60,6 +60,8 @@ class Result:
         Names, and columns by name, of a result read from a file.
     steps, breaks : (k,) s
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
+    prescribed : bool
+        Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
 
     Attributes
     ----------
@@ -100,6 +102,7 @@ class Result:
         stored: dict[str, Array] | None = None,
         steps: ArrayLike = (),
         breaks: ArrayLike = (),
+        prescribed: bool = False,
     ) -> None:
         if model is None and labels is None:
             raise ModelError("result", "model", None, "give the model that the states belong to")
@@ -121,6 +124,7 @@ class Result:
         self.dense = dense
         self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
         self.conditions = conditions
+        self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
         self.resume_point: dict[str, Any] | None = None
@@ -176,6 +180,7 @@ class Result:
             labels=self._labels,
             steps=self.steps,
             breaks=self.breaks,
+            prescribed=self.prescribed,
         )
         other._origin = self
         return other
@@ -296,10 +301,14 @@ class Result:
     @cached_property
     def _motion(self) -> Motion:
         known = {name: self._stored[name] for name in self._stored.keys() & {"a", "tau", "lam"}}
-        return Motion(self._model(), self.t, self.q, self.v, self.x, known, self.conditions)
+        return self._kind(self._model(), self.t, self.q, self.v, self.x, known, self.conditions)
 
     def _motion_at(self, times: Array) -> Motion:
-        return Motion(self._model(), times, *self._states(times), conditions=self.conditions)
+        return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
+
+    @property
+    def _kind(self) -> type[Motion]:
+        return PrescribedMotion if self.prescribed else Motion
 
     def _model(self) -> Model:
         if self.model is None:
@@ -338,6 +347,7 @@ class Result:
             labels=self._labels,
             steps=self.steps,
             breaks=self.breaks,
+            prescribed=self.prescribed,
         )
         other._origin = self._origin
         return other

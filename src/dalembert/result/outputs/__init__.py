@@ -11,6 +11,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
     bodies, markers, points (``"crank.at(0.2, 0, 0)"``)
                      position, rotation, quaternion, bryant, angle, velocity, angular_velocity, acceleration,
                      angular_acceleration
+    hinges, bodies, markers and points of motions that drives prescribe wholly (`da.kinematics`): jerk
     the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
                      center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
 
@@ -21,12 +22,14 @@ from .find import describe, names
 from .motion import ByTime, Motion, Periods, always
 from .nodes import nodal_displacements, nodal_velocities
 from .output import Output
+from .prescribed import PrescribedMotion
 
 __all__ = [
     "ByTime",
     "Motion",
     "Output",
     "Periods",
+    "PrescribedMotion",
     "always",
     "describe",
     "names",

@@ -12,6 +12,7 @@ from ...errors import ModelError
 from ...model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
+from .jerks import jerk_of_hinge, jerk_of_point
 from .loads import (
     LOAD_PARTS,
     connection_load,
@@ -77,7 +78,7 @@ def _of_connection(model: Model, owner: str, quantity: str, name: str) -> Output
         return connection_load(model, owner, quantity, name)
     hinge = hinge_of(model, owner)
     if hinge is not None:
-        return hinge_output(model, hinge, quantity, name)
+        return jerk_of_hinge(model, hinge, name) if quantity == "jerk" else hinge_output(model, hinge, quantity, name)
     chord = next(chord for chord in model.forest.chords if chord.name == owner)
     return constraint_output(model, chord, quantity, name)
 
@@ -91,6 +92,8 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
         modal = modal_output(model, owner, quantity, name)
         if modal is not None:
             return modal
+    if quantity == "jerk":
+        return jerk_of_point(model, owner, name)
     marker = frame_of(model, owner) if quantity in FRAME else None
     return None if marker is None else FRAME[quantity](model, marker, name)
 

@@ -12,6 +12,7 @@ from ...bodies.markers import Marker
 from ...connections.constraints.plain import AxisAngle
 from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
+from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model
 
 __all__ = ["ByTime", "Motion", "Periods", "always"]
@@ -169,6 +170,16 @@ class Motion:
         if isinstance(element, AxisAngle):  # the multiplier goes with the residual, which is a cosine
             effort *= [element.target(drive.law(t)[0], 1.0, 0.0)[1] for t in self.t.tolist()]
         return effort
+
+    @property
+    def jerk(self) -> Array:
+        """Jerks (n, nv); known where drives prescribe the whole motion."""
+        remedy = "only a motion that drives prescribe wholly has one: use da.kinematics"
+        raise ModelError("output", "jerk", "none", remedy)
+
+    def along(self, quantity: Callable[[Array, Array, Array], Array]) -> Array:
+        """Return the rate of a function of q, v and a along the motion; known where jerks are."""
+        return self.jerk
 
     # ---- closed loops
 

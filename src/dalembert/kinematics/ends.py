@@ -1,0 +1,76 @@
+"""Why a kinematic motion ended before its time: in names, with the way out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.drive_limits import limit_reached
+from ..analysis.prescribed import Prescribed
+from ..analysis.scales import Scales
+from ..errors import AssemblyError, SingularityError
+from ..model import Model
+from ..model.driven_rates import Swept
+
+__all__ = ["why_ended"]
+
+Array = NDArray[np.float64]
+
+
+def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
+    """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
+    if found.status == "finished":
+        return "", SingularityError
+    if found.status == "undetermined":
+        return _left_open(model, found), SingularityError
+    if found.status == "open":
+        return f"kinematics: the loops do not close at t = {found.t_last:.6g} s", AssemblyError
+    where = f"kinematics: the motion ends at t = {found.t_last:.9g} s"
+    if found.status == "contradicted":
+        return f"{where}: drives ask for speeds or accelerations that the loops do not permit", SingularityError
+    given = driven_speeds(model)
+    limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
+    others = _better(model, found.q_last, found.t_last, given)
+    remedy = f" Beyond it drive {others}." if others else ""
+    return f"{where}: {limit or 'no position nearby obeys loops and drives.'}{remedy}", SingularityError
+
+
+def _better(model: Model, q: Array, t: float, given: NDArray[np.bool_]) -> str:
+    """Return what could be driven where drives come to a dead point: what moves most there."""
+    prescribed = Prescribed.of(model)
+    scales = Scales.of(model, t=t).without(prescribed.rows)
+    J = scales.jacobian(model, q)
+    Vt = np.linalg.svd(J)[2]
+    count = int(given.sum()) + int(prescribed.rows.sum())
+    motions = Vt[max(0, model.nv - count) :] if count else Vt[:0]
+    part = np.linalg.norm(motions, axis=0)
+    part[given] = 0.0
+    best = [model.speed_names[k] for k in np.argsort(-part)[:2] if part[k] > 0.3]
+    return " or ".join(map(repr, best))
+
+
+def _left_open(model: Model, found: Swept) -> str:
+    """Say which freedoms drives leave open, or that the start is singular."""
+    J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
+    given = driven_speeds(model)
+    free = np.flatnonzero(~given)
+    _, s, Vt = np.linalg.svd(J[:, free])
+    rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
+    motions = Vt[rank:]
+    moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
+    count = len(motions)
+    listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
+    left = f"{count} freedom{'s' * (count != 1)} ({listed} can still move)"
+    return (
+        f"kinematics: at t = {found.t_last:.6g} s drives leave {left}: "
+        "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
+        "many drives, the start is a singular position: start beside it"
+    )
+
+
+def driven_speeds(model: Model) -> NDArray[np.bool_]:
+    """Return which speeds (nv,) drives prescribe."""
+    given = np.zeros(model.nv, dtype=bool)
+    for drive in model.hinge_drives:
+        given[model.driven_freedoms(drive)] = True
+    return given

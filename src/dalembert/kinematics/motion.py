@@ -1,0 +1,207 @@
+"""Kinematic motion: what a mechanism does when drives leave it no freedom, without masses and forces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.driven import driven_positions
+from ..analysis.scales import Scales
+from ..errors import ModelError, SingularityError
+from ..model import Conditions, Model
+from ..model.driven_rates import Swept, swept
+from ..result import Result, Stats
+from ..result.outputs import always
+from ..system import System
+from .ends import why_ended
+from .request import Request, asked
+
+__all__ = ["kinematics"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "kinematics"
+_ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
+
+
+def kinematics(
+    system: System | Model,
+    *,
+    times: ArrayLike | None = None,
+    drive: str | Mapping[str, ArrayLike] | None = None,
+    values: ArrayLike | None = None,
+    speed: float | None = None,
+    q: ArrayLike | None = None,
+    on_error: str = "raise",
+) -> Result:
+    """Return positions, speeds, accelerations and jerks of a mechanism that drives leave no freedom.
+
+    No masses are needed. Each position is found from the one before by Newton's method, along the branch that the
+    motion is on; where steps are too long for that they are split, so that the branch never changes unseen. If it ends
+    (a dead point, a link that does not reach), the error says where and why, and carries the motion so far.
+
+    Parameters
+    ----------
+    system : System or Model
+    times : (n,) s
+        For drives that the system describes, by position, speed or acceleration.
+    drive : str, or dict of str to values
+        A hinge coordinate, or what a constraint holds, that is to go through given values, driven or not in the
+        description, whether or not a loop is cut there; several with their values, a single number for one that rests.
+    values : (n,) rad or m
+    speed : float, rad/s or m/s
+        Of the one that is driven; default 1, so that rates are with respect to it, and t is its value. Values that do
+        not increase are gone through in their order at that speed, t being the travel.
+    q : (nq,) rad or m
+        Guess of the first position; if left out, start values as in `simulate`.
+    on_error : str
+        ``"raise"``, or ``"return"`` for the motion so far, its status ``"failed"``, its message saying why.
+
+    Returns
+    -------
+    Result
+        Outputs of position, speed, acceleration, jerk (``"A.jerk"``, ``"coupler.tip.jerk"``), pictures and files as
+        of a simulation; loads if bodies have masses or elements push.
+
+    Raises
+    ------
+    AssemblyError
+        If the first position cannot be reached.
+    SingularityError
+        If the branch ends; ``error.result`` has the motion so far.
+    ModelError
+        If drives leave freedoms open; says which.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("crank and slider")
+    >>> crank, rod, block = s.body("crank"), s.body("rod"), s.body("block")
+    >>> _ = s.connect("A", da.Revolute("z"), s.ground, crank)
+    >>> _ = s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), rod)
+    >>> _ = s.connect("C", da.Revolute("z"), rod.at(3, 0, 0), block)
+    >>> _ = s.connect("D", da.Prismatic("x"), s.ground, block)
+    >>> motion = da.kinematics(s, drive="A", values=[0.0, 0.5, 1.0])
+    >>> motion["D.position"].round(6)
+    array([4.        , 3.838871, 3.419764])
+    >>> motion["D.speed"].round(6)  # with respect to the crank angle
+    array([ 0.      , -0.621466, -1.000094])
+    """
+    began = time.perf_counter()
+    if on_error not in ("raise", "return"):
+        raise ModelError(_ITEM, "on_error", on_error, "use 'raise' or 'return'")
+    request = asked(system, times, drive, values, speed)
+    model = request.model
+    held = _undeformed(model)
+    first = _first(request, q)
+    if not all(model.holonomic):
+        from .rolling import rolled
+
+        found = rolled(model, request.times, first, held)
+    else:
+        found = _across(model, swept(model, request.times, first, floor=_floor(model), conditions=held), held)
+    message, kind = why_ended(model, found)
+    result = _result(request, found, held, message, time.perf_counter() - began)
+    if message and (on_error == "raise" or not len(found.t)):
+        error = kind(message)
+        if result is not None:
+            error.__dict__["result"] = result
+        raise error
+    assert result is not None
+    return result
+
+
+class Between:
+    """States of a kinematic motion between its rows: from each row to the times after it."""
+
+    def __init__(self, model: Model, t: Array, q: Array, held: Conditions | None) -> None:
+        self.model, self.t, self.q, self.held = model, t, q, held
+
+    def __call__(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return q, v, x at times (k,) s."""
+        q = np.empty((len(times), self.model.nq))
+        v = np.empty((len(times), self.model.nv))
+        rows = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            order = mine[np.argsort(times[mine], kind="stable")]
+            wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
+            found = swept(self.model, wanted, self.q[row], floor=_floor(self.model), conditions=self.held)
+            if found.status != "finished":
+                raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
+            q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
+        return q, v, np.tile(self.model.state_starts(), (len(times), 1))
+
+
+def _floor(model: Model) -> float:
+    return Scales.of(model, prescribed=False).floor
+
+
+def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
+    """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
+    v, a = found.v.copy(), found.a.copy()
+    for row in np.flatnonzero(found.slack == 0.0):
+        if not 0 < row < len(found.t) - 1:
+            continue
+        t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
+        d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
+        times = np.array([found.t[row - 1], t - d, t, t + d])
+        sides = swept(model, times, found.q[row - 1], floor=_floor(model), conditions=held)
+        if sides.status != "finished" or not sides.slack[[1, 3]].all():
+            continue
+        way = model.difference(sides.q[1], sides.q[3])
+        v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
+        a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
+    return replace(found, v=v, a=a)
+
+
+def _undeformed(model: Model) -> Conditions | None:
+    """Return conditions in which flexible bodies keep their shape; None if there are none."""
+    if not model.flexible_names:
+        return None
+    modes = [k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))]
+    return Conditions(model, model.conditions().parameters, frozenset(modes))
+
+
+def _first(request: Request, guess: ArrayLike | None) -> Array:
+    """Return the first position, closed."""
+    model, t = request.model, float(request.times[0])
+    start = None if guess is None else model._coordinates(_ITEM, guess)
+    return driven_positions(model, t, start)
+
+
+def _result(request: Request, found: Swept, held: Conditions | None, message: str, wall_time: float) -> Result | None:
+    if not len(found.t):
+        return None
+    model, notes = request.model, list(request.notes)
+    if held is not None:
+        notes.append(f"{', '.join(model.flexible_names)}: kept undeformed")
+    singular = found.t[found.slack == 0.0]
+    if len(singular):
+        listed = ", ".join(f"{t:.6g}" for t in singular[:6]) + ", ..." * (len(singular) > 6)
+        notes.append(f"singular positions at t = {listed} s: rates there are those of the motion that passes through")
+    return Result(
+        model,
+        found.t,
+        found.q,
+        found.v,
+        stats=Stats(
+            method="kinematics",
+            steps=found.steps,
+            rejected=max(0, found.steps - len(found.t) + 1),
+            evaluations=found.corrections,
+            factorizations=found.corrections + len(found.t),
+            wall_time=wall_time,
+            notes=notes,
+        ),
+        status="failed" if message else "finished",
+        message=message,
+        dense=Between(model, found.t, found.q, held),
+        conditions=None if held is None else always(held),
+        stored={"a": found.a},
+        prescribed=True,
+    )

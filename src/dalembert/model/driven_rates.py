@@ -1,0 +1,98 @@
+"""Kinematic motion of a model by the core: positions along drives, and rates at given positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .once import once_per_model
+
+if TYPE_CHECKING:
+    from .conditions import Conditions
+    from .model import Model
+
+__all__ = ["Swept", "rates_at", "swept"]
+
+Array = NDArray[np.float64]
+
+STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host")
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """Rows of a kinematic motion as far as it went.
+
+    Attributes
+    ----------
+    t : (n,) s
+    q : (n, nq) rad or m
+    v, a : (n, nv) rad/s or m/s, per s
+    jerk : (n, nv) rad/s3 or m/s3, or None
+    slack : (n,)
+        Smallest pivot of the equations as a part of the largest; zero at singular positions.
+    status : str
+        ``"finished"``, ``"ended"`` (no way leads on), ``"open"`` (the first position does not close),
+        ``"undetermined"`` (drives leave freedoms), ``"contradicted"`` (no speeds or accelerations obey all).
+    q_last, v_last, t_last : (nq,), (nv,), float
+        How far it came, between the times too.
+    steps, corrections : int
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    jerk: Array | None
+    slack: Array
+    status: str
+    q_last: Array
+    v_last: Array
+    t_last: float
+    steps: int
+    corrections: int
+
+
+def swept(
+    model: Model, t: Array, q: Array, *, floor: float = 1e-14, jerk: bool = False, conditions: Conditions | None = None
+) -> Swept:
+    """Return the motion at times (n,) that drives prescribe, from a position q (nq,) at the first.
+
+    With q (n, nq), positions are taken as they are and rates follow from them, those of rows that bind speeds too.
+
+    Parameters
+    ----------
+    floor : float
+        Scaled residual that rounding alone may leave.
+    """
+    times = np.ascontiguousarray(t, dtype=float)
+    found = model._sweep(times, np.ascontiguousarray(q, dtype=float), conditions, _row_scale(model), floor, jerk)
+    qs, vs, accelerations, jerks, slack, q_last, v_last, t_last, status, done, steps, corrections = found
+    return Swept(
+        times[:done],
+        qs[:done],
+        vs[:done],
+        accelerations[:done],
+        None if jerks is None else jerks[:done],
+        slack[:done],
+        STATUS[status],
+        q_last,
+        v_last,
+        t_last,
+        steps,
+        corrections,
+    )
+
+
+def rates_at(model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None) -> Swept:
+    """Return speeds, accelerations and jerks at times (n,) and positions (n, nq) that obey loops and drives."""
+    return swept(model, t, np.atleast_2d(q), jerk=jerk, conditions=conditions)
+
+
+@once_per_model
+def _row_scale(model: Model) -> Array:
+    """Return scales of the rows (nc,); zero where one binds speeds alone, or nothing."""
+    counts = np.asarray(model.holonomic, dtype=bool) & np.asarray(model.compiled.names.closing, dtype=bool)
+    return np.ascontiguousarray(np.where(counts, model.compiled.tables["row_scale"], 0.0))
