@@ -4,42 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rolling_systems import trammel, wheel
 
 import dalembert as da
 from dalembert.kinematics.rates import extremes, next_rate, roots
 from dalembert.library.mechanisms import bennett, four_bar, slider_crank
 
 
-def trammel(length: float = 1.0, *, angle: float = 0.3) -> da.System:
-    """Return a rod whose ends slide along x and y."""
-    s = da.System("trammel", gravity=(0, 0, 0))
-    a, b = (s.body(name, mass=1.0, inertia=(1, 1, 1)) for name in "ab")
-    rod = s.body("rod", da.rod(length, 1.0))
-    s.connect("X", da.Prismatic("x"), s.ground, a)
-    s.connect("Y", da.Prismatic("y"), s.ground, b)
-    s.connect("P", da.Revolute("z"), a, rod)
-    s.connect("Q", da.Revolute("z"), b, rod.at(length, 0, 0))
-    s.initial("X", position=length * np.cos(angle))
-    s.initial("Y", position=length * np.sin(angle))
-    s.initial("P", position=np.pi - angle)
-    s.drive("P", speed=da.Polynomial((-1.0, -0.05)))
-    return s
-
-
 def turn(s: da.System, hinge: str = "A", rows: int = 361, speed: float = 1.0) -> da.Result:
     s.drive(hinge, speed=speed)
     return da.simulate(s, 2 * np.pi / abs(speed), times=np.linspace(0, 2 * np.pi / abs(speed), rows))
-
-
-def wheel(radius: float = 0.5) -> da.System:
-    """Return a wheel that rolls along x below z = 2 radius, and its hub."""
-    s = da.System("wheel", gravity=(0, 0, 0))
-    hub, disc = s.body("hub", mass=1.0, inertia=(1, 1, 1)), s.body("disc", mass=1.0, inertia=(1, 1, 1))
-    s.connect("X", da.Prismatic("x"), s.ground.at(0, 0, radius), hub)
-    s.connect("H", da.Revolute("y"), hub, disc)
-    s.connect("roll", da.Coupling(radius), "H", "X")
-    s.drive("H", speed=da.Polynomial((1.0, 0.2)))
-    return s
 
 
 def test_points_of_a_trammel_go_along_lines_circles_and_ellipses() -> None:

@@ -5,7 +5,9 @@ A row knows a quantity f and its first rates. With m rows around one at t0 and s
     f = sum of c_k s^k,      c_k k! / h^k = f^(k)(t0)                                                               (1)
 
 through everything that the m rows know has the next rate as its first coefficient that is not known at t0; its error is
-of the order h^(r m - r), with r numbers known at each row. A jump of the motion (a time that occurs twice) parts rows.
+of the order h^(r m - r), with r numbers known at each row, while errors d of the rows themselves come in as d / h^r. So
+the rates nearest to the one that is wanted are used alone, if there are rows enough. A jump of the motion (a time that
+occurs twice) parts rows.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ __all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots"]
 Array = NDArray[np.float64]
 
 _FINE = 721
+_ENOUGH = 7  # rows with which the last rate alone tells the next
 
 
 def finer(result: Result, rows: int = _FINE) -> Result:
@@ -49,7 +52,9 @@ def next_rate(t: Array, *known: Array) -> Array:
     found = np.full(values.shape[1:], np.nan)
     for rows in _stretches(t):
         if len(rows) > 1:
-            found[rows] = _next_rate(t[rows], values[:, rows], min(len(rows), 3 if len(known) > 2 else 5))
+            lean = len(rows) >= _ENOUGH
+            used = values[-1:, rows] if lean else values[:, rows]
+            found[rows] = _next_rate(t[rows], used, _ENOUGH if lean else min(len(rows), 3))
     return found.reshape(n, *shape)
 
 
