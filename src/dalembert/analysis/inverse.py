@@ -28,7 +28,7 @@ from .freedoms import Freedoms, freedoms_of
 from .relative import hinge_speeds, relative
 from .scales import Scales, closure_rank
 
-__all__ = ["Efforts", "cut_loads", "inverse_dynamics"]
+__all__ = ["Efforts", "inverse_dynamics"]
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class Efforts:
     def loads_of_connections(self) -> Array:
         """Return the loads (connections, 6) in the order of ``model.connection_names``, world axes, N m and N."""
         model = self.model
-        further, passed = cut_loads(model, self.q, self.cut)
+        further, passed = _cut_loads(model, self.q, self.cut)
         loads = further if self.loads is None else self.loads + further
         found: Array = model._loads_of_motion(self.q, self.v, self.a, lam=self.multipliers, loads=loads, **self.how)
         for name, load in passed.items():
@@ -190,7 +190,7 @@ def _prices(weights: ArrayLike | None, acting: Freedoms) -> Array:
     return price
 
 
-def cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
     """Return efforts at cut hinges as loads on bodies (nb, 6), and as loads that these hinges pass on, (6,) each."""
     on_bodies, passed = np.zeros((model.nb, 6)), {}
     for chord in model.forest.chords:

@@ -321,6 +321,8 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
     """
     item = "coupler_curve"
     frame, base = frame_called(result, point, item, "point"), frame_called(result, relative_to, item, "relative_to")
+    if not np.ptp(result.t):
+        raise ModelError(item, "result", result, "a path takes more than one row")
     seen, fine = (Seen.of(motion, frame, base) for motion in (result, finer(result)))
     track = Quintic(fine.t, fine.position, fine.velocity, fine.acceleration)
     return CouplerCurve(

@@ -90,6 +90,10 @@ class Polygon(Reading):
         difference: Array = self.vectors[tip] - self.vectors[tail]
         return difference
 
+    def __repr__(self) -> str:
+        names = ", ".join(self.vectors)
+        return f"<Polygon of {self.kind} at t = {self.result.t[self.row]:.6g} s: {names}>"
+
     def __str__(self) -> str:
         lines = [f"{self.kind} polygon at t = {self.result.t[self.row]:.6g} s, {self.unit}"]
         width = max((len(name) for name in self.vectors), default=1)
@@ -129,7 +133,7 @@ def velocity_polygon(
     >>> _ = s.drive("A", speed=1.0)
     >>> polygon = velocity_polygon(da.simulate(s, 0.5), row=0)
     >>> polygon.vectors["B"].round(4), polygon.relative("C", "B").round(4)
-    (array([-0.8415,  0.5403,  0.    ]), array([ 0.1881, -0.3671,  0.    ]))
+    (array([-0.8415,  0.5403,  0.    ]), array([ 0.1522, -0.3229,  0.    ]))
     """
     return _polygon("velocity", result, points, row, t, relative_to)
 

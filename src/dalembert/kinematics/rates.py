@@ -25,7 +25,7 @@ __all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots"]
 
 Array = NDArray[np.float64]
 
-_FINE = 721
+_FINE = 361
 _ENOUGH = 7  # rows with which the last rate alone tells the next
 
 

@@ -113,7 +113,7 @@ def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
     >>> _ = s.drive("A", speed=1.0)
     >>> force = mechanical_advantage(da.simulate(s, 1.0), "D", "A")  # N at the slider per N m at the crank
     >>> float(force.values[0].round(4)), force.unit
-    (-6.1453, 'rad/m')
+    (-6.1547, 'rad/m')
     """
     return _ratio(result, "mechanical advantage", input, output, "mechanical_advantage")
 

@@ -19,9 +19,10 @@ from ..result import Result
 from ..result.outputs import Output
 from ..result.outputs.frames import frame_of, turning_axis
 from ..system import System
+from .coordinates import speed_rows
 from .deviations import Deviation, deviated, find_deviation
 from .reading import Reading
-from .sensitivity import Displacements, cut_change, solve
+from .sensitivity import Displacements, solve
 
 __all__ = ["Samples", "Tolerances", "tolerances"]
 
@@ -219,17 +220,15 @@ def tolerances(
     if result is not None:
         if q is not None:
             raise ModelError(item, "q", q, "a Result has its own: leave it out")
-        rows, times = np.asarray(result.q), np.asarray(result.t)
+        rows, times = np.array(result.q), np.array(result.t)
     else:
         rows, times = _start(model, q, held)[None], np.zeros(1)
     names = _driven(model) if held is None else names_of(held)
     free = freedoms_of(model, names, item=item)
     makers = [maker for name in ([outputs] if isinstance(outputs, str) else outputs) for maker in _parts(model, name)]
-    sensitivities = np.empty((len(rows), len(makers), len(found)))
-    for k, (at, t) in enumerate(zip(rows, times.tolist(), strict=True)):
-        moved = Displacements(model, at, found)
-        dq = solve(model, at, t, free, moved, item)
-        sensitivities[k] = np.array([maker.change(at, dq, moved) for maker in makers])
+    moved = Displacements(model, rows, found)
+    dq = solve(moved, times, free, item)
+    sensitivities = np.stack([maker.change(dq, moved) for maker in makers], axis=1)
     labels, units = tuple(m.name for m in makers), tuple(m.unit for m in makers)
     return Tolerances(
         model, labels, units, tuple(deviations), amounts, times, sensitivities, result, rows, tuple(names), tuple(found)
@@ -244,20 +243,17 @@ class _Part:
     name: str
     unit: str
     marker: Any = None
-    row: Array | None = None  # (6,): of the marker's displacement
+    row: Any = None  # (6,): of the marker's displacement
     freedom: Freedoms | None = None
-    cut: tuple[str, int] | None = None
+    cut: str | None = None
 
-    def change(self, q: Array, dq: Array, moved: Displacements) -> Array:
-        """Return the derivatives (k,) by the deviations."""
+    def change(self, dq: Array, moved: Displacements) -> Array:
+        """Return the derivatives (n, k) by the deviations."""
         if self.freedom is not None:
-            found: Array = (self.freedom.rows(q) @ dq)[0]
-            if self.cut is not None:
-                found = found + cut_change(self.model, q, self.cut[0], moved.between(self.cut[0]))[self.cut[1]]
-            return found
-        assert self.row is not None
-        J = self.model.jacobian(self.marker, q)
-        change: Array = self.row @ (J @ dq + moved.of(self.marker).T)
+            found: Array = (speed_rows(self.freedom, moved.q) @ dq)[:, 0]
+            return found if self.cut is None else found + moved.of_cut_hinge(self.cut)[:, 0]
+        J = self.model.jacobian(self.marker, moved.q)
+        change: Array = (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
         return change
 
 
@@ -270,7 +266,7 @@ def _parts(model: Model, name: str) -> list[_Part]:
         span = hinges.get(base) if base in model.system.connections else None
         if span is not None and span.stop - span.start == 1:
             freedom = freedoms_of(model, base, item="tolerances")
-            return [_Part(model, base, output.unit, freedom=freedom, cut=(base, 0) if cut else None)]
+            return [_Part(model, base, output.unit, freedom=freedom, cut=base if cut else None)]
     owner, _, ending = name.rpartition(".")
     marker = frame_of(model, owner) if ending in ("position", "angle") else None
     if marker is not None and ending == "angle":

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from ..analysis.consistent import RANK
 from ..analysis.freedoms import Freedoms, freedoms_of
-from ..analysis.inverse import cut_loads
 from ..analysis.scales import Scales
 from ..errors import ModelError
 from ..model import Model
 from ..model.loads import weightless_loads
 from ..result import Result
 from ..result.outputs.frames import common_axis
+from .coordinates import cut_speeds_of_twist, speed_rows
 from .rates import Extremes, extremes
 from .reading import Reading
 from .seen import Seen
@@ -165,7 +165,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
     scales = Scales.of(model, prescribed=False).without(_driven_rows(model))
-    c, d = _rows(E, q), _rows(L, q)
+    c, d = speed_rows(E, q)[:, 0], speed_rows(L, q)[:, 0]
     both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
     rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
     J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
@@ -177,26 +177,8 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
             "mechanism has other freedoms, or the two are not connected; it takes one freedom"
         )
         raise ModelError(item, "output", output, remedy)
-    further = np.zeros((n, model.nb, 6))
-    passed = np.zeros((n, len(model.connection_names), 6))
-    if E.cut or L.cut:
-        for k in range(n):
-            further[k], through = _cut_efforts(model, q[k], ((E, both[k, 0]), (L, both[k, 1])))
-            for name, wrench in through.items():
-                passed[k, model.connection_names.index(name)] = wrench
+    further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
     return passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
-
-
-def _rows(freedom: Freedoms, q: Array) -> Array:
-    """Return how the speed of a freedom follows from those of the tree, (n, nv)."""
-    model, n = freedom.model, len(q)
-    if freedom.columns:
-        return np.tile(np.eye(model.nv)[freedom.columns], (n, 1))
-    still = np.zeros(model.nv)
-    units = np.tile(np.vstack([still, np.eye(model.nv)]), (n, 1))
-    speeds = model.cut_motion(np.repeat(q, model.nv + 1, axis=0), units, still)[1][:, freedom.cut]
-    rates = speeds.reshape(n, model.nv + 1)
-    return np.asarray(rates[:, 1:] - rates[:, :1])
 
 
 def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
@@ -211,15 +193,25 @@ def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
     return np.stack([rates[:, 1], -rates[:, 0]], axis=1) / np.where(size > 0, size, np.nan)
 
 
-def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[Freedoms, float], ...]) -> tuple[Array, dict[str, Array]]:
-    """Return efforts at cut hinges as loads on bodies (nb, 6), and as what these hinges pass on."""
-    by_hinge: dict[str, Array] = {}
+def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[Freedoms, Array], ...]) -> tuple[Array, Array]:
+    """Return efforts (n,) at cut hinges as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
+    on_bodies, passed = np.zeros((len(q), model.nb, 6)), np.zeros((len(q), len(model.connection_names), 6))
     for freedom, effort in efforts:
-        for name, span in model.compiled.names.cut_v.items():
-            for place in freedom.cut:
-                if span.start <= place < span.stop:
-                    by_hinge.setdefault(name, np.zeros(span.stop - span.start))[place - span.start] += effort
-    return cut_loads(model, q, by_hinge)
+        for place in freedom.cut:
+            name, span = next(
+                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= place < span.stop
+            )
+            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, place - span.start]
+            passed[:, model.connection_names.index(name)] += load
+            chord = model.system.connections[name]
+            point = model.pose(chord.second, q).position
+            for marker, sign in ((chord.first, -1.0), (chord.second, 1.0)):
+                number = model.forest.number[marker.body.name]
+                if number:
+                    arm = point - model.pose(marker.body, q).position
+                    moment = load[:, :3] + np.cross(arm, load[:, 3:])
+                    on_bodies[:, number - 1] += sign * np.concatenate([moment, load[:, 3:]], axis=1)
+    return on_bodies, passed
 
 
 def _coordinate(model: Model, name: str, field: str, item: str) -> Freedoms:

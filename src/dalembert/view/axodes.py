@@ -72,8 +72,10 @@ def plot_axodes(
             for i in range(len(part) - 1)
             if near[i] and near[i + 1]
         ]
-        canvas.ax.add_collection3d(Poly3DCollection(panels, facecolor=color, alpha=0.13, edgecolor="none"))
-        canvas.ax.add_collection3d(Line3DCollection(part[near], colors=color, linewidths=0.7, alpha=0.8))
+        if panels:
+            canvas.ax.add_collection3d(Poly3DCollection(panels, facecolor=color, alpha=0.13, edgecolor="none"))
+        if near.any():
+            canvas.ax.add_collection3d(Line3DCollection(part[near], colors=color, linewidths=0.7, alpha=0.8))
         canvas.ax.plot([], [], [], color=color, label=name)
     now = to_world(
         result, seen.base, k, _lines(axes.point[[k]], axes.direction[[k]], 1.25 * half, seen.position[[k]])[0]
