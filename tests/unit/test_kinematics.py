@@ -216,7 +216,7 @@ def test_a_motion_passes_straight_through_a_crossing() -> None:
 
 
 def test_an_end_is_named_with_the_motion_so_far() -> None:
-    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Beyond it drive 'B' or 'A'") as caught:
+    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Drive 'B' or 'A' instead") as caught:
         da.kinematics(crank_and_slider(), drive="D", values=np.linspace(3.5, 4.5, 8))
     so_far = caught.value.result
     assert len(so_far) == 4 and so_far.status == "failed" and np.allclose(so_far["D.position"], so_far.t)
@@ -297,3 +297,12 @@ def test_states_between_rows_are_exact_and_results_can_be_kept(tmp_path: Path) -
     back = da.Result.load(tmp_path / "motion.nc", motion.model)
     assert np.array_equal(back["D.speed"], motion["D.speed"])
     assert np.array_equal(back["C.jerk"], motion["C.jerk"])
+
+
+def test_driven_motion_refuses_a_singular_position() -> None:
+    s = parallelogram()
+    s.drive(next(iter(s.connections)), position=da.Polynomial((0.0, 1.0)))
+    for t in (0.0, 1e-9, 1e-7):
+        with pytest.raises(da.SingularityError, match="follow the motion through it with"):
+            da.driven_motion(s, t)
+    assert np.allclose(da.driven_motion(s, 1e-2).v[0], 1.0)

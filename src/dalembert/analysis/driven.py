@@ -23,12 +23,14 @@ from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
 from .drive_limits import unreachable_drive
 from .held import hold_places
+from .scales import Scales, singular_values
 from .starts import Starts
 
-__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
+__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "drives_at", "motion_with"]
 
 Array = NDArray[np.float64]
 
+_CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
 _LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
@@ -76,7 +78,8 @@ def driven_motion(
     AssemblyError
         If loops and drives cannot be obeyed together.
     AssemblyError, SingularityError
-        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point.
+        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point; or if the
+        position is singular.
 
     Examples
     --------
@@ -95,7 +98,12 @@ def driven_motion(
     if guess is not None and guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
-    return motion_with(model, t, guess, lambda at, paced: _nearest_speeds(model, at, speeds, paced, t))
+
+    def speeds_at(at: Array, paced: dict[str, float]) -> Array:
+        _mind_crossing(model, at, t)
+        return _nearest_speeds(model, at, speeds, paced, t)
+
+    return motion_with(model, t, guess, speeds_at)
 
 
 def motion_with(
@@ -120,7 +128,7 @@ def motion_with(
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
     except (AssemblyError, SingularityError) as error:
         order = 1 if isinstance(error, AssemblyError) else 2
-        raise type(error)(f"{_driven(model, t, order)}: {error}") from None
+        raise type(error)(f"{drives_at(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
 
 
@@ -150,9 +158,25 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         if not model.drives:
             raise
         limit = unreachable_drive(model, t, closure.guess(at), held)
-        failure = AssemblyError(f"{_driven(model, t, 0)}: {limit or error}")
+        failure = AssemblyError(f"{drives_at(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def _mind_crossing(model: Model, q: Array, t: float) -> None:
+    """Refuse a position in which rounding would decide what speeds and accelerations are."""
+    if not model.nc or not model.drives:
+        return
+    free = np.ones(model.nv, dtype=bool)
+    for drive in model.hinge_drives:
+        free[model.driven_freedoms(drive)] = False
+    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, free])
+    smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
+    if smallest < _CROSSING * max(1.0, float(s.max(initial=0.0))):
+        raise SingularityError(
+            f"the position is singular (smallest singular value {smallest:.1e}): several motions lead through it, or a "
+            "drive is at its dead point; ask beside it, or follow the motion through it with da.kinematics"
+        )
 
 
 def _paced(model: Model, t: float) -> dict[str, float]:
@@ -216,7 +240,7 @@ def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t
     return consistent_speeds(model, q, v, fixed=paced, t=t)
 
 
-def _driven(model: Model, t: float, order: int) -> str:
+def drives_at(model: Model, t: float, order: int) -> str:
     """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
     asked = []
     for drive in model.drives:

@@ -87,9 +87,9 @@ def kinematics(
     >>> _ = s.connect("D", da.Prismatic("x"), s.ground, block)
     >>> motion = da.kinematics(s, drive="A", values=[0.0, 0.5, 1.0])
     >>> motion["D.position"].round(6)
-    array([4.        , 3.838871, 3.419764])
+    array([4.      , 3.839027, 3.419873])
     >>> motion["D.speed"].round(6)  # with respect to the crank angle
-    array([ 0.      , -0.621466, -1.000094])
+    array([ 0.      , -0.621497, -0.999359])
     """
     began = time.perf_counter()
     if on_error not in ("raise", "return"):

@@ -1,0 +1,107 @@
+"""Sol 1983, sections 8.2 and 8.3: the kinematic simulation problem, KSP/0 to KSP/2, with ids of the catalogue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.library import PumpData, fuel_injection_pump
+from dalembert.library.mechanisms import four_bar
+
+
+def massless(build: da.System) -> da.System:
+    for body in build.bodies.values():
+        body.mass = 0.0
+        body.com[:] = 0.0
+        body.inertia[:] = 0.0
+    return build
+
+
+def test_positions_speeds_and_accelerations_of_a_four_bar() -> None:
+    """V-01, V-02, V-04, V-05, V-07: against the closed form by complex numbers."""
+    s = da.System("four-bar")
+    crank, coupler, rocker = s.body("crank"), s.body("coupler"), s.body("rocker")
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(2, 0, 0), coupler)
+    s.connect("C", da.Revolute("z"), coupler.at(4, 0, 0), rocker.at(3, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(4, 0, 0), rocker)
+    s.initial("A", position=np.pi / 3)
+    s.initial("D", position=1.2)
+    motion = da.kinematics(s, drive="A", values=np.pi / 3 + np.linspace(0.0, 2 * np.pi, 91))
+    t = motion.t
+    P = 2 * np.exp(1j * t)
+    d = 4 - P
+    reach = np.abs(d)
+    along = (reach**2 + 16 - 9) / (2 * reach)
+    C = P + d / reach * (along + 1j * np.sqrt(16 - along**2))
+    point = motion["rocker.at(3, 0, 0).position"]
+    assert np.allclose(point[:, 0] + 1j * point[:, 1], C, atol=1e-12)
+    # KSP/1 and KSP/2: the loop differentiated
+    p, pp = 1j * P, -P
+    velocity = motion["rocker.at(3, 0, 0).velocity"] @ [1, 1j, 0]
+    a, b = C - P, C - 4
+    assert np.allclose((np.conj(a) * (velocity - p)).real, 0.0, atol=1e-12)
+    assert np.allclose((np.conj(b) * velocity).real, 0.0, atol=1e-12)
+    bend = motion["rocker.at(3, 0, 0).acceleration"] @ [1, 1j, 0]
+    assert np.allclose((np.conj(a) * (bend - pp)).real + np.abs(velocity - p) ** 2, 0.0, atol=1e-11)
+    assert np.allclose((np.conj(b) * bend).real + np.abs(velocity) ** 2, 0.0, atol=1e-11)
+
+
+def test_first_assembly_from_approximate_attitudes() -> None:
+    """V-03: bodies by `place`, found by least squares, then moved."""
+    s = massless(four_bar())
+    exact = da.kinematics(s, drive="A", values=[1.0, 1.1])
+    for name in s.bodies:
+        R = exact[f"{name}.rotation"][0]
+        s.place(name, position=exact[f"{name}.position"][0] + 0.02, rotation=R)
+    again = da.kinematics(s, drive="A", values=[1.0, 1.1])
+    assert np.allclose(again.q, exact.q, atol=1e-9)
+
+
+def test_with_a_row_that_binds_speeds_the_rest_is_integrated() -> None:
+    """V-06: a snake board's wheel, nd - nnp = 2 drives; the third coordinate follows by quadrature."""
+    s = da.System("skate")
+    board = s.body("board")
+    s.connect("move", da.Planar("z"), s.ground, board)
+    s.connect("wheel", da.Skate(), s.ground, board)
+    s.drive("move.angle", position=da.Polynomial((0.2, 0.8)))
+    s.drive("move.x", position=da.Polynomial((0.0, 1.0)))
+    motion = da.kinematics(s, times=np.linspace(0.0, 1.0, 11))
+    angle = 0.2 + 0.8 * motion.t
+    assert np.allclose(motion["move.y.position"], (np.log(np.cos(0.2)) - np.log(np.cos(angle))) / 0.8, atol=1e-10)
+    assert np.allclose(motion["move.y.acceleration"], 0.8 / np.cos(angle) ** 2, atol=1e-9)
+
+
+def test_rank_singularities_and_the_choice_of_drives() -> None:
+    """S-01 to S-06: rank, dead points told from singular positions, what to drive instead."""
+    s = massless(four_bar())
+    report = da.mobility(s)
+    assert report.mobility == 1 and report.redundant
+    whole = da.kinematics(s, drive="A", values=np.linspace(0.0, 2 * np.pi, 721))
+    angle = whole["D.position"]
+    dead = int(np.argmax(angle))
+    at = da.mobility(s, whole.q[dead])
+    assert at.rank == report.rank and at.determines("A")  # the rank is full: a bad choice, no singular position
+    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond .* Drive .* instead"):
+        begin = dead - 40
+        s.initial("A", position=float(whole.t[begin]), guess=True)
+        da.kinematics(s, drive="D", values=np.linspace(angle[begin], angle[dead] + 0.05, 9))
+
+
+def test_the_pump_without_masses() -> None:
+    """The pump of chapter 9 without masses: speeds of the roller and lift as printed, the rolling row integrated."""
+    data = PumpData()
+    pump = massless(fuel_injection_pump(films=False))
+    for name in list(pump.forces):
+        pump.remove(name)
+    times = np.linspace(0.0, np.deg2rad(160) / abs(data.speed), 161)
+    motion = da.kinematics(pump, times=times)
+    spin = motion["pin.speed"] - motion["shaft.speed"]
+    assert spin[0] == pytest.approx(244.3, abs=0.1)  # printed 245
+    assert spin[np.abs(motion["shaft.position"] + np.pi).argmin()] == pytest.approx(331.6, abs=0.5)  # printed 332
+    assert motion["guide.position"].max() == pytest.approx(0.010, abs=1e-6)
+    run = da.simulate(fuel_injection_pump(films=False), float(times[-1]), times=times)
+    same = np.isclose(motion["guide.acceleration"], run["guide.acceleration"], atol=1e-3)
+    assert np.flatnonzero(~same).size <= 2  # a row where one piece of the profile meets the next
+    assert np.allclose(motion["pin.position"], run["pin.position"], atol=1e-6)
