@@ -64,7 +64,7 @@ class Displacements:
 
     def of(self, marker: Marker, end: tuple[str, int] | None = None) -> Array:
         """Return the displacements (n, k, 6) [rotation; translation] of a marker, or of a connection's end there."""
-        twists = self._bodies[self.model.forest.number[marker.body.name]].copy()
+        twists: Array = self._bodies[self.model.forest.number[marker.body.name]].copy()
         for i, deviation in enumerate(self.deviations):
             if (end in deviation.ends) if end is not None else deviation.moves(marker):
                 twists[:, i] += self._own[i]
@@ -77,7 +77,7 @@ class Displacements:
         first, second = self.of(c.first, (name, 0)), self.of(c.second, (name, 1))
         one, two = (self.model.pose(end, self.q).position for end in (c.first, c.second))
         first[..., 3:] += np.cross(first[..., :3], (two - one)[:, None])
-        return second - first
+        return np.asarray(second - first)
 
     def of_cut_hinge(self, name: str) -> Array:
         """Return how the coordinates of a cut hinge change at fixed q, (n, nv of it, k)."""

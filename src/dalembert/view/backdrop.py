@@ -45,8 +45,8 @@ def reach_of(result: Result, row: int | None = None) -> tuple[Array, Array]:
 def clipped(points: Array, low: Array, high: Array, share: float) -> Array:
     """Return points (n, 3) with NaN for those farther outside of a box than a share of its size."""
     room = share * float((high - low).max())
-    inside = ((points >= low - room) & (points <= high + room)).all(axis=1)
-    return np.where(inside[:, None], points, np.nan)
+    inside = ((points >= low - room) & (points <= high + room)).all(axis=1, keepdims=True)
+    return np.where(inside, points, np.nan)
 
 
 class Canvas:

@@ -132,7 +132,7 @@ def _names(
     scale = 72 / panel.figure.dpi
 
     def page(points: Array) -> Array:
-        return np.asarray(panel.transData.transform(points)) * scale
+        return np.asarray(scale * np.asarray(panel.transData.transform(points), dtype=float))
 
     wanted = [Label(text, page(point[None]), color, 5.0, points) for text, point, color, points in items]
     obstacles = np.concatenate([sampled(page(line)) for line in lines] + [np.zeros((1, 2)) - 1e4])

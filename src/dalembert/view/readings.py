@@ -18,7 +18,7 @@ from . import axodes, curves, errors_of, poles, polygons, ratios, style
 
 __all__ = ["plot_reading"]
 
-_PLOTS = {
+_PLOTS: dict[type[Reading], Any] = {
     CouplerCurve: curves.plot_curve,
     Centrodes: poles.plot_centrodes,
     InstantCentres: poles.plot_centres,
