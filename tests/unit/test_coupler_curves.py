@@ -127,6 +127,30 @@ def test_a_slider_has_turning_points_and_no_cusps() -> None:
     assert sorted(s.point[0] for s in curve.returns) == pytest.approx([0.4, 0.8], abs=1e-9)
 
 
+def test_points_of_the_moving_polode_have_cusps() -> None:
+    result = turn(four_bar())
+    row = 250
+    place = da.centrodes(result, "coupler").moving[row]
+    curve = da.coupler_curve(result, result.model.system["coupler"].at(*place))
+    assert any(abs(spot.t[0] - result.t[row]) < 1e-6 for spot in curve.cusps)
+    assert all(np.isfinite(spot.point).all() for spot in curve.cusps)
+    beside = da.coupler_curve(result, result.model.system["coupler"].at(*(place + np.array([0.01, 0, 0]))))
+    assert not any(abs(spot.t[0] - result.t[row]) < 1e-2 for spot in beside.cusps)
+
+
+def test_a_coupler_curve_that_crosses_itself() -> None:
+    result = turn(four_bar())
+    found = {}
+    for x, y in ((1.25, -1.2), (2.0, -1.5), (1.0, -2.0), (0.4, -0.4)):
+        point = f"coupler.at({x}, {y}, 0)"
+        curve = da.coupler_curve(result, point)
+        found[x, y] = len(curve.double_points)
+        for spot in curve.double_points:
+            early, late = result.output(f"{point}.position", sorted(spot.t))
+            assert np.abs(early - late).max() < 1e-7 and abs(spot.t[1] - spot.t[0]) > 0.1
+    assert any(found.values())
+
+
 def test_what_cannot_be_is_refused() -> None:
     result = turn(four_bar(), rows=11)
     with pytest.raises(da.ModelError, match="give a body"):

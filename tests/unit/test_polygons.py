@@ -51,6 +51,29 @@ def test_a_slide_has_two_points() -> None:
     assert np.allclose(v.vectors["D (slider)"], v.vectors["C"])
 
 
+def test_coriolis_acceleration_of_a_block_on_a_lever() -> None:
+    s = da.System("quick return", gravity=(0, 0, 0))
+    crank, block, lever = s.body("crank"), s.body("block"), s.body("lever")
+    s.connect("A", da.Revolute("z"), s.ground.at(0, 1.0, 0), crank)
+    s.connect("B", da.Revolute("z"), crank.at(0.4, 0, 0), block)
+    s.connect("S", da.Prismatic("x"), lever, block)
+    s.connect("D", da.Revolute("z"), s.ground, lever)
+    s.initial("A", position=0.3)
+    s.initial("D", position=1.2, guess=True)
+    s.initial("S", position=1.1, guess=True)
+    result = da.kinematics(s, drive="A", values=np.linspace(0.3, 1.3, 11), speed=2.0)
+    v, a = da.velocity_polygon(result, row=4), da.acceleration_polygon(result, row=4)
+    along = result["lever.rotation"][4, :, 0]
+    slip, change = v.edges[-1], a.edges[-1]
+    assert (slip.body, slip.tail, slip.tip) == ("S", "S (lever)", "S (block)")
+    assert np.allclose(slip.vector, result["S.speed"][4] * along, atol=1e-12)
+    assert np.allclose(change.tangential, result["S.acceleration"][4] * along, atol=1e-11)
+    coriolis = 2 * result["D.speed"][4] * result["S.speed"][4]
+    assert np.allclose(change.normal, coriolis * np.array([-along[1], along[0], 0]), atol=1e-11)
+    assert np.linalg.norm(v.vectors["S (lever)"]) == pytest.approx(abs(result["D.speed"][4] * result["S.position"][4]))
+    assert np.allclose(a.vectors["S (lever)"] + change.vector, a.vectors["B"], atol=1e-11)
+
+
 def test_polygons_of_a_moving_frame() -> None:
     result = driven(four_bar())
     v = da.velocity_polygon(result, row=7, relative_to="crank")

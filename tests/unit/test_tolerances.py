@@ -94,6 +94,44 @@ def test_a_tree_passes_deviations_on() -> None:
     assert np.allclose(report.sensitivities[0], [[1, 1, 0], [0, 0, 1.8], [0, 0, 0]])
 
 
+def test_the_length_of_a_bar_between_two_balls() -> None:
+    s = da.System("four-bar with a bar", gravity=(0, 0, 0))
+    crank, rocker = s.body("crank", da.rod(1.0, 1.0)), s.body("rocker", da.rod(2.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("D", da.Revolute("z"), s.ground.at(2.2, 0, 0), rocker)
+    s.connect("bar", da.Distance(2.5), crank.at(1, 0, 0), rocker.at(2, 0, 0))
+    s.initial("A", position=0.9)
+    s.initial("D", position=1.3, guess=True)
+    report = da.tolerances(
+        s, ["D", "rocker.at(2, 0, 0).position"], {"bar.length": 1e-3, "crank.length": 1e-3}, held="A"
+    )
+    assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
+    links = da.tolerances(four_bar(angle=0.9), "D", {"coupler.length": 1e-3, "crank.length": 1e-3}, held="A")
+    assert np.allclose(links.sensitivities[0, 0], report.sensitivities[0, 0], atol=1e-9)
+
+
+def test_lengths_of_links_in_planes_beside_each_other() -> None:
+    s = da.System("quick return", gravity=(0, 0, 0))
+    crank, block, lever = s.body("crank"), s.body("block"), s.body("lever")
+    s.connect("A", da.Revolute("z"), s.ground.at(0, 1.0, 0), crank)
+    s.connect("B", da.Revolute("z"), crank.at(0.4, 0, 0.3), block.at(0, 0, -0.1))
+    s.connect("S", da.Prismatic("x"), lever.at(0, 0, 0.4), block)
+    s.connect("D", da.Revolute("z"), s.ground, lever)
+    s.initial("A", position=0.3)
+    s.initial("D", position=1.2, guess=True)
+    s.initial("S", position=1.1, guess=True)
+    motion = da.kinematics(s, drive="A", values=[0.3, 1.0])
+    report = da.tolerances(motion, "D", {"crank.length": 1e-4, "ground.A-D": 1e-4, "S.block.y": 1e-4})
+    pin = np.array([0.4 * np.cos(0.3), 1 + 0.4 * np.sin(0.3)])
+    across = np.array([-pin[1], pin[0]]) / (pin @ pin)  # how the angle of the lever follows the pin
+    exact = [across @ [np.cos(0.3), np.sin(0.3)], across @ [0.0, 1.0]]
+    assert report.sensitivities[0, 0, 0] == pytest.approx(exact[0], abs=1e-10)
+    assert report.sensitivities[0, 0, 1] == pytest.approx(exact[1], abs=1e-10)  # D moved down: as if the crank went up
+    assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
+    force = da.transmission_angle(motion, "S", output="D")  # across the lever, whatever the block does
+    assert np.abs(force.pressure).max() < 1e-10
+
+
 def test_along_a_motion() -> None:
     s = slider_crank(0.2, 0.6)
     s.drive("A", speed=1.0)

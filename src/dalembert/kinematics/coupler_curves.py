@@ -19,7 +19,7 @@ from ..connections.hinges.hinge import frame_with_z
 from ..errors import ModelError
 from ..result import Result
 from .crossings import crossings, zone_width
-from .rates import Quintic, finer, next_rate
+from .rates import Quintic, finer, next_rate, sign_changes
 from .reading import Reading
 from .seen import Seen, frame_called
 
@@ -205,7 +205,7 @@ class CouplerCurve(Reading):
             return []
         most = float(np.prod([np.linalg.norm(track(t, order), axis=1).max() for order in (1, 2)]))
         value[np.abs(value) < 1e-11 * most] = 0.0
-        found = _zeros(bend, t, value)
+        found = sign_changes(bend, t, value)[0]
         stops = [s.t[0] for s, _ in self._stops]
         step = 1e-3 * (self.t[-1] - self.t[0]) / max(len(self.t), 2)
         times = [x for x in found if all(abs(x - s) > step for s in stops)]
@@ -271,7 +271,7 @@ class CouplerCurve(Reading):
 
         t = track.between(2)
         value = slope(t)
-        found = np.array([x for x, rising in zip(*_zeros_and_signs(slope, t, value), strict=True) if rising])
+        found = np.array([x for x, rising in zip(*sign_changes(slope, t, value), strict=True) if rising])
         if not len(found):
             return []
         speed = np.linalg.norm(track(found, 1), axis=1)
@@ -348,21 +348,3 @@ def _normal(seen: Seen) -> Array | None:
         return None
     n: Array = axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()])
     return n
-
-
-def _zeros(function: object, t: Array, value: Array) -> list[float]:
-    return _zeros_and_signs(function, t, value)[0]
-
-
-def _zeros_and_signs(function: object, t: Array, value: Array) -> tuple[list[float], list[bool]]:
-    """Return where a function changes sign between times (m,), by halving, and whether it rises there."""
-    assert callable(function)
-    some = np.flatnonzero(value)
-    k = some[:-1][np.sign(value[some[:-1]]) != np.sign(value[some[1:]])]
-    last = some[1:][np.sign(value[some[:-1]]) != np.sign(value[some[1:]])]
-    low, high, sign = t[k], t[last], np.sign(value[k])
-    for _ in range(60):
-        middle = (low + high) / 2
-        before = np.sign(function(middle)) == sign
-        low, high = np.where(before, middle, low), np.where(before, high, middle)
-    return ((low + high) / 2).tolist(), (sign < 0).tolist()

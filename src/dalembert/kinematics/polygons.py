@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from ..bodies.rigid import Body
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..result import Result
@@ -37,12 +38,14 @@ class Edge:
     Attributes
     ----------
     body : str
+        Or the joint at which two points slide on each other.
     tail, tip : str
         Names of the points.
     vector : (3,) m/s or m/s2
         Of the tip relative to the tail.
     normal, tangential : (3,) m/s2
-        Its two parts by (1); of a velocity the normal one is zero.
+        Its two parts by (1); of a velocity the normal one is zero. Of points that slide on each other they are
+        Coriolis' acceleration, twice w of the tail's body x the sliding velocity, and the relative one.
     """
 
     body: str
@@ -119,7 +122,8 @@ def velocity_polygon(
     result : Result
     points : markers or names
         All joints of the mechanism if left out, by the names of their hinges. A hinge between points that move
-        relative to each other, such as a slide, has two: ``"D (slider)"`` and ``"D (ground)"``.
+        relative to each other, such as a slide, has two, one of each body, both at the place of the second marker:
+        ``"D (slider)"`` and ``"D (ground)"``.
     row, t : int, or float in s
         Which position: a row of the result, or the one nearest to a time; the last if left out.
     relative_to : Body, Marker or str
@@ -159,54 +163,76 @@ def _polygon(
     item = f"{kind}_polygon"
     base = frame_called(result, relative_to, item, "relative_to")
     k = row_of(result, row, t, item)
-    model = result._model()
-    times = slice(k, k + 1)
-    known = {"a": result["a"][times]} if kind == "acceleration" else {}
-    one = Result(
-        model, *(part[times] for part in (result.t, result.q, result.v, result.x)), stored=known,
-        conditions=result.conditions,
-    )  # fmt: skip
-    level = 2 if kind == "acceleration" else 1
-    motions: dict[str, Seen] = {}
-
-    def of(marker: Marker) -> tuple[Array, Array]:
-        """Return what a point has, and where it is."""
-        body = marker.body.name
-        if body not in motions:
-            motions[body] = Seen.of(one, marker.body.origin, base, rates=level)
-        seen = motions[body]
-        r = seen.rotation[0] @ marker.position
-        if marker.shape is not None:
-            own = Seen.of(one, marker, base, rates=level)
-            return (own.acceleration if level == 2 else own.velocity)[0], own.position[0]
-        w, e = seen.angular_velocity[0], seen.angular_acceleration[0]
-        place = seen.position[0] + r
-        if level == 1:
-            return seen.velocity[0] + np.cross(w, r), place
-        return seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)), place
-
+    moment = _Moment(result, k, base, kind == "acceleration")
     named = _joints(result) if points is None else _given(result, points, item)
+    found = {name: [moment.of(marker, markers[-1]) for marker in markers] for name, markers in named}
+    size = max((float(np.linalg.norm(v)) for values in found.values() for v, _ in values), default=0.0)
     vectors: dict[str, Array] = {}
     places: dict[str, Array] = {}
     owners: dict[str, list[str]] = {}
-    every = {name: [of(marker) for marker in markers] for name, markers in named}
-    size = max((float(np.linalg.norm(v)) for values in every.values() for v, _ in values), default=0.0)
+    slips = []
     for name, markers in named:
-        values = every[name]
-        together = all(
-            np.linalg.norm(v - values[0][0]) <= 1e-7 * size and np.linalg.norm(p - values[0][1]) <= 1e-7 * model.length
-            for v, p in values
-        )
-        for marker, (value, place) in zip(markers, values, strict=True):
-            label = name if together else f"{name} ({marker.body.name})"
+        values = found[name]
+        together = np.linalg.norm(values[0][0] - values[-1][0]) <= 1e-7 * size
+        labels = [name if together else f"{name} ({marker.body.name})" for marker in markers]
+        for label, marker, (value, place) in zip(labels, markers, values, strict=True):
             vectors[label], places[label] = value, place
             owners.setdefault(marker.body.name, []).append(label)
+        if not together:
+            slips.append(moment.slip(name, markers, labels, vectors))
     edges = []
     for body, labels in owners.items():
         if body != base.body.name:
-            edges += _image(body, labels, vectors, places, motions[body], level, size)
-    unit = "m/s2" if level == 2 else "m/s"
-    return Polygon(result, k, kind, unit, base.name, vectors, places, edges, base)
+            edges += _image(body, labels, vectors, places, moment, size)
+    unit = "m/s2" if moment.accelerations else "m/s"
+    return Polygon(result, k, kind, unit, base.name, vectors, places, edges + slips, base)
+
+
+class _Moment:
+    """Velocities or accelerations of points at one row, as a frame sees them."""
+
+    def __init__(self, result: Result, row: int, base: Marker, accelerations: bool) -> None:
+        times = slice(row, row + 1)
+        states = (part[times] for part in (result.t, result.q, result.v, result.x))
+        known = {"a": result["a"][times]} if accelerations else {}
+        self._one = Result(result._model(), *states, stored=known, conditions=result.conditions)
+        self._base, self.accelerations = base, accelerations
+        self._motions: dict[str, Seen] = {}
+
+    def motion(self, body: Body | str) -> Seen:
+        """Return the motion of a body."""
+        body = self._one._model().system.body_called(body) if isinstance(body, str) else body
+        if body.name not in self._motions:
+            self._motions[body.name] = Seen.of(self._one, body.origin, self._base, rates=1 + self.accelerations)
+        return self._motions[body.name]
+
+    def of(self, marker: Marker, where: Marker) -> tuple[Array, Array]:
+        """Return what the point of a marker's body has that is now at the place of another marker, and that place."""
+        if marker.shape is not None:
+            own = Seen.of(self._one, marker, self._base, rates=1 + self.accelerations)
+            return (own.acceleration if self.accelerations else own.velocity)[0], own.position[0]
+        there = self.motion(where.body)
+        place = there.position[0] + there.rotation[0] @ where.position
+        return self._rigid(self.motion(marker.body), place, self.accelerations), place
+
+    def slip(self, name: str, markers: list[Marker], labels: list[str], vectors: dict[str, Array]) -> Edge:
+        """Return the arrow between two points that are at one place of a joint, and slide on each other."""
+        tail, tip = labels
+        vector = vectors[tip] - vectors[tail]
+        turned = np.zeros(3)
+        if self.accelerations:
+            first, second = (self.motion(marker.body) for marker in markers)
+            place = self.of(markers[1], markers[1])[1]
+            sliding = self._rigid(second, place, False) - self._rigid(first, place, False)
+            turned = 2 * np.cross(first.angular_velocity[0], sliding)
+        return Edge(name, tail, tip, vector, turned, vector - turned)
+
+    @staticmethod
+    def _rigid(seen: Seen, place: Array, accelerations: bool) -> Array:
+        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], place - seen.position[0]
+        if not accelerations:
+            return np.asarray(seen.velocity[0] + np.cross(w, r))
+        return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))
 
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:
@@ -235,8 +261,7 @@ def _image(
     labels: list[str],
     vectors: dict[str, Array],
     places: dict[str, Array],
-    seen: Seen,
-    level: int,
+    moment: _Moment,
     size: float,
 ) -> list[Edge]:
     """Return the arrows between the points of a body: from one to the next, and back if there are more than two."""
@@ -249,12 +274,13 @@ def _image(
     if len(distinct) > 2:
         pairs.append((distinct[-1], distinct[0]))
     edges = []
+    seen = moment.motion(body)
     w, e = seen.angular_velocity[0], seen.angular_acceleration[0]
     for tail, tip in pairs:
         r = places[tip] - places[tail]
         vector = vectors[tip] - vectors[tail]
-        normal = np.cross(w, np.cross(w, r)) if level == 2 else np.zeros(3)
-        tangential = np.cross(e, r) if level == 2 else vector
+        normal = np.cross(w, np.cross(w, r)) if moment.accelerations else np.zeros(3)
+        tangential = np.cross(e, r) if moment.accelerations else vector
         edges.append(Edge(body, tail, tip, vector, normal, tangential))
     return edges
 

@@ -12,6 +12,7 @@ occurs twice) parts rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import factorial
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError
 from ..result import Result
 
-__all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots"]
+__all__ = ["Extremes", "Quintic", "extremes", "finer", "next_rate", "roots", "sign_changes"]
 
 Array = NDArray[np.float64]
 
@@ -194,3 +195,19 @@ def roots(t: Array, y: Array, dy: Array) -> list[float]:
         low, high = np.where(before, s, low), np.where(before, high, s)
     met = np.flatnonzero((y == 0) & (dy != 0))
     return sorted({*(t[k] + low * h).tolist(), *t[met].tolist()})
+
+
+def sign_changes(function: Callable[[Array], Array], t: Array, y: Array) -> tuple[list[float], list[bool]]:
+    """Return where a function changes its sign between times (n,) s, and whether it rises there.
+
+    Its values y (n,) at these times may have zeros in place of what is too small to have a sign.
+    """
+    some = np.flatnonzero(y)
+    changes = np.sign(y[some[:-1]]) != np.sign(y[some[1:]])
+    first, last = some[:-1][changes], some[1:][changes]
+    low, high, sign = t[first], t[last], np.sign(y[first])
+    for _ in range(60):
+        middle = (low + high) / 2
+        before = np.sign(function(middle)) == sign
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return ((low + high) / 2).tolist(), (sign < 0).tolist()

@@ -85,6 +85,10 @@ class Displacements:
 
     def _twist(self, deviation: Deviation) -> Array:
         """Return what a unit deviates, (n, 6), as the displacement at the world's origin."""
+        if deviation.bar:
+            c = self.model.system.connections[deviation.bar]
+            line = self.model.pose(c.second, self.q).position - self.model.pose(c.first, self.q).position
+            return np.concatenate([0 * line, -line / np.linalg.norm(line, axis=1, keepdims=True)], axis=1)
         R, p = self.model.pose(deviation.body.at(*deviation.place), self.q)
         turn, shift = R @ deviation.twist[:3], R @ deviation.twist[3:]
         return np.concatenate([turn, shift - np.cross(turn, p)], axis=1)

@@ -151,8 +151,7 @@ def transmission_angle(
         F = np.where(weak[:, None], np.nan, force / size[:, None])
         point = model.pose(second, result.q).position + np.cross(F, moment) / size[:, None]
         v = _velocity(result, driven, frame, point)
-        cosine = np.abs((F * v).sum(axis=1)) / np.linalg.norm(v, axis=1)
-    pressure = np.arccos(np.clip(cosine, 0.0, 1.0))
+        pressure = np.arctan2(np.linalg.norm(np.cross(F, v), axis=1), np.abs((F * v).sum(axis=1)))
     return TransmissionAngle(result, at, driven, source, output, result.t, np.pi / 2 - pressure, pressure, F, point, v)
 
 
