@@ -52,6 +52,21 @@ def test_centres_at_infinity_are_said() -> None:
     assert da.instant_centres(driven(s))["coupler", "plate"].none.all()
 
 
+def test_centres_of_bodies_whose_origins_stand_still_at_the_world_s_origin() -> None:
+    s = da.System("lever", gravity=(0, 0, 0))
+    crank, lever = s.body("crank"), s.body("lever")
+    s.connect("D", da.Revolute("z"), s.ground, lever)
+    s.connect("A", da.Revolute("z"), s.ground.at(0, 1.0, 0), crank)
+    s.connect("S", da.PointOnLine("x"), lever, crank.at(0.4, 0, 0))
+    s.initial("A", position=0.3)
+    s.initial("D", position=1.2, guess=True)
+    motion = da.kinematics(s, drive="A", values=np.linspace(0.3, 1.3, 11))
+    centres = da.instant_centres(motion)
+    x, y, _ = centres["crank", "lever"].point.T  # on the line of the pivots, where speeds are alike
+    assert np.abs(x).max() < 1e-12
+    assert np.allclose(y / (y - 1.0), motion["A.speed"] / motion["D.speed"])
+
+
 def test_centres_where_a_mechanism_turns_back() -> None:
     s = four_bar()
     s.drive("A", position=da.Polynomial((1.0, 0.0, 0.5)))  # at rest at the start

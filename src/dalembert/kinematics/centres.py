@@ -166,6 +166,7 @@ def _difference(a: Seen, b: Seen) -> Seen:
         b.acceleration - a.acceleration - np.cross(E, r) - np.cross(W, np.cross(W, r)),
         b.angular_velocity - W,
         b.angular_acceleration - E,
+        b.length,
     )
 
 

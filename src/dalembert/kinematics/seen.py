@@ -64,6 +64,8 @@ class Seen:
     position, velocity, acceleration : (n, 3) m, m/s, m/s2
         Of the frame's origin.
     angular_velocity, angular_acceleration : (n, 3) rad/s, rad/s2
+    length : float, m
+        Of the mechanism, to tell large from small.
     base : Marker or None
         Who sees it; None for the world.
     """
@@ -77,6 +79,7 @@ class Seen:
     acceleration: Array
     angular_velocity: Array
     angular_acceleration: Array
+    length: float
     base: Marker | None = None
 
     @classmethod
@@ -98,6 +101,7 @@ class Seen:
             "ground" if relative_to is None else relative_to.name,
             result.t,
             *(R, p, v, a, w, e),
+            result._model().length,
             None if ground else relative_to,
         )
 
@@ -118,11 +122,11 @@ class Seen:
         Of a frame that never turns, a direction in which it does not move: z, y or x if one of them will do.
         """
         w, v = self.angular_velocity, self.velocity
-        size = float(np.linalg.norm(v, axis=1).max(initial=0.0))
-        reach = float(np.ptp(self.position, axis=0).max()) or 1.0
-        if np.abs(w).max(initial=0.0) * reach > 1e-12 * size and w.any():
+        size, turning = (float(np.linalg.norm(x, axis=1).max(initial=0.0)) for x in (v, w))
+        if turning * self.scale > 1e-12 * size:
             axis = common_axis(w, _FLAT)
-            return axis if axis is not None and np.abs(v @ axis).max() <= _FLAT * max(size, 1e-300) else None
+            flat = axis is not None and np.abs(v @ axis).max() <= _FLAT * (size + turning * self.scale)
+            return axis if flat else None
         _, s, axes = np.linalg.svd(np.vstack([v, np.zeros((3, 3))]), full_matrices=False)
         if not size:
             return np.array([0.0, 0.0, 1.0])
@@ -150,8 +154,8 @@ class Seen:
 
     @cached_property
     def scale(self) -> float:
-        """A length, m, of the motion: how far the frame goes, or is from the origin."""
-        return max(float(np.ptp(self.position, axis=0).max()), float(np.abs(self.position).max()), 1e-300)
+        """A length, m, of the motion: how far the frame goes, or that of the mechanism."""
+        return max(float(np.ptp(self.position, axis=0).max()), self.length)
 
 
 def _is_ground(marker: Marker) -> bool:

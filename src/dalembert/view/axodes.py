@@ -83,8 +83,7 @@ def plot_axodes(
     if np.isfinite(now).all():
         h = axes.pitch[k]
         canvas.line(now, style.INK, linewidth=2.0, label=f"screw axis now, pitch {h:.4g} m/rad", zorder=8)
-    canvas.ax.legend(loc="upper left", bbox_to_anchor=(0.0, 1.0))
-    canvas.finish(legend=False)
+    canvas.finish()
     if canvas.lower is None:
         return canvas.ax
     canvas.lower.plot(axes.t, np.where(np.isfinite(axes.pitch), axes.pitch, np.nan), color=style.PALETTE[0])

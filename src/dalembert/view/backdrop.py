@@ -161,10 +161,20 @@ class Canvas:
         if np.isfinite(point).all():
             self._labels.append((text, point, color))
 
-    def finish(self, *, legend: bool = True) -> Any:
-        """Write names, labels and a legend above the drawing, and return the axes."""
-        if legend and self.ax.get_legend_handles_labels()[0]:
-            self.ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.2, columnspacing=1.2)
+    def finish(self, *, legend: str = "above") -> Any:
+        """Write names, labels and a legend, ``"above"``, ``"right"`` or ``"none"``, and return the axes.
+
+        In space the legend is in the upper left corner, because there the axes fill the page.
+        """
+        if legend != "none" and self.ax.get_legend_handles_labels()[0]:
+            places: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.02, 0.98), "ncols": 1}
+            if self.ax.get_gid() == "page":  # such axes are larger than their page
+                places["bbox_transform"] = self.ax.figure.transFigure
+            if self.view.flat and legend == "above":
+                places = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3, "borderaxespad": 0.2}
+            elif self.view.flat:
+                places = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+            self.ax.legend(columnspacing=1.2, **places)
         if self._names:
             notes.add_names(self.picture, self.placements[0], self._marks, self._lines)
         if self._labels:

@@ -102,7 +102,7 @@ def plot_centres(
     for (a, b), point in places.items():
         canvas.dots(point[None], style.PALETTE[1], markersize=5)
         canvas.label(f"{number[a]}{number[b]}", point, style.PALETTE[1])
-    axes = canvas.finish(legend=False)
+    axes = canvas.finish(legend="none")
     key = "   ".join(f"{i} {name}" for name, i in number.items())
     key += f"      at infinity: {', '.join(far)}" if far else ""
     beyond = len(centres) - len(places) - len(far)
@@ -176,9 +176,7 @@ def plot_inflection(
         if np.isfinite(clipped(point[None], low, high, around)).all():
             canvas.dots(point[None], color, mark, label=f"{letter} {told[letter]}")
             canvas.label(letter, point, color)
-    ax_ = canvas.finish(legend=False)
-    ax_.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
-    return ax_
+    return canvas.finish(legend="right")
 
 
 def _near(result: Any, points: Array) -> int:

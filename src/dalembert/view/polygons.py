@@ -49,7 +49,7 @@ def plot_polygon(
     if ax is not None:
         panel = style.axes_for(ax, path, 5, 5)
     elif mechanism:
-        canvas.finish(legend=False)
+        canvas.finish(legend="none")
         panel = canvas.lower
     else:
         panel = style.axes_for(None, path, 5.2, 5.0)

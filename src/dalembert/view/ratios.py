@@ -103,7 +103,7 @@ def plot_transmission(
         if np.isfinite(direction).all():
             canvas.arrow(point, point + size * direction, color)
             canvas.label(name, point + size * direction, color)
-    canvas.finish(legend=False)
+    canvas.finish(legend="none")
     canvas.ax.set_title("where it is least", fontsize=9, loc="left")
     return [canvas.ax, panel]
 
