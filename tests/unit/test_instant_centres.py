@@ -9,6 +9,7 @@ from rolling_systems import trammel, wheel
 import dalembert as da
 from dalembert.kinematics.coupler_curves import coupler_curve
 from dalembert.library.mechanisms import bennett, four_bar, parallelogram, slider_crank, spherical_four_bar
+from dalembert.rotation import axis_angle
 
 
 def driven(s: da.System, duration: float = 4.0, rows: int = 241) -> da.Result:
@@ -218,3 +219,26 @@ def test_what_has_no_centre_is_refused() -> None:
         da.screw_axes(result, "link B", relative_to="link B")
     with pytest.raises(da.ModelError, match="give two of"):
         da.instant_centres(driven(four_bar(), 1.0, 11))["crank", "wheel"]
+
+
+def test_nothing_depends_on_how_the_plane_lies_in_space() -> None:
+    R, o = axis_angle((1, 2, 3), 1.1), np.array([0.3, -0.2, 0.5])
+    s = da.System("tilted four-bar", gravity=(0, 0, 0))
+    crank, coupler, rocker = (s.body(name) for name in ("crank", "coupler", "rocker"))
+    s.connect("A", da.Revolute("z"), s.ground.at(*o, rotation=R), crank)
+    s.connect("B", da.Revolute("z"), crank.at(1.0, 0, 0), coupler)
+    s.connect("C", da.Revolute("z"), coupler.at(2.5, 0, 0), rocker.at(2.0, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(*(o + R @ np.array([2.2, 0, 0])), rotation=R), rocker)
+    for name, value in (("A", 1.0), ("B", -0.6), ("C", 0.9)):
+        s.initial(name, position=value, guess=name != "A")
+    values = np.linspace(1.0, 5.0, 121)
+    tilted, flat = (da.kinematics(system, drive="A", values=values) for system in (s, four_bar()))
+    one, two = (da.inflection_circles(motion, "coupler") for motion in (tilted, flat))
+    assert np.allclose((one.pole - o) @ R, two.pole, rtol=1e-9)
+    assert np.allclose((one.ball_point - o) @ R, two.ball_point, rtol=1e-6, atol=1e-6)
+    angles = [da.transmission_angle(motion, "C", output="D").transmission for motion in (tilted, flat)]
+    assert np.allclose(*angles, atol=1e-12)
+    off = {"coupler.length": 1e-3, "ground.A-D": 1e-3, "C.rocker.y": 1e-3}
+    point = "coupler.at(0.9, 1.1, 0).position"
+    errors = [da.tolerances(motion, point, off).sensitivities for motion in (tilted, flat)]
+    assert np.allclose(R.T @ errors[0], errors[1], atol=1e-10)
