@@ -2,6 +2,7 @@
 #define DALEMBERT_IMPORTS_NUMPY
 #include "bind/integrator.hpp"
 #include "bind/methods.hpp"
+#include "bind/natural.hpp"
 #include "bind/table_arrays.hpp"
 #include "dispatch.hpp"
 #include <nanobind/nanobind.h>
@@ -274,6 +275,7 @@ NB_MODULE(_core, module) {
   add_conditions(module);
   types[2] = reinterpret_cast<PyTypeObject *>(nb::object(module.attr("Conditions")).ptr());
   add_integrator(module);
+  add_natural(module);
   add_schema(module);
   module.def("_name_dynamics", [](const nb::object &type) {
     if (!PyType_Check(type.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type))

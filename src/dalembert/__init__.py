@@ -56,14 +56,14 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .kinematics import kinematics
+from .kinematics import kinematics, motion_space
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
 from .system import System
 
 if TYPE_CHECKING:
-    from . import library, structures, tribology
+    from . import library, natural, structures, tribology
     from .io import load
     from .structures import Material, Section, Structure, beam
 
@@ -142,6 +142,8 @@ __all__ = [
     "library",
     "load",
     "mobility",
+    "motion_space",
+    "natural",
     "plate",
     "rod",
     "rotation",
@@ -159,7 +161,7 @@ __all__ = [
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
 _FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
-    **dict.fromkeys(("library", "structures", "tribology")),
+    **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }

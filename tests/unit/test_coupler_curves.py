@@ -7,7 +7,7 @@ import pytest
 from rolling_systems import trammel, wheel
 
 import dalembert as da
-from dalembert.kinematics.rates import extremes, next_rate, roots
+from dalembert.kinematics.between import extremes, next_rate, roots
 from dalembert.library.mechanisms import bennett, four_bar, slider_crank
 
 

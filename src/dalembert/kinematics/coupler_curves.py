@@ -19,7 +19,7 @@ from ..connections.hinges.hinge import frame_with_z
 from ..errors import ModelError
 from ..result import Result
 from .crossings import crossings, zone_width
-from .rates import Quintic, finer, next_rate, sign_changes
+from .between import Quintic, finer, next_rate, sign_changes
 from .reading import Reading
 from .seen import Seen, frame_called
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.hinges.hinge import frame_with_z
-from .rates import Quintic
+from .between import Quintic
 
 __all__ = ["crossings", "zone_width"]
 

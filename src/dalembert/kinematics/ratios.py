@@ -21,7 +21,7 @@ from ..errors import ModelError
 from ..result import Result
 from ..result.outputs import Output
 from ..result.outputs.frames import turning_axis
-from .rates import Extremes, extremes, roots
+from .between import Extremes, extremes, roots
 from .reading import Reading
 from .seen import frame_called
 

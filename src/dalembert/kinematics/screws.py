@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..result import Result
-from .rates import next_rate
+from .between import next_rate
 from .reading import Reading
 from .seen import Seen, frame_called
 

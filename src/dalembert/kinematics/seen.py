@@ -12,7 +12,7 @@ from ..bodies.markers import Marker
 from ..errors import ModelError
 from ..result import Result
 from ..result.outputs.frames import FRAME, common_axis
-from .rates import next_rate
+from .between import next_rate
 
 __all__ = ["Seen", "frame_called", "row_of"]
 

@@ -30,7 +30,7 @@ from ..model.loads import weightless_loads
 from ..result import Result
 from ..result.outputs.frames import common_axis
 from .coordinates import cut_speeds_of_twist, speed_rows
-from .rates import Extremes, extremes
+from .between import Extremes, extremes
 from .reading import Reading
 from .seen import Seen
 

@@ -1,0 +1,309 @@
+"""A mechanism described by points, unit vectors, links and bodies: natural coordinates by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.scales import closure_rank, singular_values
+from ..checks import a_name, finite_array, positive
+from ..errors import ModelError
+from ..kinematics import Position, Rates, find_position, find_rates, follow
+from ..kinematics.rates import speed_scales
+from .bodies import NaturalBody, rigid_rows, unit_row
+from .drives import Drives
+from .driving import Driver
+from .equations import Coordinate, NaturalEquations, SpeedRows
+from .motion import NaturalMotion
+from .terms import Direction, Row
+
+__all__ = ["Count", "Mechanism"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Coordinates, equations and freedoms at a position.
+
+    Attributes
+    ----------
+    coordinates : int
+        n, unknown ones.
+    equations : int
+        m, redundant ones and those of wheels included.
+    rank : int
+        Of J.
+    """
+
+    coordinates: int
+    equations: int
+    rank: int
+
+    @property
+    def freedoms(self) -> int:
+        """Return n - rank."""
+        return self.coordinates - self.rank
+
+    @property
+    def redundant(self) -> int:
+        """Return m - rank."""
+        return self.equations - self.rank
+
+
+class Mechanism(Drives):
+    """Points, unit vectors, and what holds them together.
+
+    Coordinates are Cartesian components of points, usually at joints, and of unit vectors, usually along axes. Bodies
+    that share them are connected by that. Positions given are the guess for assembly, and the geometry from which
+    lengths and angles are read wherever they are not given.
+
+    Parameters
+    ----------
+    dimension : int
+        2 or 3.
+    name : str
+
+    Examples
+    --------
+    A four-bar, crank at 60 degrees (Garcia de Jalon and Bayo 1994, example 3.1):
+
+    >>> import dalembert as da
+    >>> m = da.natural.Mechanism(2)
+    >>> m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
+    ('A', 'B')
+    >>> m.point("1", 1, 3**0.5), m.point("2", 3, 3)
+    ('1', '2')
+    >>> m.link("crank", "A", "1"); m.link("coupler", "1", "2", length=4); m.link("rocker", "B", "2", length=3)
+    >>> m.drive("1", (1, 3**0.5))
+    >>> [float(x) for x in m.assemble().q.round(6)]
+    [4.83095, 2.882624]
+    """
+
+    def __init__(self, dimension: int = 2, name: str = "mechanism") -> None:
+        if dimension not in (2, 3):
+            raise ModelError("Mechanism", "dimension", dimension, "use 2 or 3")
+        self.name = a_name(name, item="Mechanism")
+        self.dimension = dimension
+        self.coordinates: dict[str, Coordinate] = {}
+        self.bodies: dict[str, NaturalBody] = {}
+        self.rows: list[Row] = []
+        self.drivers: list[Driver] = []
+        self.speed_rows: list[SpeedRows] = []
+        self._counted_on: dict[frozenset[str], float] = {}
+        self._keys: dict[Any, tuple[str, float, float]] = {}
+        self._made: NaturalEquations | None = None
+
+    # -- coordinates
+
+    def point(self, name: str, *position: float, fixed: bool = False) -> str:
+        """Add a point.
+
+        Parameters
+        ----------
+        name : str
+        *position : dimension floats, m
+            Where it is, if fixed; else a guess, from which geometry is read.
+        fixed : bool
+
+        Returns
+        -------
+        str
+            Its name.
+        """
+        at = finite_array(position, (self.dimension,), item=f"point {name!r}", field="position")
+        self._new(name, "point", at, fixed)
+        return name
+
+    def vector(self, name: str, *components: float, fixed: bool = False) -> str:
+        """Add a unit vector along `components`, whose length does not matter; its norm is kept by one row."""
+        item = f"vector {name!r}"
+        u = finite_array(components, (self.dimension,), item=item, field="components")
+        if not np.linalg.norm(u) > 0.0:
+            raise ModelError(item, "components", components, "a vector of length zero has no direction")
+        self._new(name, "vector", u / np.linalg.norm(u), fixed)
+        if not fixed:
+            self._add([unit_row(name, self.dimension)])
+        return name
+
+    def _new(self, name: str, kind: str, value: Array, fixed: bool = False) -> None:
+        a_name(name, item=f"Mechanism {self.name!r}", field=kind)
+        if name in self.coordinates:
+            raise ModelError(f"Mechanism {self.name!r}", kind, name, "there is a coordinate of this name already")
+        self.coordinates[name] = Coordinate(name, kind, value, fixed)
+        self._made = None
+
+    # -- bodies
+
+    def link(self, name: str, first: str, second: str, length: float | None = None) -> None:
+        """Keep two points at a distance (m): that of the positions described unless it is given."""
+        item = f"link {name!r}"
+        d = Direction.between(self._point(first, item), self._point(second, item))
+        size = float(np.linalg.norm(d.value(self._values()))) if length is None else length
+        if first == second or not size > 0.0:
+            raise ModelError(item, "length", size, f"{first!r} and {second!r} coincide: use one point for both")
+        size = positive(item, length=size)["length"]
+        along = np.eye(self.dimension)[0] * size
+        self._body(name, {first: np.zeros(self.dimension), second: along}, {})
+
+    def body(
+        self,
+        name: str,
+        points: Sequence[str] | Mapping[str, Sequence[float]],
+        vectors: Sequence[str] | Mapping[str, Sequence[float]] = (),
+    ) -> None:
+        """Keep points and vectors together as a rigid body.
+
+        Parameters
+        ----------
+        name : str
+        points, vectors : names, or mapping of name to (dimension,) m, and 1
+            With numbers, where they are in the body; with names alone, the positions described say how they lie to each
+            other. Both or neither.
+        """
+        item = f"body {name!r}"
+        given = isinstance(points, Mapping) or isinstance(vectors, Mapping)
+        if given and not all(isinstance(x, Mapping) or not x for x in (points, vectors)):
+            raise ModelError(item, "points, vectors", (points, vectors), "give numbers for both, or for neither")
+        for kind, names in (("point", points), ("vector", vectors)):
+            for each in names:
+                if each not in self.coordinates or self.coordinates[each].kind != kind:
+                    raise ModelError(item, f"{kind}s", each, f"there is no {kind} of this name in the mechanism")
+        if len(points) + len(vectors) < 2:
+            raise ModelError(item, "points, vectors", (points, vectors), "give two or more, else nothing is rigid")
+        values = self._values()
+        places: list[dict[str, Array]] = []
+        for kind, members in (("points", points), ("vectors", vectors)):
+            if isinstance(members, Mapping):
+                found = {
+                    each: finite_array(x, (self.dimension,), item=item, field=f"{kind}[{each!r}]")
+                    for each, x in members.items()
+                }
+            else:
+                found = {each: values[each] for each in members}
+            if kind == "vectors":
+                found = {each: u / np.linalg.norm(u) for each, u in found.items()}
+            places.append(found)
+        self._body(name, *places)
+
+    def _body(self, name: str, points: dict[str, Array], vectors: dict[str, Array]) -> None:
+        a_name(name, item=f"Mechanism {self.name!r}", field="body")
+        if name in self.bodies:
+            raise ModelError(f"Mechanism {self.name!r}", "body", name, "there is a body of this name already")
+        for pair, size in self._counted_on.items():
+            if pair <= set(points):
+                a, b = pair
+                if abs(float(np.linalg.norm(points[a] - points[b])) - size) > 1e-9 * size:
+                    raise ModelError(
+                        f"body {name!r}", f"distance from {a!r} to {b!r}", float(np.linalg.norm(points[a] - points[b])),
+                        f"an angle or a joint has counted on {size:.12g} m: describe the body before it",
+                    )  # fmt: skip
+        rows, frame = rigid_rows(name, points, vectors, self.dimension)
+        self._add(rows)
+        self.bodies[name] = NaturalBody(name, points, vectors, frame)
+
+    def _add(self, rows: list[Row]) -> None:
+        """Take rows that are not there yet: a distance of two points that two bodies share is one row."""
+        for row in rows:
+            key, kept, factor = _key(row)
+            if key in self._keys:
+                name, before, _ = self._keys[key]
+                if abs(kept - before) > 1e-9 * max(abs(kept), abs(before), 1e-300) and factor:
+                    raise ModelError(
+                        row.name, "value", kept, f"{name!r} says {before:.12g} of the same: they contradict each other"
+                    )
+                continue
+            self._keys[key] = (row.name, kept, factor)
+            self.rows.append(row)
+        self._made = None
+
+    # -- equations and what is done with them
+
+    @property
+    def length(self) -> float:
+        """Return a length of the mechanism, m: the mean distance of points in a body, or of all points."""
+        sizes = [
+            float(np.linalg.norm(b.points[p] - b.points[q]))
+            for b in self.bodies.values()
+            for k, p in enumerate(b.points)
+            for q in list(b.points)[:k]
+        ]
+        if not sizes:
+            places = [c.value for c in self.coordinates.values() if c.kind == "point"]
+            sizes = [float(np.linalg.norm(p - places[0])) for p in places[1:]]
+        return float(np.mean([s for s in sizes if s > 0.0])) if any(s > 0.0 for s in sizes) else 1.0
+
+    def equations(self) -> NaturalEquations:
+        """Return the closure equations as they stand; rows that hold fixed coordinates alone are checked and left out.
+
+        Raises
+        ------
+        ModelError
+            If fixed coordinates contradict a body or a joint.
+        """
+        if self._made is None:
+            everything = list(self.coordinates.values())
+            fixed = {c.name for c in everything if c.fixed}
+            rows = [row for row in self.rows if not row.coordinates() <= fixed]
+            idle = [row for row in self.rows if row.coordinates() <= fixed]
+            length = self.length
+            if idle:
+                check = NaturalEquations(everything, idle, (), (), length)
+                off = np.abs(check.residual(check.start(), 0.0) * check.row_scales)
+                worst = int(off.argmax())
+                if off[worst] > 1e-9:
+                    raise ModelError(
+                        idle[worst].name, "residual", float(off[worst]), "fixed points or vectors contradict this row"
+                    )
+            self._made = NaturalEquations(everything, rows, self.drivers, self.speed_rows, length)
+        return self._made
+
+    def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> Position:
+        """Find a position that closes the mechanism, from a guess; see `dalembert.kinematics.find_position`."""
+        return find_position(self.equations(), q, t, **newton)
+
+    def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> Rates:
+        """Return speeds, accelerations and jerks at a closed position; see `dalembert.kinematics.find_rates`."""
+        return find_rates(self.equations(), q, t, **options)
+
+    def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
+        """Follow the mechanism through times (k,) s; see `dalembert.kinematics.follow`."""
+        equations = self.equations()
+        return NaturalMotion.of(equations, follow(equations, times, q, **options))
+
+    def count(self, q: ArrayLike | None = None, t: float = 0.0) -> Count:
+        """Count coordinates, equations, rank and freedoms at a closed position.
+
+        Parameters
+        ----------
+        q : (n,)
+            If left out, the mechanism is assembled from the positions described.
+        t : float, s
+        """
+        equations = self.equations()
+        at = self.assemble(t=t).q if q is None else finite_array(q, (equations.nq,), item="count", field="q")
+        J = equations.jacobian(at, t)
+        scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
+        rank = closure_rank(singular_values(scaled))
+        return Count(equations.nv, equations.rows, rank)
+
+
+def _key(row: Row) -> tuple[Any, float, float]:
+    """Return what tells rows apart but for their constant, the constant, and whether there is one."""
+    kept = -sum(term.factor for term in row.terms if term.kind == "constant")
+    parts = []
+    for term in row.terms:
+        if term.kind == "constant":
+            continue
+        places = term.places
+        if term.kind == "dot":  # symmetric, and the sign of both differences may change
+            first, second = places[:2], places[2:4]
+            if first == second and None not in first:
+                first = second = tuple(sorted(first, key=str))
+            places = tuple(x for pair in sorted((first, second), key=str) for x in pair)
+        parts.append((term.kind, term.part, places, round(term.factor, 12)))
+    return tuple(sorted(parts, key=str)), kept, float(any(term.kind == "constant" for term in row.terms))
