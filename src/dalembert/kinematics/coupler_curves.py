@@ -18,8 +18,8 @@ from ..bodies.markers import Marker
 from ..connections.hinges.hinge import frame_with_z
 from ..errors import ModelError
 from ..result import Result
-from .crossings import crossings, zone_width
 from .between import Quintic, finer, next_rate, sign_changes
+from .crossings import crossings, zone_width
 from .reading import Reading
 from .seen import Seen, frame_called
 

@@ -29,8 +29,8 @@ from ..model import Model
 from ..model.loads import weightless_loads
 from ..result import Result
 from ..result.outputs.frames import common_axis
-from .coordinates import cut_speeds_of_twist, speed_rows
 from .between import Extremes, extremes
+from .coordinates import cut_speeds_of_twist, speed_rows
 from .reading import Reading
 from .seen import Seen
 
