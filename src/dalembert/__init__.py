@@ -12,6 +12,7 @@ Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import errors, rotation
@@ -177,7 +178,8 @@ def __getattr__(name: str) -> Any:
         return globals()[name]
     if not name.startswith("__"):
         for room in (*_ROOMS, *_FURTHER):
-            module = globals().get(room) or import_module(f".{room}", __name__)
+            here = globals().get(room)
+            module = here if isinstance(here, ModuleType) else import_module(f".{room}", __name__)
             if name in getattr(module, "__all__", ()):
                 return getattr(module, name)
     raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
