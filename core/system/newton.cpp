@@ -1,0 +1,505 @@
+#include "system/newton.hpp"
+#include "tree/manifold.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+using Complex = std::complex<double>;
+
+static int most_moves(const ModelData &m) {
+  int most = 1;
+  for (int i = 1; i <= m.nb; ++i)
+    most = std::max(most, int(m.fronts.fronts[i].moves));
+  return most;
+}
+
+std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room) {
+  Arena arena{base};
+  if (!m.fronts.pays)
+    return 0;
+  const std::size_t n = std::size_t(m.nb) + 1, columns = std::size_t(m.fronts.column_count);
+  room.most_moves = most_moves(m);
+  room.own = arena.take<double>(108 * n);
+  room.columns = arena.take<double>(24 * columns);
+  room.bent = arena.take<double>(columns * std::size_t(room.most_moves));
+  room.passed = arena.take<double>(6 * n);
+  room.apart = arena.take<double>(3 * n);
+  room.taps = arena.take<double>(std::size_t(m.fronts.tap_numbers));
+  room.links = arena.take<double>(std::size_t(m.fronts.link_numbers));
+  room.fixed = arena.take<unsigned char>(std::size_t(m.fronts.unknown_count));
+  return arena.used;
+}
+
+template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors) {
+  Arena arena{base};
+  if (!m.fronts.pays)
+    return 0;
+  const std::size_t n = std::size_t(m.nb) + 1, unknowns = std::size_t(m.fronts.unknown_count);
+  factors.matrix = arena.take<T>(std::size_t(m.fronts.matrix_numbers));
+  factors.exchange = arena.take<std::int32_t>(unknowns);
+  factors.y = arena.take<T>(18 * n);
+  factors.y0 = arena.take<T>(18 * n);
+  factors.h = arena.take<T>(6 * n);
+  factors.x = arena.take<T>(unknowns);
+  factors.s = arena.take<T>(18 * std::size_t(most_moves(m)));
+  factors.size = arena.take<double>(unknowns);
+  return arena.used;
+}
+
+bool by_fronts(const ModelData &m, const Conditions &c) {
+  return m.fronts.pays && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.host && (c.host->pushes || c.host->looks));
+}
+
+// ---- arithmetic; products of complex numbers without a look at what is not finite
+
+static DALEMBERT_INLINE double product(double a, double b) { return a * b; }
+static DALEMBERT_INLINE Complex product(const Complex &a, const Complex &b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+static DALEMBERT_INLINE double size_of(double a) { return std::fabs(a); }
+static DALEMBERT_INLINE double size_of(const Complex &a) { return std::fabs(a.real()) + std::fabs(a.imag()); }
+
+// y += a x
+static DALEMBERT_INLINE void add(int n, double a, const double *DALEMBERT_RESTRICT x, double *DALEMBERT_RESTRICT y) {
+  for (int k = 0; k < n; ++k)
+    y[k] += a * x[k];
+}
+static DALEMBERT_INLINE void add(int n, const Complex &a, const Complex *DALEMBERT_RESTRICT xc, Complex *DALEMBERT_RESTRICT yc) {
+  const double re = a.real(), im = a.imag();
+  const double *x = reinterpret_cast<const double *>(xc);
+  double *y = reinterpret_cast<double *>(yc);
+  for (int k = 0; k < n; ++k) {
+    const double u = x[2 * k], v = x[2 * k + 1];
+    y[2 * k] += re * u - im * v;
+    y[2 * k + 1] += re * v + im * u;
+  }
+}
+static DALEMBERT_INLINE void add(int n, double a, const Complex *x, Complex *y) {
+  add(2 * n, a, reinterpret_cast<const double *>(x), reinterpret_cast<double *>(y));
+}
+template <class T> static DALEMBERT_INLINE T inner(int n, const T *x, const T *y) {
+  T sum(0.0);
+  for (int k = 0; k < n; ++k)
+    sum += product(x[k], y[k]);
+  return sum;
+}
+
+// ---- (1)
+
+// g1 and g2 of the freedoms of one body
+template <class T> struct Tied {
+  T g1[6][6], g2[6][6];
+  bool mixed; // else the numbers of the rates
+
+  Tied(const BodyData &b, const StepRates<T> &rates) : mixed(rates.turning && has_quaternion(b)) {
+    if (!mixed)
+      return;
+    for (int i = 0; i < b.nv; ++i)
+      for (int j = 0; j < b.nv; ++j) {
+        g1[i][j] = i == j ? rates.rate : T(0.0);
+        g2[i][j] = i == j ? rates.second : T(0.0);
+      }
+    for_chart_slopes(b, rates.turning, [&](int row, int column, double entry) {
+      g1[row - b.v][column - b.v] -= entry;
+      g2[row - b.v][column - b.v] -= rates.rate * entry;
+    });
+  }
+  T first(const StepRates<T> &rates, int i, int j) const { return mixed ? g1[i][j] : i == j ? rates.rate : T(0.0); }
+  T second(const StepRates<T> &rates, int i, int j) const { return mixed ? g2[i][j] : i == j ? rates.second : T(0.0); }
+};
+
+static const BodyData &mover_of(const ModelData &m, int i) {
+  const BodyData &b = m.bodies[i];
+  return b.form == Form::node ? m.bodies[b.parent] : b;
+}
+
+// ---- fronts
+
+template <class T> struct Front {
+  const FrontData &data;
+  T *F;
+  int leaving, open, width;
+
+  Front(const FrontData &front, T *matrix)
+      : data(front), F(matrix + front.matrix), leaving(front.leaving), open(front.open), width(front.leaving + front.open + 18) {}
+  int rows() const { return leaving + open + 6; }
+  int row_of(int offset) const { return offset < leaving ? offset : offset + 6; }
+  int column_of(int offset) const { return offset < leaving ? offset : offset + 18; }
+  T *row(int r) const { return F + std::ptrdiff_t(r) * width; }
+  T *load(int k) const { return row(leaving + k); }
+};
+
+// what is stamped at a body: the body itself, taps, links, ones
+template <class T> static void stamp_front(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front, int body) {
+  const FrontTables &fronts = m.fronts;
+  const double *own = room.own + std::ptrdiff_t(body) * 108;
+  for (int r = 0; body && r < 6; ++r)
+    for (int k = 0; k < 18; ++k)
+      front.load(r)[front.leaving + k] += own[r * 18 + k];
+  for (int t = front.data.tap; t < front.data.tap + front.data.taps; ++t) {
+    const TapData &tap = fronts.taps[t];
+    const LabelData &label = fronts.labels[tap.label];
+    const int n = label.size, row = front.row_of(tap.offset), column = front.column_of(tap.offset);
+    const double *P = room.taps + tap.numbers, *B = P + 18 * n;
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < 18; ++j)
+        front.row(row + k)[front.leaving + j] += P[k * 18 + j];
+    const bool moving = label.kind == LabelKind::freedoms;
+    for (int r = 0; r < 6; ++r)
+      for (int k = 0; k < n; ++k)
+        front.load(r)[column + k] += moving ? B[r * n + k] + rates.rate * B[6 * n + r * n + k] + rates.second * B[12 * n + r * n + k] : T(B[r * n + k]);
+  }
+  for (int l = front.data.link; l < front.data.link + front.data.links; ++l) {
+    const LinkData &link = fronts.links[l];
+    const LabelData &row_label = fronts.labels[link.row], &label = fronts.labels[link.column];
+    const int rows = row_label.size, n = label.size, row = front.row_of(link.row_offset), column = front.column_of(link.column_offset);
+    const double *E = room.links + link.numbers;
+    const std::ptrdiff_t block = std::ptrdiff_t(rows) * n;
+    if (label.kind != LabelKind::freedoms) {
+      for (int i = 0; i < rows; ++i)
+        for (int k = 0; k < n; ++k)
+          front.row(row + i)[column + k] += E[i * n + k];
+      continue;
+    }
+    const Tied<T> tied(m.bodies[label.owner], rates);
+    for (int i = 0; i < rows; ++i)
+      for (int k = 0; k < n; ++k) {
+        const double *e = E + i * n;
+        T sum(e[k]);
+        if (!tied.mixed)
+          sum += rates.rate * e[block + k] + rates.second * e[2 * block + k];
+        for (int j = 0; tied.mixed && j < n; ++j)
+          sum += tied.g1[j][k] * e[block + j] + tied.g2[j][k] * e[2 * block + j];
+        front.row(row + i)[column + k] += sum;
+      }
+  }
+  for (int k = 0, at = 0; k < front.data.labels; ++k) {
+    const LabelData &label = fronts.labels[fronts.leaving[front.data.label + k]];
+    for (int j = 0; j < label.size; ++j, ++at)
+      if (label.kind == LabelKind::states)
+        front.row(at)[at] += rates.rate;
+      else if (label.kind == LabelKind::port || label.kind == LabelKind::chord || label.kind == LabelKind::signals)
+        front.row(at)[at] += 1.0;
+  }
+}
+
+// (2), (4): the column and row of the freedoms that move the body
+template <class T>
+static void hinge_front(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front, int body, T *s) {
+  const int n = front.data.moves;
+  if (!n)
+    return;
+  const double *columns = room.columns + 24 * std::ptrdiff_t(front.data.column);
+  const double *bent = room.bent + std::ptrdiff_t(front.data.column) * room.most_moves;
+  const Tied<T> tied(mover_of(m, body), rates);
+  for (int k = 0; k < n; ++k) {
+    const double *own = columns + 24 * k;
+    for (int a = 0; a < 6; ++a) {
+      s[a * n + k] = T(own[12 + a]);
+      s[(6 + a) * n + k] = T(own[6 + a]);
+      s[(12 + a) * n + k] = T(own[a]);
+    }
+    for (int j = tied.mixed ? 0 : k; j < (tied.mixed ? n : k + 1); ++j) {
+      const double *other = columns + 24 * j;
+      const T g1 = tied.first(rates, j, k), g2 = tied.second(rates, j, k);
+      for (int a = 0; a < 6; ++a) {
+        s[a * n + k] += g1 * other[18 + a] + g2 * other[a];
+        s[(6 + a) * n + k] += g1 * other[a];
+      }
+    }
+  }
+  const int row = front.row_of(front.data.own), column = front.column_of(front.data.own);
+  for (int r = 0; r < front.rows(); ++r) {
+    T *to = front.row(r) + column;
+    const T *G = front.row(r) + front.leaving;
+    if (n == 1)
+      to[0] += inner(18, G, s);
+    else
+      for (int a = 0; a < 18; ++a)
+        add(n, G[a], s + a * n, to);
+  }
+  for (int k = 0; k < n; ++k) {
+    for (int a = 0; a < 6; ++a)
+      add(front.width, columns[24 * k + a], front.load(a), front.row(row + k));
+    for (int j = 0; j < n; ++j)
+      front.row(row + k)[column + j] += bent[k * room.most_moves + j];
+  }
+  const double *F = room.passed + 6 * std::ptrdiff_t(body);
+  const Vec3<double> moment{F[0], F[1], F[2]}, force{F[3], F[4], F[5]};
+  for (int k = 0; k < n; ++k) {
+    const double *H = columns + 24 * k;
+    const Vec3<double> w{H[0], H[1], H[2]}, v{H[3], H[4], H[5]};
+    const Vec3<double> turned = cross(w, moment) + cross(v, force), pushed = cross(w, force);
+    const double change[6] = {turned.x, turned.y, turned.z, pushed.x, pushed.y, pushed.z};
+    for (int a = 0; a < 6; ++a)
+      front.load(a)[column + k] += change[a];
+  }
+}
+
+// rows that are replaced, and what makes rows of chords that repeat others harmless
+template <class T> static void mend_rows(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front) {
+  const FrontTables &fronts = m.fronts;
+  const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
+  for (int k = 0, at = 0; k < front.data.labels; at += fronts.labels[fronts.leaving[front.data.label + k]].size, ++k) {
+    const LabelData &label = fronts.labels[fronts.leaving[front.data.label + k]];
+    for (int j = 0; j < label.size; ++j) {
+      T *row = front.row(at + j);
+      bool fixed = room.fixed[unknown[at + j]];
+      if (!fixed && label.kind == LabelKind::multipliers) {
+        T pivot(0.0);
+        for (int i = 0; i < front.leaving; ++i)
+          if (i != at + j && size_of(front.row(i)[i]) > 0.0)
+            pivot -= row[i] * front.row(i)[at + j] / front.row(i)[i];
+        row[at + j] += 1e-10 * pivot;
+        fixed = room.fixed[unknown[at + j]] = !(size_of(pivot) > 0.0);
+      }
+      if (!fixed)
+        continue;
+      std::fill_n(row, front.width, T(0.0));
+      row[at + j] = T(1.0);
+      if (label.kind != LabelKind::freedoms)
+        continue;
+      const Tied<T> tied(m.bodies[label.owner], rates);
+      for (int i = 0; i < label.size; ++i)
+        row[at + i] = tied.second(rates, j, i);
+    }
+  }
+}
+
+// unknowns that leave, with exchanges among them
+template <class T> static bool eliminate(const Front<T> &front, std::int32_t *exchange, double *size) {
+  constexpr double singular = 1e-14;
+  const int n = front.leaving;
+  for (int r = 0; r < n; ++r) {
+    size[r] = 0.0;
+    for (int k = 0; k < n; ++k)
+      size[r] = std::max(size[r], size_of(front.row(r)[k]));
+    if (!(size[r] > 0.0 && std::isfinite(size[r])))
+      return false;
+  }
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    for (int r = k + 1; r < n; ++r)
+      if (size_of(front.row(r)[k]) * size[pivot] > size_of(front.row(pivot)[k]) * size[r])
+        pivot = r;
+    exchange[k] = pivot;
+    if (pivot != k) {
+      std::swap_ranges(front.row(k), front.row(k) + front.width, front.row(pivot));
+      std::swap(size[k], size[pivot]);
+    }
+    T *row = front.row(k);
+    if (!(size_of(row[k]) > singular * size[k]))
+      return false;
+    const T inverse = 1.0 / row[k];
+    for (int r = k + 1; r < front.rows(); ++r) {
+      T *other = front.row(r);
+      const T factor = product(other[k], inverse);
+      other[k] = factor;
+      if (factor != T(0.0))
+        add(front.width - k - 1, -factor, row + k + 1, other + k + 1);
+    }
+  }
+  return true;
+}
+
+// what is left, moved to the origin of the parent and added there
+template <class T> static void hand_on(const ModelData &m, const NewtonRoom &room, const Front<T> &front, const Front<T> &parent, int body) {
+  const double *p = room.apart + 3 * std::ptrdiff_t(body);
+  const bool ground = !m.bodies[body].parent;
+  const int first = front.leaving, width = front.width - first;
+  const std::int32_t *into = m.fronts.into + front.data.into;
+  if (!ground)
+    for (int k = 0; k < 3; ++k) { // n += p x f
+      const int l = (k + 1) % 3, r = (k + 2) % 3;
+      add(width, p[l], front.load(3 + r) + first, front.load(k) + first);
+      add(width, -p[r], front.load(3 + l) + first, front.load(k) + first);
+    }
+  for (int r = ground ? 6 : 0; r < 6 + front.open; ++r) {
+    T *from = front.row(first + r) + first;
+    T *to = r < 6 ? parent.load(r) : parent.row(parent.row_of(into[r - 6]));
+    for (int block = 0; !ground && block < 18; block += 6) { // by w: p x (by v)
+      T *w = from + block, *v = w + 3, *sum = to + parent.leaving + block;
+      sum[0] += w[0] + p[1] * v[2] - p[2] * v[1];
+      sum[1] += w[1] + p[2] * v[0] - p[0] * v[2];
+      sum[2] += w[2] + p[0] * v[1] - p[1] * v[0];
+      sum[3] += v[0], sum[4] += v[1], sum[5] += v[2];
+    }
+    for (int k = 0; k < front.open; ++k)
+      to[parent.column_of(into[k])] += from[18 + k];
+  }
+}
+
+template <class T>
+bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+  const FrontTables &fronts = m.fronts;
+  std::fill_n(factors.matrix, fronts.matrix_numbers, T(0.0));
+  std::int32_t *exchange = factors.exchange;
+  for (int i = m.nb; i >= 0; --i) {
+    const Front<T> front(fronts.fronts[i], factors.matrix);
+    stamp_front(m, room, rates, front, i);
+    hinge_front(m, room, rates, front, i, factors.s);
+    mend_rows(m, room, rates, front);
+    if (!eliminate(front, exchange, factors.size))
+      return false;
+    exchange += front.leaving;
+    if (i)
+      hand_on(m, room, front, Front<T>(fronts.fronts[m.bodies[i].parent], factors.matrix), i);
+  }
+  return true;
+}
+
+// ---- solving
+
+// X3 y of the parent
+template <class T> static void carry_motion(const NewtonRoom &room, int body, const T *from, T *to) {
+  const double *p = room.apart + 3 * std::ptrdiff_t(body);
+  for (int block = 0; block < 18; block += 6) {
+    const T *w = from + block, *v = w + 3;
+    to[block] = w[0], to[block + 1] = w[1], to[block + 2] = w[2];
+    to[block + 3] = v[0] + (p[2] * w[1] - p[1] * w[2]);
+    to[block + 4] = v[1] + (p[0] * w[2] - p[2] * w[0]);
+    to[block + 5] = v[2] + (p[1] * w[0] - p[0] * w[1]);
+  }
+}
+
+// y += s_q dq + s_v dv + s_a da for one freedom
+template <class T> static DALEMBERT_INLINE void add_column(const double *column, const T &dq, const T &dv, const T &da, T *y) {
+  for (int a = 0; a < 6; ++a) {
+    y[a] += column[12 + a] * dq + column[18 + a] * dv + column[a] * da;
+    y[6 + a] += column[6 + a] * dq + column[a] * dv;
+    y[12 + a] += column[a] * dq;
+  }
+}
+
+// What v0 and a0 make of loads and rows, to their other side.
+template <class T>
+static void take_given(const ModelData &m, const NewtonRoom &room, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+  const FrontTables &fronts = m.fronts;
+  std::fill_n(factors.y0, 18, T(0.0));
+  for (int i = 1; i <= m.nb; ++i) {
+    const FrontData &front = fronts.fronts[i];
+    T *y = factors.y0 + 18 * std::ptrdiff_t(i), *h = factors.h + 6 * std::ptrdiff_t(i);
+    carry_motion(room, i, factors.y0 + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
+    const int by = mover_of(m, i).v;
+    for (int k = 0; k < front.moves; ++k)
+      add_column(room.columns + 24 * (std::ptrdiff_t(front.column) + k), T(0.0), v0[by + k], a0[by + k], y);
+    const double *own = room.own + std::ptrdiff_t(i) * 108;
+    for (int r = 0; r < 6; ++r)
+      for (int k = 0; k < 18; ++k)
+        h[r] -= own[r * 18 + k] * y[k];
+    for (int t = front.tap; t < front.tap + front.taps; ++t) {
+      const TapData &tap = fronts.taps[t];
+      const LabelData &label = fronts.labels[tap.label];
+      const int n = label.size;
+      const double *P = room.taps + tap.numbers, *B = P + 18 * n;
+      for (int r = 0; r < n; ++r)
+        for (int k = 0; k < 18; ++k)
+          factors.x[label.first + r] -= P[r * 18 + k] * y[k];
+      for (int r = 0; label.kind == LabelKind::freedoms && r < 6; ++r)
+        for (int k = 0; k < n; ++k)
+          h[r] -= B[6 * n + r * n + k] * v0[label.first + k] + B[12 * n + r * n + k] * a0[label.first + k];
+    }
+  }
+  for (int l = 0; l < fronts.link_count; ++l) {
+    const LinkData &link = fronts.links[l];
+    const LabelData &row = fronts.labels[link.row], &label = fronts.labels[link.column];
+    if (label.kind != LabelKind::freedoms)
+      continue;
+    const std::ptrdiff_t n = label.size, block = n * row.size;
+    const double *E = room.links + link.numbers;
+    for (int i = 0; i < row.size; ++i)
+      for (int k = 0; k < n; ++k)
+        factors.x[row.first + i] -= E[block + i * n + k] * v0[label.first + k] + E[2 * block + i * n + k] * a0[label.first + k];
+  }
+}
+
+template <class T> static void solve_inward(const ModelData &m, const NewtonRoom &room, NewtonFactors<T> &factors, const T *a0) {
+  const FrontTables &fronts = m.fronts;
+  const std::int32_t *exchange = factors.exchange;
+  for (int i = m.nb; i >= 0; --i) {
+    const Front<T> front(fronts.fronts[i], factors.matrix);
+    const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
+    T *h = factors.h + 6 * std::ptrdiff_t(i), *x = factors.x;
+    const double *columns = room.columns + 24 * std::ptrdiff_t(front.data.column);
+    for (int k = 0; k < front.data.moves; ++k)
+      for (int a = 0; a < 6; ++a)
+        x[mover_of(m, i).v + k] += columns[24 * k + a] * h[a];
+    for (int k = 0; k < front.leaving; ++k)
+      if (room.fixed[unknown[k]])
+        x[unknown[k]] = unknown[k] < m.nv && a0 ? -a0[unknown[k]] : T(0.0);
+    for (int k = 0; k < front.leaving; ++k)
+      std::swap(x[unknown[k]], x[unknown[exchange[k]]]);
+    for (int r = 1; r < front.leaving; ++r)
+      for (int k = 0; k < r; ++k)
+        x[unknown[r]] -= product(front.row(r)[k], x[unknown[k]]);
+    for (int r = 0; r < 6; ++r)
+      for (int k = 0; k < front.leaving; ++k)
+        h[r] -= product(front.load(r)[k], x[unknown[k]]);
+    for (int r = 0; r < front.open; ++r)
+      for (int k = 0; k < front.leaving; ++k)
+        x[unknown[front.leaving + r]] -= product(front.row(front.leaving + 6 + r)[k], x[unknown[k]]);
+    exchange += front.leaving;
+    if (!i || !m.bodies[i].parent)
+      continue;
+    T *to = factors.h + 6 * std::ptrdiff_t(m.bodies[i].parent);
+    const double *p = room.apart + 3 * std::ptrdiff_t(i);
+    to[0] += h[0] + (p[1] * h[5] - p[2] * h[4]);
+    to[1] += h[1] + (p[2] * h[3] - p[0] * h[5]);
+    to[2] += h[2] + (p[0] * h[4] - p[1] * h[3]);
+    to[3] += h[3], to[4] += h[4], to[5] += h[5];
+  }
+}
+
+template <class T> static void solve_outward(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors) {
+  const FrontTables &fronts = m.fronts;
+  std::fill_n(factors.y, 18, T(0.0));
+  for (int i = 0; i <= m.nb; ++i) {
+    const Front<T> front(fronts.fronts[i], factors.matrix);
+    const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
+    T *y = factors.y + 18 * std::ptrdiff_t(i), *x = factors.x;
+    if (i)
+      carry_motion(room, i, factors.y + 18 * std::ptrdiff_t(m.bodies[i].parent), y);
+    for (int r = front.leaving - 1; r >= 0; --r) {
+      const T *row = front.row(r);
+      T sum = x[unknown[r]] - inner(18, row + front.leaving, y);
+      for (int k = r + 1; k < front.leaving; ++k)
+        sum -= product(row[k], x[unknown[k]]);
+      for (int k = 0; k < front.open; ++k)
+        sum -= product(row[front.leaving + 18 + k], x[unknown[front.leaving + k]]);
+      x[unknown[r]] = sum / row[r];
+    }
+    if (!i || !front.data.moves)
+      continue;
+    const BodyData &mover = mover_of(m, i);
+    const Tied<T> tied(mover, rates);
+    const T *dq = x + mover.v;
+    for (int k = 0; k < front.data.moves; ++k) {
+      T dv(0.0), da(0.0);
+      if (tied.mixed)
+        for (int j = 0; j < mover.nv; ++j)
+          dv += tied.g1[k][j] * dq[j], da += tied.g2[k][j] * dq[j];
+      else
+        dv = rates.rate * dq[k], da = rates.second * dq[k];
+      add_column(room.columns + 24 * (std::ptrdiff_t(front.data.column) + k), dq[k], dv, da, y);
+    }
+  }
+}
+
+template <class T>
+void solve_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0) {
+  std::fill_n(factors.h, 6 * (std::size_t(m.nb) + 1), T(0.0));
+  if (v0)
+    take_given(m, room, factors, v0, a0);
+  solve_inward(m, room, factors, a0);
+  solve_outward(m, room, rates, factors);
+}
+
+template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<double> &);
+template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<Complex> &);
+template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &);
+template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &);
+template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &, const double *, const double *);
+template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &, const Complex *, const Complex *);
+
+} // namespace dalembert::DALEMBERT_ISA
