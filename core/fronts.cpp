@@ -56,6 +56,12 @@ struct Planner {
     return a;
   }
 
+  Int root_of(Int body) const {
+    while (m.bodies[body].parent)
+      body = m.bodies[body].parent;
+    return body;
+  }
+
   // ---- labels
 
   void label_freedoms() {
@@ -205,6 +211,9 @@ struct Planner {
         for (int end = 0; end < 2; ++end)
           stamp.load[end] = tap(load, body[end]), stamp.rows[end] = tap(rows, body[end]);
         stamp.link = link(load, rows);
+        if (!chord.body_a || !chord.body_b) // its loop closes where the tree begins
+          for (const Int label : {load, rows})
+            touched[std::size_t(root_of(std::max(chord.body_a, chord.body_b)))].insert(label);
       }
       out.chords.push_back(stamp);
     }
@@ -276,9 +285,13 @@ struct Planner {
         for (Int k = 0; k < l.size; ++k, ++at)
           out.unknowns.push_back(l.first + k);
       };
-      for (const Int label : open[std::size_t(i)])
-        if (out.labels[std::size_t(label)].home == i)
-          take(label), out.leaving.push_back(label);
+      for (const bool multipliers : {false, true}) {
+        front.multipliers = at;
+        for (const Int label : open[std::size_t(i)])
+          if (const LabelData &l = out.labels[std::size_t(label)]; l.home == i && (l.kind == LabelKind::multipliers) == multipliers)
+            take(label), out.leaving.push_back(label);
+      }
+      front.multipliers = at - front.multipliers;
       front.labels = count_of(out.leaving.size()) - front.label;
       front.leaving = at;
       for (const Int label : open[std::size_t(i)])

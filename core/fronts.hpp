@@ -41,10 +41,11 @@ struct LinkData {
   std::int64_t numbers;
 };
 
-// The front of a body: unknowns that leave there come first, then those that stay open. Its matrix has as rows the first,
+// The front of a body: unknowns that leave there come first, multipliers last among them, then those that stay open. Its matrix has as rows the first,
 // the load on the body (6), the others; as columns the first, the motion of the body (18), the others.
 struct FrontData {
   std::int32_t leaving, open;
+  std::int32_t multipliers;  // of those that leave, the last
   std::int32_t unknown;      // FrontTables::unknowns: which they are among all
   std::int32_t into;         // FrontTables::into: where those that stay open stand in the front of the parent
   std::int32_t own;          // offset of the freedoms that move the body, or -1

@@ -147,39 +147,18 @@ static void solve_step(const ModelData &m, const RadauRoom &room, T mu, const T 
     r3[i] = w[nv + i];
 }
 
-// (2) by fronts, with v0 = -r1 and a0 = -mu r1 - r2
-template <class T>
-static void solve_step_by_fronts(const ModelData &m, const RadauRoom &room, T mu, NewtonFactors<T> &factors, T *given, T *r) {
-  const int nv = m.nv;
-  T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv, *v0 = given, *a0 = given + nv, *x = factors.x;
-  for (int k = 0; k < m.fronts.unknown_count; ++k)
-    x[k] = T(0.0);
-  for (int i = 0; i < nv; ++i) {
-    v0[i] = -r1[i];
-    a0[i] = -(mu * r1[i]) - r2[i];
-  }
-  const auto for_states = [&](auto f) {
-    for (int k = 0; k < m.element_count; ++k)
-      for (int j = 0; j < m.elements[k].states; ++j)
-        f(x[m.fronts.labels[m.fronts.states_of[k]].first + j], r3[m.elements[k].state + j]);
-  };
-  for_states([](T &unknown, const T &rate) { unknown = rate; });
-  solve_fronts(m, room.newton, StepRates<T>{mu, mu * mu, room.turning}, factors, v0, a0);
-  for (int i = 0; i < nv; ++i) {
-    r2[i] = mu * x[i] - r1[i];
-    r1[i] = x[i];
-  }
-  for_chart_slopes(m, room.turning, [&](int row, int column, double entry) { r2[row] -= entry * x[column]; });
-  for_states([](const T &unknown, T &change) { change = unknown; });
-}
+template <class T> static StepRates<T> rates_of(const RadauRoom &room, T mu) { return {mu, mu * mu, room.turning}; }
+
 static void solve_real(const ModelData &m, RadauRoom &room, double mu, double *r) {
+  double *r2 = r + m.nv, *r3 = r2 + m.nv;
   if (room.kept->by_fronts)
-    return solve_step_by_fronts(m, room, mu, room.real_fronts, room.real_given, r);
+    return solve_radau(m, room.newton, rates_of(room, mu), room.real_fronts, room.real_given, r, r2, r3, r, r2, r3);
   solve_step(m, room, mu, room.real, room.real_exchange, r, room.real_work);
 }
 static void solve_complex(const ModelData &m, RadauRoom &room, Complex mu, Complex *r) {
+  Complex *r2 = r + m.nv, *r3 = r2 + m.nv;
   if (room.kept->by_fronts)
-    return solve_step_by_fronts(m, room, mu, room.complex_fronts, room.complex_given, r);
+    return solve_radau(m, room.newton, rates_of(room, mu), room.complex_fronts, room.complex_given, r, r2, r3, r, r2, r3);
   solve_step(m, room, mu, room.complex, room.complex_exchange, r, room.work);
 }
 
@@ -300,8 +279,8 @@ static bool factor_systems(const ModelData &m, RadauRoom &mine, double h) {
   const double real = radau::mu_real / h;
   const Complex complex(radau::mu_re / h, radau::mu_im / h);
   if (mine.kept->by_fronts)
-    return factor_fronts(m, mine.newton, StepRates<double>{real, real * real, mine.turning}, mine.real_fronts) &&
-           factor_fronts(m, mine.newton, StepRates<Complex>{complex, complex * complex, mine.turning}, mine.complex_fronts);
+    return factor_fronts(m, mine.newton, rates_of(mine, real), mine.real_fronts) &&
+           factor_fronts(m, mine.newton, rates_of(mine, complex), mine.complex_fronts);
   return factor_step(m, mine, real, mine.real, mine.real_exchange) && factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
 }
 

@@ -237,25 +237,16 @@ static void hinge_front(const ModelData &m, const NewtonRoom &room, const StepRa
   }
 }
 
-// rows that are replaced, and what makes rows of chords that repeat others harmless
-template <class T> static void mend_rows(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front) {
+// rows that are replaced
+template <class T> static void fix_rows(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, const Front<T> &front) {
   const FrontTables &fronts = m.fronts;
   const std::int32_t *unknown = fronts.unknowns + front.data.unknown;
   for (int k = 0, at = 0; k < front.data.labels; at += fronts.labels[fronts.leaving[front.data.label + k]].size, ++k) {
     const LabelData &label = fronts.labels[fronts.leaving[front.data.label + k]];
     for (int j = 0; j < label.size; ++j) {
-      T *row = front.row(at + j);
-      bool fixed = room.fixed[unknown[at + j]];
-      if (!fixed && label.kind == LabelKind::multipliers) {
-        T pivot(0.0);
-        for (int i = 0; i < front.leaving; ++i)
-          if (i != at + j && size_of(front.row(i)[i]) > 0.0)
-            pivot -= row[i] * front.row(i)[at + j] / front.row(i)[i];
-        row[at + j] += 1e-10 * pivot;
-        fixed = room.fixed[unknown[at + j]] = !(size_of(pivot) > 0.0);
-      }
-      if (!fixed)
+      if (!room.fixed[unknown[at + j]])
         continue;
+      T *row = front.row(at + j);
       std::fill_n(row, front.width, T(0.0));
       row[at + j] = T(1.0);
       if (label.kind != LabelKind::freedoms)
@@ -267,20 +258,19 @@ template <class T> static void mend_rows(const ModelData &m, const NewtonRoom &r
   }
 }
 
-// unknowns that leave, with exchanges among them
-template <class T> static bool eliminate(const Front<T> &front, std::int32_t *exchange, double *size) {
-  constexpr double singular = 1e-14;
-  const int n = front.leaving;
-  for (int r = 0; r < n; ++r) {
+// unknowns [begin, end) of those that leave, with exchanges among them
+template <class T> static bool eliminate(const Front<T> &front, int begin, int end, std::int32_t *exchange, double *size) {
+  constexpr double singular = 1e-20;
+  for (int r = begin; r < end; ++r) {
     size[r] = 0.0;
-    for (int k = 0; k < n; ++k)
+    for (int k = begin; k < end; ++k)
       size[r] = std::max(size[r], size_of(front.row(r)[k]));
     if (!(size[r] > 0.0 && std::isfinite(size[r])))
       return false;
   }
-  for (int k = 0; k < n; ++k) {
+  for (int k = begin; k < end; ++k) {
     int pivot = k;
-    for (int r = k + 1; r < n; ++r)
+    for (int r = k + 1; r < end; ++r)
       if (size_of(front.row(r)[k]) * size[pivot] > size_of(front.row(pivot)[k]) * size[r])
         pivot = r;
     exchange[k] = pivot;
@@ -301,6 +291,22 @@ template <class T> static bool eliminate(const Front<T> &front, std::int32_t *ex
     }
   }
   return true;
+}
+
+// Rows of multipliers, after all else that leaves: their pivots by themselves are known now, and a part of these makes rows
+// that repeat others harmless. One that nothing moves is left out.
+template <class T> static void part_rows(const ModelData &m, const NewtonRoom &room, const Front<T> &front) {
+  const std::int32_t *unknown = m.fronts.unknowns + front.data.unknown;
+  for (int r = front.leaving - front.data.multipliers; r < front.leaving; ++r) {
+    T *row = front.row(r);
+    if (size_of(row[r]) > 0.0) {
+      row[r] += 1e-12 * row[r];
+      continue;
+    }
+    std::fill_n(row, front.width, T(0.0));
+    row[r] = T(1.0);
+    room.fixed[unknown[r]] = 1;
+  }
 }
 
 // what is left, moved to the origin of the parent and added there
@@ -339,8 +345,12 @@ bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T
     const Front<T> front(fronts.fronts[i], factors.matrix);
     stamp_front(m, room, rates, front, i);
     hinge_front(m, room, rates, front, i, factors.s);
-    mend_rows(m, room, rates, front);
-    if (!eliminate(front, exchange, factors.size))
+    fix_rows(m, room, rates, front);
+    const int plain = front.leaving - front.data.multipliers;
+    if (!eliminate(front, 0, plain, exchange, factors.size))
+      return false;
+    part_rows(m, room, front);
+    if (!eliminate(front, plain, front.leaving, exchange, factors.size))
       return false;
     exchange += front.leaving;
     if (i)
@@ -495,11 +505,42 @@ void solve_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T>
   solve_outward(m, room, rates, factors);
 }
 
+template <class T>
+void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
+                 const T *r3, T *dxi, T *dv, T *dx) {
+  T *v0 = given, *a0 = given + m.nv, *x = factors.x;
+  std::fill_n(x, m.fronts.unknown_count, T(0.0));
+  for (int f = 0; f < m.nv; ++f) {
+    v0[f] = -r1[f];
+    a0[f] = -product(rates.rate, r1[f]) - r2[f];
+  }
+  const auto states = [&](int k) { return x + m.fronts.labels[m.fronts.states_of[k]].first; };
+  for (int k = 0; k < m.element_count; ++k)
+    if (m.elements[k].states)
+      std::copy_n(r3 + m.elements[k].state, m.elements[k].states, states(k));
+  solve_fronts(m, room, rates, factors, v0, a0);
+  for (int f = 0; f < m.nv; ++f) {
+    dv[f] = product(rates.rate, x[f]) + v0[f];
+    dxi[f] = x[f];
+  }
+  for (int i = 1; rates.turning && i <= m.nb; ++i)
+    if (has_quaternion(m.bodies[i]))
+      for_chart_slopes(m.bodies[i], rates.turning, [&](int row, int column, double entry) { dv[row] -= entry * x[column]; });
+  for (int k = 0; k < m.element_count; ++k)
+    if (m.elements[k].states)
+      std::copy_n(states(k), m.elements[k].states, dx + m.elements[k].state);
+}
+
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, NewtonFactors<Complex> &);
 template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &);
 template bool factor_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &);
 template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &, const double *, const double *);
 template void solve_fronts(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &, const Complex *, const Complex *);
+
+template void solve_radau(const ModelData &, const NewtonRoom &, const StepRates<double> &, NewtonFactors<double> &, double *, const double *,
+                          const double *, const double *, double *, double *, double *);
+template void solve_radau(const ModelData &, const NewtonRoom &, const StepRates<Complex> &, NewtonFactors<Complex> &, Complex *, const Complex *,
+                          const Complex *, const Complex *, Complex *, Complex *, Complex *);
 
 } // namespace dalembert::DALEMBERT_ISA

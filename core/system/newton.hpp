@@ -28,7 +28,7 @@
 // own motion; multipliers; states and signals of elements. Laws of elements and rows of chords are varied at the bodies
 // that they touch, on dual numbers, not through the trees.
 //
-// Rows of chords are those of positions, or of second rates. A part 1e-10 of their pivots is added to them, which makes rows
+// Rows of chords are those of positions, or of second rates. A part 1e-12 of their pivots is added to them, which makes rows
 // that repeat others harmless. Given freedoms have the row g2 dq = -a0.
 //
 // Cost: a front of m unknowns about (6 + m) (18 + m) multiplications for each that leaves, and 12 dual evaluations of an
@@ -101,5 +101,11 @@ bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T
 // Right-hand sides in factors.x, by unknowns (freedoms first, in their order), become the solution. v0, a0: of (1), or null.
 template <class T>
 void solve_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, const T *v0, const T *a0);
+
+// (mu - J) [dxi; dv; dx] = [r1; r2; r3], J of the rates of [xi; v; x], with rates.rate = mu and rates.second = mu^2: v0 = -r1,
+// a0 = -mu r1 - r2. given: room for 2 nv numbers. Results may stand where the right-hand sides do.
+template <class T>
+void solve_radau(const ModelData &m, const NewtonRoom &room, const StepRates<T> &rates, NewtonFactors<T> &factors, T *given, const T *r1, const T *r2,
+                 const T *r3, T *dxi, T *dv, T *dx);
 
 } // namespace dalembert::DALEMBERT_ISA
