@@ -19,6 +19,7 @@ template <class T> const T *pointer(const std::vector<T> &v) { return v.empty() 
 struct Planner {
   const ModelData &m;
   Tables::Fronts &out;
+  std::vector<Int> next;                           // front after that of each body
   std::vector<Int> body_of;                        // freedoms
   std::vector<Int> port_label, signals_of;         // of ports and of elements; -1
   std::vector<Int> owner_of_state, owner_of_signal; // elements
@@ -52,7 +53,7 @@ struct Planner {
     if (a < 0 || b < 0)
       return std::max(a, b);
     while (a != b)
-      (a > b ? a : b) = m.bodies[a > b ? a : b].parent;
+      (a > b ? a : b) = next[std::size_t(a > b ? a : b)];
     return a;
   }
 
@@ -267,7 +268,7 @@ struct Planner {
     for (Int i = m.nb; i > 0; --i)
       for (const Int label : open[std::size_t(i)])
         if (out.labels[std::size_t(label)].home != i) {
-          open[std::size_t(m.bodies[i].parent)].insert(label);
+          open[std::size_t(next[std::size_t(i)])].insert(label);
           if (++carried > most)
             return false;
         }
@@ -276,6 +277,7 @@ struct Planner {
     for (Int i = 0; i <= m.nb; ++i) {
       FrontData &front = out.fronts[std::size_t(i)];
       front = {};
+      front.next = next[std::size_t(i)];
       front.unknown = count_of(out.unknowns.size());
       front.label = count_of(out.leaving.size());
       Int at = 0;
@@ -302,7 +304,7 @@ struct Planner {
       for (const Int label : open[std::size_t(i)])
         if (i && out.labels[std::size_t(label)].home != i)
           for (Int k = 0; k < out.labels[std::size_t(label)].size; ++k)
-            out.into.push_back(offsets[std::size_t(m.bodies[i].parent)].at(label) + k);
+            out.into.push_back(offsets[std::size_t(front.next)].at(label) + k);
       const Int own = out.label_of[std::size_t(i)];
       front.own = own < 0 ? -1 : offsets[std::size_t(i)].at(own);
       const BodyData &b = m.bodies[i];
@@ -397,8 +399,13 @@ bool fronts_pay(const ModelData &m, const FrontTables &tables) {
 void complete_fronts(Tables &t, ModelData &m) {
   Tables::Fronts &out = t.fronts;
   FrontTables tables{};
-  Planner plan{m, out, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0};
+  Planner plan{m, out, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0};
   plan.touched.resize(std::size_t(m.nb) + 1);
+  plan.next.resize(std::size_t(m.nb) + 1);
+  for (Int i = 1, root = 0; i <= m.nb; ++i) {
+    plan.next[std::size_t(i)] = m.bodies[i].parent ? m.bodies[i].parent : root;
+    root = m.bodies[i].parent ? root : i;
+  }
   plan.label_freedoms();
   plan.label_elements();
   plan.label_chords();

@@ -2,7 +2,8 @@
 // holds what its subtree has not settled yet.
 //
 // A label is a group of unknowns. It is touched at bodies that its unknowns load, or whose motion stands in its rows; it is
-// open from there on inward, and leaves at its home, where all that it is linked with has met.
+// open from there on inward, and leaves at its home, where all that it is linked with has met. Trees on the ground hand on to
+// each other, so that rows of trees that are coupled with their neighbours need narrow fronts only.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,8 @@ struct FrontData {
   std::int32_t leaving, open;
   std::int32_t multipliers;  // of those that leave, the last
   std::int32_t unknown;      // FrontTables::unknowns: which they are among all
-  std::int32_t into;         // FrontTables::into: where those that stay open stand in the front of the parent
+  std::int32_t next;         // the front that gets what is left: of the parent; of the tree before, for trees on the ground
+  std::int32_t into;         // FrontTables::into: where those that stay open stand in that front
   std::int32_t own;          // offset of the freedoms that move the body, or -1
   std::int32_t moves, column; // how many of them do, and where their columns stand among those of all
   std::int32_t tap, taps;

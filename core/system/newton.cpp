@@ -354,7 +354,7 @@ bool factor_fronts(const ModelData &m, const NewtonRoom &room, const StepRates<T
       return false;
     exchange += front.leaving;
     if (i)
-      hand_on(m, room, front, Front<T>(fronts.fronts[m.bodies[i].parent], factors.matrix), i);
+      hand_on(m, room, front, Front<T>(fronts.fronts[front.data.next], factors.matrix), i);
   }
   return true;
 }
