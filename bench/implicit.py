@@ -2,9 +2,10 @@
 
     python bench/implicit.py [--quick] [--json out.json]
 
-Chains of equal beams (six modes) and of rigid links on hinges about y and z in turn, and rows of coupled four-bars. Newton
-systems are solved by fronts or with a dense matrix, whichever is reckoned to cost less (`DALEMBERT_NEWTON=fronts` or
-`dense` decides for all): the time of a step must grow in proportion to the bodies, and be no longer than the dense one.
+Chains of equal beams (six modes) and of rigid links on hinges about y and z in turn, and rows of coupled four-bars.
+Newton systems are solved by fronts or with a dense matrix, whichever is reckoned to cost less
+(`DALEMBERT_NEWTON=fronts` or `dense` decides for all): the time of a step must grow in proportion to the bodies, and
+be no longer than the dense one.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def measure(name: str, make: Callable[[int], da.Model], sizes: tuple[int, ...], 
             for method in ("radau", "alpha"):
                 calls[method, way] = steps_of(model, method, steps)
         calls["dop853", "chosen"] = steps_of(model, "dop853", steps)
-        times = {key: 1e3 * t.minimum / steps for key, t in timing.race(calls, rounds=rounds, clock=process_time_ns).items()}
+        times = {
+            key: 1e3 * t.minimum / steps for key, t in timing.race(calls, rounds=rounds, clock=process_time_ns).items()
+        }
         of = {m: {w: times[m, w] for w in WAYS if (m, w) in times} for m in ("radau", "alpha")}
         rows.append(Row(name, bodies, model.nv, times["dop853", "chosen"], of["radau"], of["alpha"]))
         print(line(rows[-1]), flush=True)
@@ -113,10 +116,25 @@ def main() -> None:
         print(f"{key}: {value}")
     rounds = 2 if options.quick else 5
     print("\nms a step, minima")
-    print(f"{'':<16}{'bodies':>7}{'freedoms':>9}{'dop853':>10}" + "".join(f"{m + ' ' + w:>10.10}" for m in ("ra", "al") for w in WAYS))
-    rows = measure("beams, 6 modes", lambda n: flexible_chain(n, 6), (1, 2, 12, 24) if options.quick else (1, 2, 3, 6, 12, 24, 48, 80), rounds)
-    rows += measure("rigid links", lambda n: chain(n).compile(), (2, 5, 20) if options.quick else (1, 2, 3, 4, 5, 6, 8, 12, 20, 50, 200, 1000), rounds)
-    rows += measure("four-bars", lambda n: windows(n).compile(), (1, 4) if options.quick else (1, 2, 4, 8, 16, 32), rounds)
+    print(
+        f"{'':<16}{'bodies':>7}{'freedoms':>9}{'dop853':>10}"
+        + "".join(f"{m + ' ' + w:>10.10}" for m in ("ra", "al") for w in WAYS)
+    )
+    rows = measure(
+        "beams, 6 modes",
+        lambda n: flexible_chain(n, 6),
+        (1, 2, 12, 24) if options.quick else (1, 2, 3, 6, 12, 24, 48, 80),
+        rounds,
+    )
+    rows += measure(
+        "rigid links",
+        lambda n: chain(n).compile(),
+        (2, 5, 20) if options.quick else (1, 2, 3, 4, 5, 6, 8, 12, 20, 50, 200, 1000),
+        rounds,
+    )
+    rows += measure(
+        "four-bars", lambda n: windows(n).compile(), (1, 4) if options.quick else (1, 2, 4, 8, 16, 32), rounds
+    )
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
 

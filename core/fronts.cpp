@@ -380,18 +380,29 @@ struct Planner {
   }
 };
 
-// What both ways cost, about, in multiplications of a factorisation with its share of derivatives.
-bool fronts_pay(const ModelData &m, const FrontTables &tables) {
-  if (const char *asked = std::getenv("DALEMBERT_NEWTON"))
-    return std::strcmp(asked, "dense") != 0;
-  double fronts = 0.0;
+// What a factorisation costs, about, in multiplications; with it its share of the derivatives.
+double cost_of_fronts(const ModelData &m, const FrontTables &tables) {
+  double cost = 0.0;
   for (Int i = 0; i <= m.nb; ++i) {
     const FrontData &f = tables.fronts[i];
     const double rows = f.leaving + f.open + 6.0, columns = rows + 12.0;
-    fronts += 300.0 + (f.leaving + 1.0) * rows * columns;
+    cost += 300.0 + (f.leaving + 1.0) * rows * columns;
   }
-  const double n = double(m.nv) + m.nx;
-  return fronts < n * n * n / 3.0 + 100.0 * n * n;
+  return cost;
+}
+
+// The numbers are such that both ways take the same time where they were found to (bench/implicit.py): radau for 32 rigid
+// links, 5 beams of 6 modes, 32 four-bars in a row; generalised alpha for 5 links, 1 beam, 5 four-bars.
+void choose(const ModelData &m, FrontTables &tables) {
+  if (m.feedback_count)
+    return;
+  if (const char *asked = std::getenv("DALEMBERT_NEWTON")) {
+    tables.pays_kept = tables.pays_fresh = std::strcmp(asked, "dense") != 0;
+    return;
+  }
+  const double cost = cost_of_fronts(m, tables), kept = m.nv + m.nx + 0.4 * m.nc, fresh = m.nv + m.nc;
+  tables.pays_kept = cost < kept * kept * kept / 3.0 + 7.0 * kept * kept;
+  tables.pays_fresh = cost < fresh * fresh * fresh / 3.0 + 110.0 * fresh * m.nv;
 }
 
 } // namespace
@@ -439,7 +450,7 @@ void complete_fronts(Tables &t, ModelData &m) {
   tables.own_link = pointer(out.own_link);
   tables.states_of = pointer(out.states_of);
   tables.multipliers_of = pointer(out.multipliers_of);
-  tables.pays = !m.feedback_count && fronts_pay(m, tables);
+  choose(m, tables);
   m.fronts = tables;
 }
 

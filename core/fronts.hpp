@@ -100,7 +100,7 @@ struct FrontTables {
   const std::int32_t *states_of, *multipliers_of; // labels: of each element's states, of each chord's multipliers; or -1
   std::int64_t matrix_numbers, tap_numbers, link_numbers, most_numbers; // most: of the largest matrix
   std::int64_t column_count;
-  std::int32_t pays;               // elimination by fronts costs less than a dense matrix
+  std::int32_t pays_kept, pays_fresh; // fronts cost less than a dense matrix that is kept for many steps; that is made for each
 };
 
 } // namespace dalembert

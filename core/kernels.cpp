@@ -302,7 +302,7 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
     return unsigned(host_failed);
   const StepRates<double> rates{mu, mu * mu, s.v};
-  bool solved = by_fronts(m, c);
+  bool solved = by_fronts(m, c, true);
   if (solved) {
     linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, ChordRate::second, true);
     solved = factor_fronts(m, d.newton, rates, d.fronts);

@@ -167,7 +167,7 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
   double *E = mine.matrix;
   ++run.counts.jacobians;
   ++run.counts.factorizations;
-  mine.kept->by_fronts = by_fronts(m, run.conditions) && factor_alpha_by_fronts(i, mine, t, rate, second);
+  mine.kept->by_fronts = by_fronts(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
   if (mine.kept->by_fronts)
     return true;
   mass_matrix<double>(m, loops.ws, room.q1, mine.mass);

@@ -296,7 +296,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
       ++run.counts.jacobians;
-      if (!find_derivatives(i, mine, by_fronts(m, run.conditions)))
+      if (!find_derivatives(i, mine, by_fronts(m, run.conditions, true)))
         return Outcome::host;
       kept.jacobian_known = 1;
       kept.jacobian_old = 0;

@@ -16,7 +16,7 @@ static int most_moves(const ModelData &m) {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room) {
   Arena arena{base};
-  if (!m.fronts.pays)
+  if (!m.fronts.pays_kept && !m.fronts.pays_fresh)
     return 0;
   const std::size_t n = std::size_t(m.nb) + 1, columns = std::size_t(m.fronts.column_count);
   room.most_moves = most_moves(m);
@@ -33,7 +33,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room) {
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors) {
   Arena arena{base};
-  if (!m.fronts.pays)
+  if (!m.fronts.pays_kept && !m.fronts.pays_fresh)
     return 0;
   const std::size_t n = std::size_t(m.nb) + 1, unknowns = std::size_t(m.fronts.unknown_count);
   factors.matrix = arena.take<T>(std::size_t(m.fronts.matrix_numbers));
@@ -47,8 +47,8 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Newt
   return arena.used;
 }
 
-bool by_fronts(const ModelData &m, const Conditions &c) {
-  return m.fronts.pays && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.host && (c.host->pushes || c.host->looks));
+bool by_fronts(const ModelData &m, const Conditions &c, bool kept) {
+  return (kept ? m.fronts.pays_kept : m.fronts.pays_fresh) && c.stabilization[0] == 0.0 && c.stabilization[1] == 0.0 && !(c.host && (c.host->pushes || c.host->looks));
 }
 
 // ---- arithmetic; products of complex numbers without a look at what is not finite

@@ -64,8 +64,9 @@ template <class T> struct NewtonFactors {
 std::size_t lay_out(const ModelData &m, std::byte *base, NewtonRoom &room);
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, NewtonFactors<T> &factors);
 
-// whether these systems can be solved this way, and cheaper so
-bool by_fronts(const ModelData &m, const Conditions &c);
+// Whether these systems can be solved this way, and cheaper so; kept: factors serve many steps. What is evaluated outside and
+// looks at the state, loads that elements take, and rows with Baumgarte's terms need a dense matrix.
+bool by_fronts(const ModelData &m, const Conditions &c, bool kept);
 
 // which rows chords have
 enum class ChordRate { position, second };
