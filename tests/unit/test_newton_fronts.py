@@ -206,7 +206,9 @@ def test_runs_are_those_of_dense_matrices(monkeypatch, name, method):
     assert np.abs(fronts.q[-1] - dense.q[-1]).max() < 1e-7
 
 
-def test_few_freedoms_keep_a_dense_matrix_and_many_do_not():
+def test_few_freedoms_keep_a_dense_matrix_and_many_do_not(monkeypatch):
+    monkeypatch.delenv("DALEMBERT_NEWTON", raising=False)
+
     def solved_by_fronts(n):
         model = chain(n).compile()
         v = np.ones(model.nv)
