@@ -24,6 +24,7 @@ from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import failure
 from .options import Options
+from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
 from .settling import what_jumps
@@ -152,7 +153,7 @@ class Run:
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         if outcome != REACHED:
             raise failure(self, outcome)
-        self._remember()
+        self._remember(begins=True)
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
     def change_conditions(self, conditions: Conditions) -> None:
@@ -178,11 +179,11 @@ class Run:
         if moved and timetable(self.model).uses:
             self._find_breaks(self.segments[0].begin)
 
-    def _remember(self) -> None:
+    def _remember(self, begins: bool = False) -> None:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
         self.segments[-1].usual_slack = self.integrator.usual_slack
         if self.history is not None:
-            self.history.add(*self.integrator.state())
+            remember(self, self.history, begins=begins)
 
     def _change_method(self, method: str) -> None:
         t, q, v, x = self.integrator.state()[:4]
@@ -253,7 +254,7 @@ class Run:
         if self.history is not None or self.conditions.host is not None:
             return 1
         look, step = self.costs
-        return max(1, min(MOST_FIRST, self.apart + 2, int(look / step))) if step else 1
+        return max(1, min(MOST_FIRST, self.apart + 1 + (self.apart > 0), int(look / step))) if step else 1
 
     def _until(self) -> float:
         """Return how far the core may go: to the end, or to where a control is sampled next."""
@@ -328,6 +329,8 @@ class Run:
         if fresh:
             self.records.add(moment, state.q, state.v, state.x)
         before, old = state, self.conditions
+        if self.history is not None:
+            remember_jump(self, self.history, state)
         ends = False
         asked = self.watch.asked
         if self.dry is not None:  # actions see locks of their own only
@@ -432,6 +435,7 @@ class Run:
             "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
             "answers": self._answers(),
+            "history": () if self.history is None else self.history.arrays(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
@@ -455,6 +459,8 @@ class Run:
         if self.sampling is not None:
             begin, times, tau = point["answers"]
             self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
+        if self.history is not None:
+            self.history.fill(point["history"])
         self.integrator = self.present.integrator(self.conditions)
         self._find_breaks(self.segments[0].begin)
         moved = bool(timetable(self.model).uses)
