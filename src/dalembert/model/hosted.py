@@ -111,26 +111,29 @@ class Host:
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
         self.clipped: dict[int, tuple[float, float]] = {}
 
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool(np.isfinite(effort_bounds(self.model)).any())
+
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
-        moments = Moments(self.model, self.history, t, q, v, x)
-        for k, law in enumerate(self.model.hosted):
-            if isinstance(law, HostedInput):
-                laws[k] = law.value(moments), 0.0, 0.0
-            else:
-                laws[k] = law(t)
+        if self.model.hosted:
+            moments = Moments(self.model, self.history, t, q, v, x)
+            for k, law in enumerate(self.model.hosted):
+                laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
         if self.control is not None:
-            state = State(q=q, v=v, t=t, x=x)
-            tau[:] = within_bounds(self.model, t, hinge_forces(self.model, self.control, state), self.clipped)
+            asked = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            tau[:] = within_bounds(self.model, t, asked, self.clipped) if self._bounded else asked
 
 
 def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
     """Return the hinge forces (nv,) that a user's function gives at a state."""
-    title = getattr(control, "__name__", type(control).__name__)
     try:
         given = control(state)
     except Exception as error:
-        raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+        raise UserFunctionError(f"control {_title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
+    if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
+        return given
     tau = np.zeros(model.nv)
     if isinstance(given, dict):
         for name, value in given.items():
@@ -145,10 +148,14 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
     if not np.isfinite(tau).all():
         raise UserFunctionError(
-            f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
+            f"control {_title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
             "dict of numbers by name of hinge"
         )
     return tau
+
+
+def _title(control: Callable[..., Any]) -> str:
+    return str(getattr(control, "__name__", type(control).__name__))
 
 
 def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:

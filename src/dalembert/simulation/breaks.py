@@ -94,6 +94,8 @@ class Timetable:
 
     def between(self, parameters: Array, t_start: float, t_end: float, *, smooth: bool = True) -> Array:
         """Return the breaks from t_start to t_end, (n,) s; without those of splines if not `smooth`."""
+        if not (self.laws or self.formulas or self.delays):
+            return np.zeros(0)
         laws = self.laws if smooth else [law for law in self.laws if not isinstance(law, Spline)]
         told = [breaks_of(law, t_start, t_end) for law in laws]
         told += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
@@ -133,6 +135,8 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
         Further ones.
     """
     times = timetable(conditions.model).between(conditions.parameters, t_start, t_end, smooth=smooth)
+    if conditions.control is None and not len(also) and not len(times):
+        return times
     further = np.asarray(also, dtype=float)
     if isinstance(conditions.control, Sampled):
         fixed = conditions.control.breaks(t_start, t_end)

@@ -86,7 +86,9 @@ class Task:
         watch, strikes = self.watch, jump_events(self.jumps, self.t_start, self.t_end)
         if strikes:
             watch = Watch(self.model, [*watch.events, *strikes])
-        breaks = np.union1d(self.breaks, [event.value for event in strikes])  # no step goes across a jump
+        breaks = self.breaks
+        if strikes:  # no step goes across a jump
+            breaks = np.union1d(breaks, [event.value for event in strikes])
         line, interrupt = Progress(self.t_start, self.t_end, self.progress), Interrupt()
         run = Run(self.conditions, self.options, self.t_end, self.times, watch, line, interrupt, self.dry, breaks)
         if stream is not None:
