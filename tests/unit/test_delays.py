@@ -58,7 +58,7 @@ def test_a_run_with_a_delay_goes_on_to_the_same_bits(streamed, tmp_path, monkeyp
 
 
 def test_what_jumped_is_remembered_as_it_jumped():
-    """A block moves at 1 m/s and is turned round at t = 1; another is pushed by the speed that the first had 0.5 s ago."""
+    """A block at 1 m/s is turned round at t = 1; another is pushed by the speed that the first had 0.5 s ago."""
     s = da.System("two", gravity=(0, 0, 0))
     for name in "XY":
         s.connect(name, da.Prismatic("x"), s.ground, s.body(name.lower(), da.box(0.1, 0.1, 0.1, mass=1.0)))

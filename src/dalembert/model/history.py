@@ -64,7 +64,8 @@ class History:
     def arrays(self) -> tuple[Array, ...]:
         """Return all rows: t (n,), q, v, x, a, dx (n, ...)."""
         sizes = (self.model.nq, self.model.nv, self.model.nx, self.model.nv, self.model.nx)
-        columns = (np.array([row[k] for row in self.rows]).reshape(len(self.rows), size) for k, size in enumerate(sizes))
+        n = len(self.rows)
+        columns = (np.array([row[k] for row in self.rows]).reshape(n, size) for k, size in enumerate(sizes))
         return np.array(self.t), *columns
 
     def fill(self, arrays: tuple[Array, ...]) -> None:

@@ -148,8 +148,8 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
     if not np.isfinite(tau).all():
         raise UserFunctionError(
-            f"control {_title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
-            "dict of numbers by name of hinge"
+            f"control {_title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
+            "or a dict of numbers by name of hinge"
         )
     return tau
 

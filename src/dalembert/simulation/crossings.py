@@ -201,7 +201,9 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
         agreed = width < 0.01 and abs(guess - chord) <= SAME
         if not low < guess < high:
             guess = chord
-        at = sorted({p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high})
+        at = sorted(
+            {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
+        )
         if agreed or not at:
             return 1.0 if guess > 1.0 - TOGETHER else guess  # what jumps at a break has jumped there, not before
         x[k + 1 : k + 1] = at
@@ -217,9 +219,7 @@ def _inverse(x: list[float], y: list[float]) -> float:
     if len(set(y)) < len(y):
         return math.nan
     others = [[v for v in y if v != mine] for mine in y]
-    return sum(
-        place * math.prod(v / (v - mine) for v in rest) for place, mine, rest in zip(x, y, others, strict=True)
-    )
+    return sum(place * math.prod(v / (v - mine) for v in rest) for place, mine, rest in zip(x, y, others, strict=True))
 
 
 def _suspects(nodes: Array) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntegrationError
-from ..model import Conditions, State
+from ..model import Conditions
 from ..result import Periods
 from .options import Options
 
