@@ -22,7 +22,7 @@ from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
-from .failure import failure
+from .failure import at_limit, failure
 from .options import Options
 from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
@@ -277,6 +277,9 @@ class Run:
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
         if ahead > CRAWL and number >= 4 * LOOK:
+            ended = at_limit(self.model, t)
+            if ended:
+                raise IntegrationError(f"{crawls}: {ended}")
             raise IntegrationError(
                 f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
