@@ -143,8 +143,8 @@ def _drive_pose(system: System, item: str, hinge: Connection, part: str | None, 
     angles = angle_rows(attitude)
     if rows is not None:
         system.remove(rows)
-    for old in angles_of(system, hinge) if rotation is not None else ():
-        system.remove(old)
+    for angle_before in angles_of(system, hinge) if rotation is not None else ():
+        system.remove(angle_before)
     drives, left = pose_drives(hinge, None if angles else attitude, (laws[0], laws[1], laws[2]))
     element, held = place_rows(left)
     if before is not None:

@@ -72,4 +72,4 @@ class History:
         """Take the rows of another in place of those there are."""
         t, *columns = arrays
         self.t, self.pieces = t.tolist(), {}
-        self.rows = [tuple(row) for row in zip(*columns, strict=True)]  # type: ignore[misc]
+        self.rows = list(zip(*columns, strict=True))

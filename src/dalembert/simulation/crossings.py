@@ -141,7 +141,8 @@ class Search:
 
     def _crossings(self, event: int, step: int) -> list[Crossing]:
         def values(s: Array) -> Array:
-            return self._values(step, s)[event]
+            found: Array = self._values(step, s)[event]
+            return found
 
         count = len(NODES) - 1
         nodes = self.finer[step][0] if step in self.finer else NODES
@@ -174,8 +175,8 @@ class Search:
         return self.run.watched(begin + s * h, *self._dense(step, s))
 
     def _dense(self, step: int, s: Array) -> tuple[Array, Array, Array]:
-        parts = (self.steps.t, self.steps.q, self.steps.v, self.steps.x)
-        return self.run.track.within_step(*(part[step : step + 2] for part in parts), s)
+        pair, steps = slice(step, step + 2), self.steps
+        return self.run.track.within_step(steps.t[pair], steps.q[pair], steps.v[pair], steps.x[pair], s)
 
 
 def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> float:
@@ -285,7 +286,8 @@ def _just_after(run: Run, steps: Steps) -> Array:
     first = Steps(*(part[:2] for part in (steps.t, steps.q, steps.v, steps.x)))
     q, v = _inner(run.model, first, np.array([JUST_AFTER]))
     t = first.t[:1] + JUST_AFTER * (first.t[1] - first.t[0])
-    return run.watched(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
+    values: Array = run.watched(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
+    return values
 
 
 @lru_cache(64)

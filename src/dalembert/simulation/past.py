@@ -39,8 +39,9 @@ def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array,
     """Add rows within the step just taken, if polynomials between its ends were coarser than its tolerance."""
     begin, model = history.t[-1], run.model
     first, rates = history.rows[-1], run.integrator.state()[4:]
-    pair = np.array([begin, t]), *(np.array(ends) for ends in zip(first[:3], end, strict=True))
-    q, v, x = run.track.within_step(*pair, np.array([0.5]))
+    both = [np.array(ends) for ends in zip(first[:3], end, strict=True)]
+    step = np.array([begin, t]), both[0], both[1], both[2]
+    q, v, x = run.track.within_step(*step, np.array([0.5]))
     piece = history.piece(t - begin, first, (*end, *rates))
     guess = piece.at(0.5)
     off = np.concatenate([model.difference(guess[0], q[0]), guess[1] - v[0], guess[2] - x[0]])
@@ -51,10 +52,9 @@ def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array,
     if pieces < 2:
         return
     inner = np.arange(1, pieces) / pieces
-    states = run.track.within_step(*pair, inner)
-    times = begin + inner * (t - begin)
-    for time, *row, of in zip(times.tolist(), *states, _rates(run, times, *states), strict=True):
-        history.add(time, *row, *of)
+    states, times = run.track.within_step(*step, inner), begin + inner * (t - begin)
+    for k, (a, dx) in enumerate(_rates(run, times, *states)):
+        history.add(float(times[k]), states[0][k], states[1][k], states[2][k], a, dx)
 
 
 def _rates(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[tuple[Array, Array]]:

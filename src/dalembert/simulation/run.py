@@ -398,7 +398,8 @@ class Run:
 
         def energy(under: Conditions, *states: State) -> Array:
             t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-            return self.model.energy(q, v, t=t, x=x, conditions=under).total
+            total: Array = self.model.energy(q, v, t=t, x=x, conditions=under).total
+            return total
 
         if conditions is self.conditions:
             return float(np.diff(energy(conditions, before, after))[0])
