@@ -293,7 +293,9 @@ def _just_after(run: Run, steps: Steps) -> Array:
 @lru_cache(64)
 def _cubic(fractions: tuple[float, ...]) -> Array:
     """Return the weights of cubic polynomials at fractions of a step, (6, 1, k, 1): see `CUBIC`."""
-    return (np.array(fractions)[:, None] ** np.arange(4) @ CUBIC).T[:, None, :, None]
+    powers: Array = np.array(fractions)[:, None] ** np.arange(4)
+    weights: Array = (powers @ CUBIC).T[:, None, :, None]
+    return weights
 
 
 def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
