@@ -113,11 +113,6 @@ PyTypeObject *named_type = nullptr; // a tuple with names for what `dynamics` gi
 // a single state of a model with fewer bodies is done before another thread could have had the GIL
 constexpr std::int32_t worth_releasing = 256;
 
-struct GilRelease {
-  PyThreadState *state = PyEval_SaveThread();
-  ~GilRelease() { PyEval_RestoreThread(state); }
-};
-
 // the object given for each argument, and for what is no array
 struct Given {
   PyObject *inputs[max_arguments] = {};
@@ -350,7 +345,7 @@ struct Work {
     if (count == 0)
       return 0;
     attention.emplace();
-    GilRelease released;
+    const Released released;
     return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
   }
 
