@@ -11,9 +11,12 @@ namespace dalembert::DALEMBERT_ISA {
 
 // All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies: efforts at
 // hinges of the trees are added to tau (nv), those at cut hinges to `cut` (ModelData::cut_nv; may be null), loads on bodies
-// taken from p_A. Rates of states and signals are left where the surroundings say.
+// taken from p_A. Rates of states, signals and what is asked of actuators are left where the surroundings say.
 template <class T>
 void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut);
+
+// the part of what is asked of the actuators at a hinge that they give
+double given_part(const ActuatorData &actuator, double asked);
 
 // What elements measure and do, of all of them in a row; null where it is not wanted.
 struct ElementRecords {
