@@ -18,7 +18,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["History", "Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
+__all__ = ["History", "Host", "HostedInput", "hinge_forces", "keep_excess"]
 
 Array = NDArray[np.float64]
 
@@ -74,14 +74,14 @@ class Host:
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
-    clipped : dict of int to (float, float)
+    asked : dict of int to (float, float)
         Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
+        self.asked: dict[int, tuple[float, float]] = {}
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
-        self.clipped: dict[int, tuple[float, float]] = {}
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
@@ -92,7 +92,8 @@ class Host:
                 laws[k] = law(t)
         if self.control is not None:
             state = State(q=q, v=v, t=t, x=x)
-            tau[:] = within_bounds(self.model, t, hinge_forces(self.model, self.control, state), self.clipped)
+            tau[:] = hinge_forces(self.model, self.control, state)
+            keep_excess(self.model, t, tau, self.asked)
 
 
 def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
@@ -122,16 +123,11 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     return tau
 
 
-def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:
-    """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
-    bounds = effort_bounds(model)
-    beyond = np.abs(tau) > bounds
-    if not beyond.any():
-        return tau
-    for f in np.flatnonzero(beyond).tolist():
-        first, most = clipped.get(f, (t, 0.0))
-        clipped[f] = min(first, t), max(most, abs(float(tau[f])))
-    return np.clip(tau, -bounds, bounds)
+def keep_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
+    """Keep where hinge forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
+    for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
+        first, most = asked.get(f, (t, 0.0))
+        asked[f] = min(first, t), max(most, abs(float(tau[f])))
 
 
 @once_per_model
