@@ -59,16 +59,13 @@ def add_hinge_elements(site: Site, connection: Connection) -> None:
             site.tables.add_element("", [site.at_hinge(connection, part)], 1, form=form, parameter=parameter, parameters=3)
     if not hinge.rubs:
         return
-    if hinge.rubs_together:
-        _add_dry(site, connection, range(hinge.nv), speeds)
-        return
-    for part in range(hinge.nv):
-        given = any(f is not None and f[part] for f in (hinge.friction, hinge.static_friction))
-        if given or hinge.load_friction is not None:
-            _add_dry(site, connection, range(part, part + 1), speeds)
+    given = [f for f in (hinge.friction, hinge.static_friction) if f is not None]
+    parts = [k for k in range(hinge.nv) if hinge.load_friction is not None or any(f[k] for f in given)]
+    for chosen in [parts] if hinge.rubs_together else [[part] for part in parts]:
+        _add_dry(site, connection, chosen, speeds)
 
 
-def _add_dry(site: Site, connection: Connection, parts: range, speeds: tuple[str, ...]) -> None:
+def _add_dry(site: Site, connection: Connection, parts: list[int], speeds: tuple[str, ...]) -> None:
     """Add dry friction at one speed of a hinge, or at several together."""
     hinge, tables = connection.element, site.tables
     assert isinstance(hinge, Hinge)
@@ -76,7 +73,7 @@ def _add_dry(site: Site, connection: Connection, parts: range, speeds: tuple[str
     loads = [] if law is None else [_load(site, connection, part) for part in parts]
     friction = np.zeros(hinge.nv) if hinge.friction is None else hinge.friction
     labels = (*(f"{speeds[part]}.friction" for part in parts), *[""] * n, f"{connection.name}.coefficient" * bool(law), "")
-    numbers = (*friction[list(parts)], *[BY_SIGN] * n, 0.0 if law is None else law.coefficient, 0.0)
+    numbers = (*friction[parts], *[BY_SIGN] * n, 0.0 if law is None else law.coefficient, 0.0)
     first = tables.add_parameters(labels, numbers)
     signal = number("source", "signal")
     taken = [tables.inputs.add(source=signal, place=load) for load in loads]

@@ -26,7 +26,7 @@ __all__ = ["Evaluated", "frozen", "gain", "not_unique", "with_signs"]
 
 Array = NDArray[np.float64]
 
-ONSET = 1e-3  # of the speeds that count as rest: by how much rows that begin to slide together are ahead in their direction
+ONSET = 1e-6  # of the speeds that count as rest: by how much rows that begin to slide together are ahead in their direction
 DIFFERENCE = 1e-4  # of the efforts, in the slopes of (1)
 
 

@@ -45,7 +45,9 @@ def dry_output(model: Model, hinge: str, element: Hinge, quantity: str, name: st
             sticks = held(conditions)
             dry = [model.compiled.elements.dry.get(speed) for speed in speeds]
             modes = np.array([BY_SIGN if place is None else conditions.parameters[place.mode] for place in dry])
-            still = np.full(len(modes), not modes.any()) if element.rubs_together else modes == 0.0
+            still = modes == 0.0
+            if element.rubs_together:  # a direction may have zeros
+                still &= not modes[[place is not None for place in dry]].any()
             value[rows] = np.maximum(sticks, still)
         return value
 
