@@ -76,7 +76,12 @@ def test_a_load_that_varies_lets_go_when_it_is_light():
 def test_an_inclined_axis_is_one_axis():
     axis = np.array([0.36, 0.48, 0.8])
     s = da.System("inclined", gravity=(0, 0, -G))
-    s.connect("guide", da.Prismatic(axis, load_friction=da.LoadFriction(0.3)), s.ground, s.body("b", da.box(1, 1, 1, mass=1.0)))
+    s.connect(
+        "guide",
+        da.Prismatic(axis, load_friction=da.LoadFriction(0.3)),
+        s.ground,
+        s.body("b", da.box(1, 1, 1, mass=1.0)),
+    )
     result = da.simulate(s, 1.0)
     assert result["guide.position"][-1] == pytest.approx(-0.5 * G * (0.8 - 0.3 * 0.6), rel=1e-9)
 
@@ -110,7 +115,10 @@ def pin_pendulum(mu, radius, start):
 def test_a_pendulum_with_pin_friction_comes_to_rest_as_an_ode_says(method):
     s = da.System("pendulum")
     s.connect(
-        "pin", da.Revolute("y", load_friction=da.LoadFriction(0.3, radius=0.15)), s.ground, s.body("r", da.rod(length=1.0, mass=2.0))
+        "pin",
+        da.Revolute("y", load_friction=da.LoadFriction(0.3, radius=0.15)),
+        s.ground,
+        s.body("r", da.rod(length=1.0, mass=2.0)),
     )
     s.initial("pin", position=0.2)
     t, angle, turns = pin_pendulum(0.3, 0.15, 0.2 - np.pi / 2)
@@ -204,7 +212,7 @@ def test_loops_end_where_they_do_whatever_is_cut():
 
 
 def test_a_screw_backs_off_only_if_its_lead_is_steep():
-    """A nut under its weight: it turns if lead > 2 pi times (mu collar), the load along the axis rubbing at the collar."""
+    """A nut under its weight turns if its lead is above 2 pi mu collar: the load along the axis rubs at the collar."""
     for pitch, turns in ((0.05, True), (0.03, False)):  # 2 pi 0.2 0.03 = 0.0377
         s = da.System("jack")
         nut = s.body("nut", da.cylinder(0.05, 0.1, mass=4.0))
@@ -303,7 +311,10 @@ def test_constant_friction_comes_on_top_and_both_can_be_changed():
 def test_joint_friction_has_the_same_load():
     """Sliding all the time, the smooth element and the hinge's own friction move alike."""
     s, twin = da.System("own"), da.System("element")
-    for system, data in ((s, {"load_friction": da.LoadFriction(0.2, radius=0.05, collar=0.02, half_length=0.1)}), (twin, {})):
+    for system, data in (
+        (s, {"load_friction": da.LoadFriction(0.2, radius=0.05, collar=0.02, half_length=0.1)}),
+        (twin, {}),
+    ):
         body = system.body("arm", da.box(0.6, 0.1, 0.3, mass=2.0))
         system.connect("pin", da.Revolute("y", **data), system.ground, body.at(-0.3, 0.1, 0))
         system.initial("pin", speed=20.0)
@@ -346,7 +357,10 @@ def test_resume_gives_the_same_bits(when):
         (lambda: da.Revolute("z", load_friction=da.LoadFriction(0.2)), "give the radius"),
         (lambda: da.Prismatic("z", load_friction=da.LoadFriction(0.2, radius=0.1)), "leave the radius out"),
         (lambda: da.Prismatic("z", load_friction=da.LoadFriction(0.2, collar=0.1)), "no collar"),
-        (lambda: da.Spherical(load_friction=da.LoadFriction(0.2, radius=0.1, half_length=1.0)), "leave half_length out"),
+        (
+            lambda: da.Spherical(load_friction=da.LoadFriction(0.2, radius=0.1, half_length=1.0)),
+            "leave half_length out",
+        ),
         (lambda: da.Universal(load_friction=da.LoadFriction(0.2, radius=0.1)), "know what presses"),
         (lambda: da.Prismatic("z", load_friction=0.2), "give a da.LoadFriction"),
     ],

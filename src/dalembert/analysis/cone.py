@@ -53,7 +53,9 @@ def solve_cones(A: Array, b: Array, lower: Array, upper: Array, groups: list[lis
                 break
     for g in groups:
         if np.linalg.norm(x[g] / f[g]) < 1.0 - ON:
-            free += [k for k in g if pivot(A, free, k) > DEPENDENT * A[k, k]]
+            for k in g:
+                if pivot(A, free, k) > DEPENDENT * A[k, k]:
+                    free.append(int(k))
     w = A @ x + b
     w[free] = 0.0
     return BoxSolution(x, w, free)
@@ -83,7 +85,13 @@ def within_ellipsoid(A: Array, b: Array, f: Array) -> Array:
 
     low = max(size - top, 1e-16 * size)
     high = size
-    s = low if beyond(low) >= 0 else high if beyond(high) <= 0 else float(brentq(beyond, low, high, xtol=1e-300, rtol=8.9e-16))
+    s = (
+        low
+        if beyond(low) >= 0
+        else high
+        if beyond(high) <= 0
+        else float(brentq(beyond, low, high, xtol=1e-300, rtol=8.9e-16))
+    )
     y = -g / (values + s)
     return np.asarray(f * (Q @ (y / np.linalg.norm(y))))
 
@@ -120,5 +128,7 @@ def _polished(
     fits = (z >= lower - size).all() and (z <= upper + size).all() and (s >= 0).all()
     fits = fits and all(np.linalg.norm(z[g] / f[g]) <= 1.0 + ON for g in groups)
     rest = np.setdiff1d(np.arange(len(b)), unknown)
-    fits = fits and all((w[k] >= -least[k]) if z[k] <= lower[k] else (w[k] <= least[k]) if z[k] >= upper[k] else False for k in rest)
+    fits = fits and all(
+        (w[k] >= -least[k]) if z[k] <= lower[k] else (w[k] <= least[k]) if z[k] >= upper[k] else False for k in rest
+    )
     return z if fits else None

@@ -50,13 +50,15 @@ def add_hinge_elements(site: Site, connection: Connection) -> None:
     hinge = connection.element
     if not isinstance(hinge, Hinge):
         return
-    speeds = full_names(connection.name, hinge.speeds)
+    speeds = tuple(full_names(connection.name, hinge.speeds))
     if hinge.damping is not None:
         for part, speed in enumerate(speeds):
             labels = ("", f"{speed}.damping", "")
             parameter = site.tables.add_parameters(labels, (0.0, float(hinge.damping[part]), 0.0))
             form = number("law_form", HingeSpring.law_form)
-            site.tables.add_element("", [site.at_hinge(connection, part)], 1, form=form, parameter=parameter, parameters=3)
+            site.tables.add_element(
+                "", [site.at_hinge(connection, part)], 1, form=form, parameter=parameter, parameters=3
+            )
     if not hinge.rubs:
         return
     given = [f for f in (hinge.friction, hinge.static_friction) if f is not None]
@@ -72,7 +74,12 @@ def _add_dry(site: Site, connection: Connection, parts: list[int], speeds: tuple
     n, law = len(parts), hinge.load_friction
     loads = [] if law is None else [_load(site, connection, part) for part in parts]
     friction = np.zeros(hinge.nv) if hinge.friction is None else hinge.friction
-    labels = (*(f"{speeds[part]}.friction" for part in parts), *[""] * n, f"{connection.name}.coefficient" * bool(law), "")
+    labels = (
+        *(f"{speeds[part]}.friction" for part in parts),
+        *[""] * n,
+        f"{connection.name}.coefficient" * bool(law),
+        "",
+    )
     numbers = (*friction[parts], *[BY_SIGN] * n, 0.0 if law is None else law.coefficient, 0.0)
     first = tables.add_parameters(labels, numbers)
     signal = number("source", "signal")

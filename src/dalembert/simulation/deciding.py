@@ -1,8 +1,8 @@
 """Who of the rows at rest sticks and who slips, where bounds of friction may follow the loads that the answer leads to.
 
 With constant bounds one problem decides (`RowsAtRest`). Else bounds go by the loads that a first answer leads to, who
-sticks goes by these bounds, and again, until the same rows stick under the bounds that go with it. Where that goes round in
-circles, all answers are looked through, those first with which most sticks.
+sticks goes by these bounds, and again, until the same rows stick under the bounds that go with it. Where that goes
+round in circles, all answers are looked through, those first with which most sticks.
 """
 
 from __future__ import annotations
@@ -103,8 +103,12 @@ class Decider:
 
     # ---- deciding
 
-    def decide(self, before: Modes) -> tuple[Modes, Holding | None]:
-        """Return the modes, and what the rows that stick can be held with; `before` are the modes so far."""
+    def decide(self, let_go: Marks | None = None) -> tuple[Modes, Holding | None]:
+        """Return the modes, and what the rows that stick can be held with.
+
+        `let_go` (n,) are the rows that stuck, if they cannot all be held any more.
+        """
+        self.let_go = let_go
         rows = self.rows
         modes = Modes.none(len(rows))
         modes.sign, modes.side = self.sign.copy(), np.where(self.concerned, self.side, 0.0)
@@ -130,8 +134,12 @@ class Decider:
             self.sign = modes.sign.copy()
         self.chosen = np.flatnonzero(self.concerned & ~passing)
         chosen = self.chosen
+        self.broken = np.zeros(len(chosen), dtype=bool)
         places = {int(k): place for place, k in enumerate(chosen)}
-        balls = [[places[int(k)] for k in ball if k in places and not self.side[k] and not self.jammed[k]] for ball in rows.balls]
+        balls = [
+            [places[int(k)] for k in ball if k in places and not self.side[k] and not self.jammed[k]]
+            for ball in rows.balls
+        ]
         balls = [ball for ball in balls if len(ball) > 1]
         pinned = (rows.lower[chosen] == rows.upper[chosen]) & (self.side[chosen] != 0) | self.jammed[chosen]
         self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, balls)
@@ -143,7 +151,9 @@ class Decider:
         still = frozen(rows, with_signs(rows, self.base, self.sign, self.rest), friction)
         a0 = Evaluated(rows, still, self.now).a[chosen]
         free = np.where(self.slides[chosen], 0.0, 1.0)  # what slides has its friction
-        verdict = self.problem.decide(a0, free * friction[chosen], free * static[chosen])
+        least, most = free * friction[chosen], free * static[chosen]
+        verdict = self.problem.decide(a0, least, np.where(self.broken, least, most))
+        self.broken |= verdict.broken  # what has broken away has its friction, whatever loads that leads to
         return self._with(modes, verdict, static)
 
     def _with(self, modes: Modes, verdict: Verdict, static: Array) -> tuple[Modes, Holding | None]:
@@ -173,7 +183,7 @@ class Decider:
     def _by_loads(self, modes: Modes) -> tuple[Modes, Holding | None]:
         """Return modes and what holds, with bounds that go with the loads that these modes lead to."""
         m = len(self.chosen)
-        held = modes, None
+        held: tuple[Modes, Holding | None] = modes, None
         if m:
             held = self._with(modes, self._all_stick(np.zeros(m, bool), np.zeros(m)), np.zeros(len(self.rows)))
         found = self._evaluated(held[0])
@@ -202,16 +212,20 @@ class Decider:
     def _all_stick(self, slips: Marks, way: Array) -> Verdict:
         """Return the verdict that all stick but for some."""
         free = self.problem.independent(np.flatnonzero(~slips).tolist())
-        return Verdict(np.zeros(len(slips)), free, slips, way)
+        return Verdict(np.zeros(len(slips)), free, slips, way, np.zeros(len(slips), dtype=bool))
 
     def _search(self, modes: Modes) -> tuple[Modes, Holding | None]:
         """Return the first answer that is right, of all of them."""
         rows, chosen = self.rows, self.chosen
-        ways = [(0.0,) if any(k in ball for ball in self.problem.balls) else (0.0, 1.0, -1.0) for k in range(len(chosen))]
+        ways = [
+            (0.0,) if any(k in ball for ball in self.problem.balls) else (0.0, 1.0, -1.0) for k in range(len(chosen))
+        ]
         every = sorted(product(*ways), key=np.count_nonzero) if len(chosen) <= MOST else []
         for answer in every:
             way = np.array(answer)
             found, holding = self._with(modes, self._all_stick(way != 0, way), np.zeros(len(rows)))
+            if self.let_go is not None and np.array_equal(found.stuck, self.let_go):
+                continue
             at = self._evaluated(found)
             if not at.fits:
                 continue
@@ -226,8 +240,9 @@ class Decider:
                 return found, holding
         names = ", ".join(repr(rows.names[k]) for k in chosen)
         raise SingularityError(
-            f"at t = {self.now.t:.9g} s friction of {names} follows loads so strongly that nothing fits: neither sticking "
-            "nor slipping any way has loads that go with it; give them longer guides, larger half_length, or less friction"
+            f"at t = {self.now.t:.9g} s friction of {names} follows loads so strongly that nothing fits: neither "
+            "sticking nor slipping any way has loads that go with it; give them longer guides, a larger half_length, "
+            "or less friction"
         )
 
     def too_strong(self, modes: Modes) -> list[int]:
@@ -243,8 +258,9 @@ class Decider:
         jams = [k for k, size in zip(slides, part, strict=True) if size > 0.1 * part.max()]
         names = ", ".join(rows.names[k] for k in jams)
         self.notes.append(
-            f"{names} jammed at t = {self.now.t:.6g} s: friction follows its own load with a gain of {strength:.3g}, and none "
-            "fits any more; stopped at once by an impulse. Give it a longer guide, a larger half_length, or less friction"
+            f"{names} jammed at t = {self.now.t:.6g} s: friction follows its own load with a gain of {strength:.3g}, "
+            "and none fits any more; stopped at once by an impulse. Give it a longer guide, a larger half_length, or "
+            "less friction"
         )
         return jams
 
@@ -257,6 +273,6 @@ class Decider:
         if strength >= 1.0:
             names = ", ".join(rows.names[k] for k in slides)
             self.notes.append(
-                f"friction of {names} follows its own load with a gain of {strength:.3g} from t = {self.now.t:.6g} s on: more "
-                "than one acceleration fits, or none; taken is the one nearest to that without friction"
+                f"friction of {names} follows its own load with a gain of {strength:.3g} from t = {self.now.t:.6g} s "
+                "on: more than one acceleration fits, or none; taken is the one nearest to that without friction"
             )

@@ -4,8 +4,8 @@ Row i, a coordinate with speed u_i, has friction f_i and static friction s_i >= 
 
     u_i > 0: lam_i = -f_i,   u_i < 0: lam_i = f_i,   u_i = 0: lam_i in [-s_i, s_i], at a stop up to infinity         (1)
 
-Rows whose friction is one vector, as those of a ball joint, have |lam_i / f_i| <= 1 together, against the motion. Friction
-may follow the loads of hinges (`dry_loads`).
+Rows whose friction is one vector, as those of a ball joint, have |lam_i / f_i| <= 1 together, against the motion.
+Friction may follow the loads of hinges (`dry_loads`).
 
 Between two changes every row has a mode: it slides with a given sign, which its friction keeps even if a step goes
 beyond its rest; or it sticks and is locked, its effort that of the lock. A change comes where a sliding row comes to
@@ -81,6 +81,11 @@ class Dry:
         names = [f"{rows.names[k]}: {kind}" for kind, k in self.watched]
         names += ["dry: looks again", "dry: lets go"]
         self.events = [Event(name, _of_the_run, direction=-1, action=_of_the_run) for name in names]
+
+    @property
+    def _lets_go(self) -> int:
+        """The event of what holds no more."""
+        return len(self.events) - 1
 
     def fresh(self) -> Dry:
         """Return one for another run."""
@@ -163,8 +168,9 @@ class Dry:
         shared = not_unique(self.rows, now)
         if shared:
             self._note(
-                f"friction of {', '.join(shared)} follows loads that are not unique in this over-constrained mechanism: "
-                "those of least norm are taken; give connections compliance (Bushing) to make them those of mechanics"
+                f"friction of {', '.join(shared)} follows loads that are not unique in this over-constrained "
+                "mechanism: those of least norm are taken; give connections compliance (Bushing) to make them those of "
+                "mechanics"
             )
         return self.settle(now, ())
 
@@ -173,7 +179,7 @@ class Dry:
 
         Rows that jam are stopped at once.
         """
-        rows, change = self.rows, Change()
+        rows, change, passed = self.rows, Change(), list(passed)
         before = self.modes
         base = self.let_go(now.conditions)
         mine = self._mine(base)
@@ -199,7 +205,7 @@ class Dry:
         self._put_on_stops(now, side)
         self.patience = now.t + PATIENCE * self.span if len(jams) else np.inf
         decider = Decider(rows, base, now, at_rest | (side != 0), mine, side, u, self.rest, jams)
-        self.modes, self.holding = decider.decide(before)
+        self.modes, self.holding = decider.decide(before.stuck if self._lets_go in passed else None)
         for note in decider.notes:
             self._note(note)
         if decider.jams and not jams:
@@ -263,7 +269,10 @@ class Dry:
         J = rows.jacobian(now.q)[list(jams)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(jams)]])
-        now.v = now.v + Jumps(model, now.q, base.paced, np.vstack([P, J])).respond(np.zeros((1, model.nv)), None, wanted[None])[0]
+        now.v = (
+            now.v
+            + Jumps(model, now.q, base.paced, np.vstack([P, J])).respond(np.zeros((1, model.nv)), None, wanted[None])[0]
+        )
         change.words += [f"{rows.names[k]} jams" for k in jams]
         change.loses = True
 

@@ -26,7 +26,9 @@ __all__ = ["Evaluated", "frozen", "gain", "not_unique", "with_signs"]
 
 Array = NDArray[np.float64]
 
-ONSET = 1e-6  # of the speeds that count as rest: by how much rows that begin to slide together are ahead in their direction
+ONSET = (
+    1e-6  # of the speeds that count as rest: by how much rows that begin to slide together are ahead in their direction
+)
 DIFFERENCE = 1e-4  # of the efforts, in the slopes of (1)
 
 
@@ -58,7 +60,7 @@ class Evaluated:
 
 
 def with_signs(rows: DryRows, conditions: Conditions, sign: Array, rest: Array) -> Conditions:
-    """Return conditions under which rows slide with signs or directions (n,), or, where these are zero, have no friction.
+    """Return conditions under which rows slide with signs or directions (n,); where these are zero, without friction.
 
     `rest` (n,) are speeds that count as none, rad/s or m/s.
     """
@@ -115,7 +117,9 @@ def not_unique(rows: DryRows, now: Situation) -> list[str]:
     if not model.nc or not rows.loaded.any():
         return []
     markers = model.second_markers
-    varies = SelfStress(model, now.q, t=now.t).varies(np.array([model.pose(m, now.q).rotation for m in markers.values()]))
+    varies = SelfStress(model, now.q, t=now.t).varies(
+        np.array([model.pose(m, now.q).rotation for m in markers.values()])
+    )
     found = []
     for hinge, marks in zip(markers, varies, strict=True):
         element = model.system.connections[hinge].element if hinge in model.system.connections else None

@@ -2,13 +2,13 @@
 
     w = a_0 + A lam,     w_i = 0, or lam_i on a bound with w_i pulling away from it                                 (1)
 
-that is min lam' A lam / 2 + a_0' lam within the bounds, which for constant bounds has a unique w. Rows whose friction is
-one vector have an ellipsoid in place of bounds (`solve_cones`).
+that is min lam' A lam / 2 + a_0' lam within the bounds, which for constant bounds has a unique w. Rows whose friction
+is one vector have an ellipsoid in place of bounds (`solve_cones`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,12 +85,15 @@ class Verdict:
     slips : (m,) bool
     way : (m,)
         Which way those go: -1 or 1; a direction where friction is one vector.
+    broken : (m,) bool
+        Rows that reached their static friction and have their friction.
     """
 
     x: Array
     free: list[int]
     slips: Marks
     way: Array
+    broken: Marks
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,7 @@ class RowsAtRest:
         for _ in range(len(a0) + 1):
             found, balls = self._solved(a0, limit)
             verdict = self._judged(found, limit, balls)
+            verdict = replace(verdict, broken=limit < static)
             broken = verdict.slips & (limit > friction)
             if not broken.any():
                 break
@@ -169,7 +173,7 @@ class RowsAtRest:
         way = np.where(upper == lower, np.sign(found.w), way)
         for ball in self.balls:
             way[ball] = self._way(x[ball], limit[ball], found.w[ball])
-        return Verdict(x, free, slips, way)
+        return Verdict(x, free, slips, way, np.zeros(len(x), dtype=bool))
 
     @staticmethod
     def _way(x: Array, limit: Array, w: Array) -> Array:

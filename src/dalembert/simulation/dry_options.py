@@ -69,7 +69,10 @@ def _chosen(rows: DryRows, *, friction: bool, stops: bool) -> DryRows:
     kept |= stops & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
     some = np.flatnonzero(kept)
     columns = {f.name: getattr(rows, f.name) for f in fields(rows) if f.name != "model"}
-    columns = {k: column[some] if isinstance(column, np.ndarray) else tuple(column[i] for i in some) for k, column in columns.items()}
+    columns = {
+        k: column[some] if isinstance(column, np.ndarray) else tuple(column[i] for i in some)
+        for k, column in columns.items()
+    }
     if not friction:
         columns |= {name: np.full(len(some), -1) for name in ("friction", "mode", "coefficient", "slip", "load")}
     if not stops:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,11 +182,14 @@ def dry_rows(model: Model) -> DryRows:
             group = v if hinge.rubs_together else v + part
             law = hinge.load_friction
             more = law.static / law.coefficient if law is not None and law.coefficient else 1.0
-            sizes = sliding, max(sliding, static), more, lower, upper, e
-            numbers.append((v + part, coordinate, *places, group, *sizes))
+            numbers.append((v + part, coordinate, *places, group, sliding, max(sliding, static), more, lower, upper, e))
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
-    whole = (np.array(column, dtype=np.intp) for column in columns[:8])
-    return DryRows(model, tuple(names), tuple(units), *whole, *(np.array(column, dtype=float) for column in columns[8:]))
+    whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
+    sizes = [np.array(column, dtype=float) for column in columns[8:]]
+    fields = ("places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group")
+    fields += ("sliding", "static", "more", "lower", "upper", "restitution")
+    values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
+    return DryRows(model, tuple(names), tuple(units), **values)
 
 
 class Response:

@@ -102,7 +102,7 @@ class Hinge:
     armature: Any = None
     static_friction: Any = None
     restitution: Any = None
-    load_friction: LoadFriction | None = None
+    load_friction: Any = None
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     speeds: ClassVar[tuple[str, ...]] = ()
@@ -115,7 +115,7 @@ class Hinge:
     flips: ClassVar[bool] = False
     """Whether its rows also hold with the third axis of the second marker's frame against that of the first's."""
     presses: ClassVar[str] = ""
-    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; none: unknown."""
+    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
     separate: ClassVar[bool] = False
     """Whether each of several coordinates can be held by itself: it means the same whatever the others are."""
 

@@ -27,8 +27,8 @@ class LoadFriction:
     coefficient : float
         mu.
     radius : float, m
-        At which turns rub: the effort is mu radius |F|; of the journal, the ball, or, in a plane, the patch. Slides need
-        none: mu |F|.
+        At which turns rub: the effort is mu radius |F|; of the journal, the ball, or, in a plane, the patch. Slides
+        need none: mu |F|.
     collar : float, m
         Mean radius of a thrust collar, at which the load along the axis rubs too; of revolutes and screws.
     half_length : float, m
@@ -110,7 +110,9 @@ class LoadFriction:
 
 def _size(kind: str, directions: Array) -> str:
     """Return the size of what a vector has along directions (n, 3) that are perpendicular to each other."""
-    parts = [" + ".join(f"({n!r})*{kind}{axis}" for n, axis in zip(d, "xyz", strict=True) if n) for d in directions.tolist()]
+    parts = [
+        " + ".join(f"({n!r})*{kind}{axis}" for n, axis in zip(d, "xyz", strict=True) if n) for d in directions.tolist()
+    ]
     if len(parts) == 1:
         return f"abs({parts[0]})"
     return "sqrt(" + " + ".join(f"({part})**2" for part in parts) + f" + {LEAST})"
