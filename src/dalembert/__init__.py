@@ -55,6 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .kinematics import Target, inverse_kinematics
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
@@ -113,6 +114,7 @@ __all__ = [
     "State",
     "Structure",
     "System",
+    "Target",
     "TopologyError",
     "TorsionSpring",
     "Universal",
@@ -134,6 +136,7 @@ __all__ = [
     "hinges",
     "impulse",
     "inverse_dynamics",
+    "inverse_kinematics",
     "isa",
     "laws",
     "library",
@@ -154,7 +157,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "structures", "tribology")),
     "load": "io",

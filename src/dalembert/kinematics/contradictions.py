@@ -1,0 +1,77 @@
+"""Targets that no configuration can meet, whatever the mechanism: refused by name."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .reaching import Reach
+from .searching import Search
+from .targets import Goal, rotation_vector
+
+__all__ = ["mind_contradictions", "mind_motion"]
+
+Array = NDArray[np.float64]
+
+_TRIALS = 3  # random configurations at which a marker is looked at
+_APART = 1e-6  # rad, or part of a distance
+
+
+def mind_contradictions(goals: list[Goal], item: str) -> None:
+    """Refuse targets of points of one rigid body that contradict each other."""
+    for one, two in combinations(goals, 2):
+        same = one.marker.body is two.marker.body and one.marker.body.flexible is None
+        if not same or (one.reference is not two.reference):
+            continue
+        gap = _gap(one, two)
+        if gap is None:
+            continue
+        apart, unit, size = gap
+        worst = int(apart.argmax())
+        if apart[worst] > _APART * size:
+            what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
+            where = f" of target {worst}" if len(apart) > 1 else ""
+            raise ModelError(
+                what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", "both are on one rigid body: free one of them"
+            )
+
+
+def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
+    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and what to compare it to."""
+    kinds = (one.kind, two.kind)
+    if not (one.whole and two.whole):
+        return None
+    if kinds == ("position", "position"):
+        apart = np.linalg.norm(one.wanted - two.wanted, axis=-1)
+        own = float(np.linalg.norm(one.marker.position - two.marker.position))
+        return np.abs(apart - own), "m", max(own, 1e-3)
+    if kinds == ("rotation", "rotation"):
+        R = (one.wanted @ one.marker.rotation.T) @ (two.wanted @ two.marker.rotation.T).swapaxes(-1, -2)
+        return np.linalg.norm(rotation_vector(R), axis=-1), "rad", 1.0
+    if kinds == ("rotation", "direction"):
+        axes = one.wanted @ one.marker.rotation.T @ two.marker.rotation @ two.axis
+        angles = np.arctan2(np.linalg.norm(np.cross(axes, two.wanted), axis=-1), (axes * two.wanted).sum(-1))
+        return np.atleast_1d(angles), "rad", 1.0
+    if kinds == ("direction", "rotation"):
+        return _gap(two, one)
+    return None
+
+
+def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
+    """Refuse targets that nothing moves."""
+    trials = search.scattered(np.tile(q, (_TRIALS, 1)))
+    J = reach.rows(trials, np.zeros(_TRIALS, dtype=int))[1]
+    for k, goal in enumerate(reach.goals):
+        rows = J[:, reach.hard + 3 * k : reach.hard + 3 * k + 3]
+        if np.abs(rows).max(initial=0.0) > 1e-12 or not goal.of(np.zeros(1, dtype=int))[1].any():
+            continue
+        if goal.reference is not None and goal.reference.body is goal.marker.body:
+            remedy = "it is on the body that it refers to"
+        elif goal.marker.body.name == "ground":
+            remedy = "it is fixed in the ground"
+        else:
+            remedy = "no hinge that may move changes it: free what is held, or choose another marker"
+        raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", "out of control", remedy)

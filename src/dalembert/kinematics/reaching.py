@@ -1,0 +1,322 @@
+"""The equations of an inverse kinematics problem: rows of loops, of limits at cut hinges, and of targets, in batches.
+
+    r(q) = [closures; limits at cut hinges; targets],  dimensionless,     dq = D W^(-1/2) x                         (1)
+
+Metres are measured in the characteristic length of the model, in rows and in speeds, and W has the weights of
+coordinates. A limit at a hinge where a loop was cut is a row that counts where it is positive; limits of hinges of the
+tree bound x. Speeds that are held have no column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.closure import opposed
+from ..analysis.freedoms import freedoms_of
+from ..analysis.prescribed import Prescribed
+from ..analysis.scales import Scales
+from ..bodies.markers import Marker
+from ..connections.hinges import Hinge
+from ..errors import ModelError
+from ..model import Model
+from .equations import RelativeEquations
+from .targets import Goal
+
+__all__ = ["Bounds", "Reach"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Places = NDArray[np.intp]
+View = tuple[Marker, Marker | None]
+
+CLOSED = 1e-12  # largest residual of closures, rad, and m per characteristic length
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Limits of coordinates: of the tree by speed (nv,), of cut hinges by place (n,); infinite where there are none."""
+
+    lower: Array
+    upper: Array
+    cut_lower: Array
+    cut_upper: Array
+
+    @classmethod
+    def of(cls, model: Model, given: bool | Mapping[str, Any], item: str) -> Bounds:
+        """Read those of the hinges, with others given by name in their place; none with False."""
+        cut = model.compiled.names.cut_v
+        size = max((span.stop for span in cut.values()), default=0)
+        found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
+        if given is False:
+            return found
+        for connection in (*model.forest.hinges, *model.forest.chords):
+            element, name = connection.element, connection.name
+            if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
+                continue
+            inner = name not in cut
+            span = model.v_slice(name) if inner else cut[name]
+            lower, upper = (found.lower, found.upper) if inner else (found.cut_lower, found.cut_upper)
+            lower[span] = -np.inf if element.lower is None else element.lower
+            upper[span] = np.inf if element.upper is None else element.upper
+        for name, pair in dict(given if isinstance(given, Mapping) else {}).items():
+            found._set(model, name, pair, item)
+        return found
+
+    def _set(self, model: Model, name: str, pair: Any, item: str) -> None:
+        """Put limits (lower, upper) of a coordinate or hinge in."""
+        try:
+            low, high = (np.asarray(-sign * np.inf if x is None else x, dtype=float) for sign, x in zip((1, -1), pair, strict=True))
+        except (TypeError, ValueError):
+            raise ModelError(item, f"limits[{name!r}]", pair, "give (lower, upper); None where there is none") from None
+        found = freedoms_of(model, name, item=f"{item}: limits")
+        bad = [n for n in found.names if n.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz")]
+        if bad:
+            remedy = "an attitude has no coordinate that could be limited; limit another hinge"
+            raise ModelError(item, f"limits[{name!r}]", pair, remedy)
+        if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
+            raise ModelError(item, f"limits[{name!r}]", pair, "the lower one must not exceed the upper one")
+        for places, lower, upper in (
+            (found.columns, self.lower, self.upper),
+            (found.cut, self.cut_lower, self.cut_upper),
+        ):
+            if places:
+                lower[places], upper[places] = low, high
+
+
+@dataclass(eq=False)
+class Reach:
+    """The rows of one problem.
+
+    Attributes
+    ----------
+    model : Model
+    goals : list of Goal
+    bounds : Bounds
+    columns : (n,) int
+        Speeds that may move.
+    metric : (n,) m or 1
+        D W^(-1/2) of (1).
+    tolerance : float
+        Of targets: rad, and m per characteristic length.
+    t : float, s
+    """
+
+    model: Model
+    goals: list[Goal]
+    bounds: Bounds
+    columns: Places
+    metric: Array
+    tolerance: float
+    t: float = 0.0
+    length: float = field(init=False)
+    closing: Places = field(init=False)
+    closures: int = field(init=False)
+    limited: int = field(init=False)
+    tolerances: Array = field(init=False)
+    sided: Marks = field(init=False)
+
+    def __post_init__(self) -> None:
+        model = self.model
+        scales = RelativeEquations(model, driven=False).row_scales[: model.nc]
+        self.length = model.length
+        self.closing = np.flatnonzero(scales)
+        self._row_scales = scales[self.closing]
+        self.closures = len(self.closing)
+        self._over = np.flatnonzero(np.isfinite(self.bounds.cut_upper))
+        self._under = np.flatnonzero(np.isfinite(self.bounds.cut_lower))
+        units = [u for c in model.forest.chords if isinstance(c.element, Hinge) for u in c.element.speed_units]
+        per = np.array([1.0 / self.length if unit == "m" else 1.0 for unit in units])
+        self._cut_scales = per[[*self._over, *self._under]] if len(per) else np.zeros(0)
+        self.limited = len(self._cut_scales)
+        hard = self.closures + self.limited
+        count = hard + 3 * len(self.goals)
+        self.sided = np.zeros(count, dtype=bool)
+        self.sided[self.closures : hard] = True
+        self.tolerances = np.full(count, self.tolerance)
+        self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
+        self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
+        self._views: list[View] = [(goal.marker, goal.reference) for goal in self.goals]
+        self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
+
+    @property
+    def hard(self) -> int:
+        """Number of rows that hold whether targets are reached or not."""
+        return self.closures + self.limited
+
+    # -- rows
+
+    def residual(self, q: Array, which: Places) -> Array:
+        """Return r (b, m) at q (b, nq); `which` says what targets of the batch are meant, (b,)."""
+        seen = self._seen(q)
+        poses = [seen[view] for view in self._views]
+        goals = [f * g.residual(*pose, which) for f, g, pose in zip(self.goal_scales, self.goals, poses, strict=True)]
+        return np.concatenate([*self._hard_residual(q), *goals], axis=1)
+
+    def rows(self, q: Array, which: Places) -> tuple[Array, Array]:
+        """Return r (b, m) and its rows on x, J (b, m, n)."""
+        model, parts = self.model, [*self._hard_residual(q)]
+        seen = self._seen(q)
+        moved = {view: self._moved(*view, q) for view in seen}
+        J = np.empty((len(q), len(self.sided), len(self.columns)))
+        if self.closures:
+            P = model.constraint_jacobian(q, t=self.t)[:, self.closing[:, None], self.columns]
+            J[:, : self.closures] = self._row_scales[:, None] * P
+        if self.limited:
+            C = self._cut_rows(q)
+            signs = np.repeat([1.0, -1.0], [len(self._over), len(self._under)])
+            picked = C[:, [*self._over, *self._under]][:, :, self.columns]
+            J[:, self.closures : self.hard] = (signs * self._cut_scales)[:, None] * picked
+        for k, goal in enumerate(self.goals):
+            R, p = seen[self._views[k]]
+            parts.append(self.goal_scales[k] * goal.residual(R, p, which))
+            rows = goal.jacobian(R, moved[self._views[k]], which)
+            rows = rows if len(self.columns) == model.nv else rows[:, :, self.columns]
+            np.multiply(rows, self.goal_scales[k], out=J[:, self.hard + 3 * k : self.hard + 3 * k + 3])
+        J *= self.metric
+        return np.concatenate(parts, axis=1), J
+
+    def stiffness(self, r: Array, J: Array) -> Array:
+        """Return J (b, m, n) multiplied by how rows of targets bend where they are missed by r (b, m)."""
+        bent = J.copy()
+        for k, goal in enumerate(self.goals):
+            span = slice(self.hard + 3 * k, self.hard + 3 * k + 3)
+            bent[:, span] = goal.stiffness(r[:, span] / self.goal_scales[k]) @ J[:, span]
+        return bent
+
+    def _hard_residual(self, q: Array) -> Iterable[Array]:
+        model = self.model
+        if self.closures:
+            yield self._row_scales * model.constraint_residual(q, t=self.t)[:, self.closing]
+        if self.limited:
+            still = np.zeros(model.nv)
+            at = model.cut_motion(q, still, still)[0][:, _cut_places(model)]
+            over = at[:, self._over] - self.bounds.cut_upper[self._over]
+            under = self.bounds.cut_lower[self._under] - at[:, self._under]
+            yield self._cut_scales * np.concatenate([over, under], axis=1)
+
+    def _cut_rows(self, q: Array) -> Array:
+        """Return the speeds of cut hinges by those of the tree, (b, cut, nv)."""
+        model, still = self.model, np.zeros(self.model.nv)
+        rest = model.cut_motion(q, still, still)[1]
+        return np.stack([model.cut_motion(q, e, still)[1] - rest for e in np.eye(model.nv)], axis=2)
+
+    def _seen(self, q: Array) -> dict[View, tuple[Array, Array]]:
+        """Return attitudes and positions of markers in their frames of reference, (b, 3, 3), (b, 3)."""
+        found = {}
+        for view in dict.fromkeys(self._views):
+            marker, reference = view
+            R, p = self.model.pose(marker, q)
+            if reference is not None:
+                base = self.model.pose(reference, q)
+                back = base.rotation.swapaxes(1, 2)
+                R, p = back @ R, (back @ (p - base.position)[:, :, None])[:, :, 0]
+            found[view] = R, p
+        return found
+
+    def _moved(self, marker: Marker, reference: Marker | None, q: Array) -> Array:
+        """Return [w; v] of a marker by v, seen from and in axes of its frame of reference, (b, 6, nv)."""
+        J: Array = self.model.jacobian(marker, q)
+        if reference is None:
+            return J
+        base, J_0 = self.model.pose(reference, q), self.model.jacobian(reference, q)
+        d = self.model.pose(marker, q).position - base.position
+        back = base.rotation.swapaxes(1, 2)
+        carried = J_0[:, 3:] + np.cross(J_0[:, :3], d[:, :, None], axis=1)
+        return np.concatenate([back @ (J[:, :3] - J_0[:, :3]), back @ (J[:, 3:] - carried)], axis=1)
+
+    # -- moving
+
+    def moved(self, q: Array, x: Array) -> Array:
+        """Return where steps x (b, n) from q (b, nq) lead; bounds are met exactly."""
+        step = np.zeros((len(q), self.model.nv))
+        step[:, self.columns] = self.metric * x
+        moved: Array = self.model.integrate(q, step)
+        return self.within(moved)
+
+    def within(self, q: Array) -> Array:
+        """Return q (b, nq) with coordinates beyond a limit put onto it."""
+        at = self.place >= 0
+        if at.any():
+            q[:, self.place[at]] = np.clip(q[:, self.place[at]], self.lower[at], self.upper[at])
+        return q
+
+    def room(self, q: Array) -> tuple[Array, Array]:
+        """Return the least and largest steps x (b, n) that limits permit."""
+        at = np.where(self.place >= 0, q[:, self.place], 0.0)
+        return (self.lower - at) / self.metric, (self.upper - at) / self.metric
+
+    def away(self, q: Array, preferred: Array) -> Array:
+        """Return the gradient (b, n) of half the squared weighted distance from a preferred posture (..., nq)."""
+        back: Array = self.model.difference(q, np.broadcast_to(preferred, q.shape))
+        return -back[:, self.columns] / self.metric
+
+    # -- verdicts
+
+    def violated(self, r: Array) -> Array:
+        """Return r (b, m) with limits that are kept at zero."""
+        return np.where(self.sided, np.maximum(r, 0.0), r)
+
+    def reached(self, r: Array, q: Array) -> Marks:
+        """Return where targets and loops hold, (b,)."""
+        marks: Marks = (np.abs(self.violated(r)) <= self.tolerances).all(axis=1)
+        if self.closures and marks.any():
+            marks[marks] = ~opposed(self.model, q[marks])[1].any(axis=1)
+        return marks
+
+    def missed(self, r: Array) -> tuple[Array, Array]:
+        """Return by how much the worst target is missed: (b,) m and (b,) rad."""
+        found = {"m": np.zeros(len(r)), "rad": np.zeros(len(r))}
+        for k, goal in enumerate(self.goals):
+            rows = r[:, self.hard + 3 * k : self.hard + 3 * k + 3] / self.goal_scales[k]
+            found[goal.unit] = np.maximum(found[goal.unit], np.sqrt((rows * rows).sum(1)))
+        return found["m"], found["rad"]
+
+    def pressed(self, r: Array) -> list[str]:
+        """Return the coordinates of cut hinges that are at a limit where rows are r (m,)."""
+        at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
+        names = freedoms_of(self.model, self.model.compiled.names.cut_v, item="limits").names
+        return [names[k] for k in np.array([*self._over, *self._under], dtype=int)[at]]
+
+
+def _cut_places(model: Model) -> list[int]:
+    """Return where the coordinates of cut hinges stand that go with their speeds; -1 where none does."""
+    names = model.compiled.names
+    found = []
+    for chord in model.forest.chords:
+        if isinstance(chord.element, Hinge):
+            start = names.cut_q[chord.name].start
+            single = chord.element.nq == chord.element.nv
+            found += [start + k if single else -1 for k in range(chord.element.nv)]
+    return found
+
+
+def _boxes(model: Model, bounds: Bounds, columns: Places) -> tuple[Places, Array, Array]:
+    """Return where the coordinate of each column stands in q, -1 where it has none, and its limits."""
+    place = np.full(model.nv, -1)
+    for name in (*model.hinge_names, *model.flexible_names):
+        q, v = model.q_slice(name), model.v_slice(name)
+        if q.stop - q.start == v.stop - v.start:
+            place[v] = np.arange(q.start, q.stop)
+    return place[columns], bounds.lower[columns], bounds.upper[columns]
+
+
+def columns_of(model: Model, hold: Iterable[str], free: Iterable[str], item: str) -> Places:
+    """Return the speeds that may move: not those held, clocks, nor modes of flexible bodies that are not set free."""
+    moving = ~Prescribed.of(model).clocks
+    for name in model.flexible_names:
+        moving[model.v_slice(name)] = False
+    released = freedoms_of(model, free, item=item)
+    moving[released.columns] = True
+    held = freedoms_of(model, hold, item=item)
+    if held.cut:
+        remedy = "a loop was cut there; hold another hinge of the loop, or give limits=... of equal numbers"
+        raise ModelError(item, "hold", held.names[len(held.columns)], remedy)
+    moving[held.columns] = False
+    if not moving.any():
+        raise ModelError(item, "hold", list(hold), "everything is held: nothing can move")
+    return np.flatnonzero(moving)

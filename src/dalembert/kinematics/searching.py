@@ -1,0 +1,240 @@
+"""From starts to configurations that reach their targets, or come nearest; the freedom that is left follows a posture.
+
+Three descents (see `descent`): zeros of all rows, from one start after another until they are found; where they are not,
+the least of the targets with loops closed; where they are and freedom is left, the least weighted distance from the
+preferred posture with targets and loops held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .descent import Aim, Descent, descend
+from .reaching import Marks, Places, Reach
+
+__all__ = ["Found", "Search"]
+
+Array = NDArray[np.float64]
+
+_NARROW = 1e-8  # singular values below, relative to the largest: freedoms that are left
+_TIE = 1e-8  # weight of the posture where targets are out of reach: it decides between equals only
+_POOL = 48  # random configurations, the nearest of which are started from
+_TOGETHER = 256  # starts that are tried at once, at least
+
+
+@dataclass(eq=False)
+class Found:
+    """Configurations of a batch.
+
+    Attributes
+    ----------
+    q : (B, nq)
+    residual : (B, m)
+    reached : (B,) bool
+    iterations, starts : (B,) int
+    push : (B, n)
+        What presses coordinates against their limits where a target is not reached.
+    settled : (B,) bool
+        Whether the posture, or what is nearest to the target, was found to the last digits.
+    """
+
+    q: Array
+    residual: Array
+    reached: Marks
+    iterations: Places
+    starts: Places
+    push: Array
+    settled: Marks
+
+    def put(self, where: Places, found: Descent, reached: Marks) -> None:
+        """Take over what descents found for some of the batch."""
+        self.q[where], self.residual[where], self.push[where] = found.q, found.residual, found.push
+        self.reached[where] = reached
+        self.settled[where] = found.done
+
+
+@dataclass(eq=False)
+class Search:
+    """How a problem is searched.
+
+    Attributes
+    ----------
+    reach : Reach
+    starts, iterations : int
+        Starts per target, and steps per start.
+    random : numpy Generator
+    """
+
+    reach: Reach
+    starts: int
+    iterations: int
+    random: np.random.Generator
+
+    def solve(self, q: Array, preferred: Array, which: Places | None = None) -> Found:
+        """Search from q (B, nq) for targets `which` (B,), all of them if left out, with a preferred posture (B, nq)."""
+        which = np.arange(len(q)) if which is None else which
+        found = self.first(q, which)
+        self.again(found, q, which)
+        found.q = self.unwound(found.q, preferred)
+        self.nearest(found, preferred, which)
+        self.posture(found, preferred, which)
+        return found
+
+    def first(self, q: Array, which: Places) -> Found:
+        """Descend from q (B, nq)."""
+        down = descend(self.reach, self.reach.within(q.copy()), which, Aim(iterations=self.iterations))
+        reached = down.done & self.reach.reached(down.residual, down.q)
+        ones = np.ones(len(q), dtype=int)
+        return Found(down.q, down.residual, reached, down.iterations, ones, down.push, np.ones(len(q), dtype=bool))
+
+    def again(self, found: Found, q: Array, which: Places) -> None:
+        """Try further starts where the first did not lead to the target."""
+        used = 1
+        while used < self.starts and not found.reached.all():
+            left = np.flatnonzero(~found.reached)
+            each = int(np.clip(_TOGETHER // len(left), 1, self.starts - used))
+            starts = self.promising(q[left], which[left], each, used)
+            place = np.repeat(left, each)
+            down = descend(self.reach, starts, which[place], Aim(iterations=self.iterations))
+            reached = down.done & self.reach.reached(down.residual, down.q)
+            np.add.at(found.iterations, place, down.iterations)
+            found.starts[left] += each
+            # of each target's starts the one that came nearest
+            size = np.where(reached, -1.0, (self.reach.violated(down.residual) ** 2).sum(1)).reshape(-1, each)
+            best = np.arange(len(left)) * each + size.argmin(1)
+            better = size.min(1) < (self.reach.violated(found.residual[left]) ** 2).sum(1)
+            chosen = best[better]
+            picked = Descent(*(getattr(down, name)[chosen] for name in ("q", "residual", "done", "iterations", "push")))
+            found.put(left[better], picked, reached[chosen])
+            used += each
+
+    def promising(self, q: Array, which: Places, each: int, used: int) -> Array:
+        """Return starts (len(q) * each, nq): of random configurations those that miss their targets least."""
+        if self.reach.closures:  # what is far from closed says little: ever farther from the start
+            size = np.pi * min(1.0, (used + each) / max(4, self.starts))
+            return self.kicked(np.repeat(q, each, axis=0), size)
+        pool = self.scattered(np.repeat(q, _POOL, axis=0))
+        missed = (self.reach.residual(pool, np.repeat(which, _POOL)) ** 2).sum(1).reshape(-1, _POOL)
+        order = np.argsort(missed, axis=1)[:, : min(each, _POOL)]
+        best = pool.reshape(-1, _POOL, pool.shape[1])[np.arange(len(q))[:, None], order]
+        more = each - order.shape[1]
+        if more > 0:
+            best = np.concatenate([best, self.scattered(np.repeat(q, more, axis=0)).reshape(len(q), more, -1)], axis=1)
+        return best.reshape(-1, pool.shape[1])
+
+    def scattered(self, q: Array) -> Array:
+        """Return random configurations (b, nq): within limits, or half a turn and two lengths about q (b, nq)."""
+        reach = self.reach
+        least, most = reach.room(q)
+        radius = np.where(reach.model.compiled.tables["column_scale"][reach.columns] == 1.0, np.pi, 2.0 * reach.length)
+        radius = radius / reach.metric
+        # a window as wide as there is room for, around the start unless limits stand in the way
+        low = np.maximum(least, np.minimum(-radius, most - 2 * radius))
+        high = np.minimum(most, np.maximum(radius, least + 2 * radius))
+        return reach.moved(q, self.random.uniform(low, high))
+
+    def kicked(self, q: Array, size: float) -> Array:
+        """Return random configurations (b, nq) within `size` (rad, or characteristic lengths) of q (b, nq)."""
+        scale = self.reach.model.compiled.tables["column_scale"][self.reach.columns] / self.reach.metric
+        shape = (len(q), len(self.reach.columns))
+        return self.reach.moved(q, self.random.uniform(-size, size, shape) * scale)
+
+    def unwound(self, q: Array, preferred: Array) -> Array:
+        """Return q (B, nq) with angles turned back by whole turns towards those preferred, if limits and loops permit."""
+        reach, model = self.reach, self.reach.model
+        turns = np.zeros(len(reach.columns), dtype=bool)
+        for hinge in model.forest.hinges:
+            element = hinge.element
+            if not element.counts_turns and element.nq == element.nv:
+                span = model.v_slice(hinge.name)
+                named = [name.startswith("angle") for name in element.coordinates]
+                turns |= np.isin(reach.columns, np.arange(span.start, span.stop)[named])
+        if not turns.any():
+            return q
+        places, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
+        at, whole = q[:, places], 2 * np.pi
+        # as near as can be, but within the limits
+        least, most = np.ceil((lower - at) / whole - 1e-12), np.floor((upper - at) / whole + 1e-12)
+        back = np.clip(np.round((preferred[:, places] - at) / whole), np.minimum(least, 0), np.maximum(most, 0))
+        turned = q.copy()
+        turned[:, places] = at + whole * back
+        if reach.closures:
+            apart = np.abs(model.constraint_residual(turned, t=reach.t) - model.constraint_residual(q, t=reach.t))
+            broken = apart.max(1, initial=0.0) > 1e-9  # a gear knows its turns
+            turned[broken] = q[broken]
+        return reach.within(turned)
+
+    # -- what comes after
+
+    def nearest(self, found: Found, preferred: Array, which: Places) -> None:
+        """Where targets were not reached, go to where they are missed least, with loops closed."""
+        left = np.flatnonzero(~found.reached)
+        if not left.size:
+            return
+        reach, target = self.reach, which[left]
+        aim = Aim(firm=max(reach.hard, 0), posture=_TIE, preferred=preferred[left], iterations=200, newton=True)
+        down = descend(reach, found.q[left], target, aim)
+        found.iterations[left] += down.iterations
+        if reach.closures:
+            down.q = self.closed(down.q, target)
+            down.residual = reach.residual(down.q, target)
+        found.put(left, down, reach.reached(down.residual, down.q))
+
+    def closed(self, q: Array, which: Places) -> Array:
+        """Return q (b, nq) with what is left open of loops closed by the shortest steps."""
+        reach = self.reach
+        for _ in range(4):
+            r, J = reach.rows(q, which)
+            r, J = reach.violated(r)[:, : reach.hard], J[:, : reach.hard]
+            if (np.abs(r) <= 0.1 * reach.tolerances[: reach.hard]).all():
+                break
+            least, most = reach.room(q)
+            fixed = (least >= 0.0) | (most <= 0.0)
+            J = np.where(fixed[:, None, :], 0.0, J)
+            x = -(np.linalg.pinv(J, rcond=1e-10) @ r[:, :, None])[:, :, 0]
+            q = reach.moved(q, np.clip(x, least, most))
+        return q
+
+    def left_over(self, found: Found, which: Places) -> Marks:
+        """Return which of those that reached their targets have freedom left, (B,)."""
+        reached = np.flatnonzero(found.reached)
+        alike = all(len(goal.meant) == 1 or (goal.meant == goal.meant[0]).all() for goal in self.reach.goals)
+        marks = np.zeros(len(found.q), dtype=bool)
+        if not reached.size:
+            return marks
+        looked = reached[:: max(1, len(reached) // 8)] if alike else reached
+        free = self.freedom(found.q[looked], which[looked])
+        if alike:
+            marks[reached] = free.min() > 0
+        else:
+            marks[looked] = free > 0
+        return marks
+
+    def freedom(self, q: Array, which: Places) -> Places:
+        """Return how many freedoms targets and loops leave at q (b, nq), limits apart."""
+        reach = self.reach
+        J = reach.rows(q, which)[1][:, ~reach.sided]
+        s = np.linalg.svd(J, compute_uv=False)
+        rank = (s > _NARROW * np.maximum(s[:, :1], 1e-12)).sum(1)
+        left: Places = len(reach.columns) - rank
+        return left
+
+    def posture(self, found: Found, preferred: Array, which: Places) -> None:
+        """Where freedom is left, go along the targets to where the preferred posture is nearest."""
+        left = np.flatnonzero(self.left_over(found, which))
+        if not left.size:
+            return
+        reach, target = self.reach, which[left]
+        rows = len(reach.sided)
+        aim = Aim(firm=rows, posture=1.0, preferred=preferred[left], iterations=200, newton=True)
+        down = descend(reach, found.q[left], target, aim)
+        found.iterations[left] += down.iterations
+        polished = descend(reach, down.q, target, Aim(iterations=3))
+        kept = polished.done & reach.reached(polished.residual, polished.q)
+        down.q, down.residual = polished.q, polished.residual
+        picked = Descent(*(getattr(down, name)[kept] for name in ("q", "residual", "done", "iterations", "push")))
+        found.put(left[kept], picked, np.ones(int(kept.sum()), dtype=bool))
+        found.settled[left[~kept]] = False
