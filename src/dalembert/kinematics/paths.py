@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .descent import Aim, descend
+from .descent import descend
 from .searching import Found, Search
 
 __all__ = ["Jump", "along"]
@@ -85,7 +85,7 @@ def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, i
         tangent, side = _tangent(search, q, which, r_0 * part)
         ahead = reach.moved(q, tangent)
         shift = -(1.0 - way - part) * r_0
-        down = descend(reach, ahead, which, Aim(shift=shift, iterations=20))
+        down = descend(reach, ahead, which, shift=shift, iterations=20)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
         good = bool(down.done[0]) and (bent <= _BEND * size or bent <= _SMALL) and size <= _LARGE

@@ -140,6 +140,7 @@ class Reach:
         self.tolerances = np.full(count, self.tolerance)
         self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
+        self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
         self._views: list[View] = [(goal.marker, goal.reference) for goal in self.goals]
         self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
 
@@ -238,6 +239,11 @@ class Reach:
         moved: Array = self.model.integrate(q, step)
         return self.within(moved)
 
+    def shortened(self, x: Array) -> Array:
+        """Return steps (b, n) of which none turns a coordinate by more than a radian, or by the length of the model."""
+        largest = np.abs(x * self._per_unit).max(1, initial=0.0)
+        return x / np.maximum(largest, 1.0)[:, None]
+
     def within(self, q: Array) -> Array:
         """Return q (b, nq) with coordinates beyond a limit put onto it."""
         at = self.place >= 0
@@ -259,7 +265,7 @@ class Reach:
 
     def violated(self, r: Array) -> Array:
         """Return r (b, m) with limits that are kept at zero."""
-        return np.where(self.sided, np.maximum(r, 0.0), r)
+        return r if not self.limited else np.where(self.sided, np.maximum(r, 0.0), r)
 
     def reached(self, r: Array, q: Array) -> Marks:
         """Return where targets and loops hold, (b,)."""

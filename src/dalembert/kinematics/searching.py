@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .descent import Aim, Descent, descend
+from .descent import Descent, descend
 from .reaching import Marks, Places, Reach
+from .settling import restore, settle
 
 __all__ = ["Found", "Search"]
 
@@ -85,7 +86,7 @@ class Search:
 
     def first(self, q: Array, which: Places) -> Found:
         """Descend from q (B, nq)."""
-        down = descend(self.reach, self.reach.within(q.copy()), which, Aim(iterations=self.iterations))
+        down = descend(self.reach, self.reach.within(q.copy()), which, iterations=self.iterations)
         reached = down.done & self.reach.reached(down.residual, down.q)
         ones = np.ones(len(q), dtype=int)
         return Found(down.q, down.residual, reached, down.iterations, ones, down.push, np.ones(len(q), dtype=bool))
@@ -98,7 +99,7 @@ class Search:
             each = int(np.clip(_TOGETHER // len(left), 1, self.starts - used))
             starts = self.promising(q[left], which[left], each, used)
             place = np.repeat(left, each)
-            down = descend(self.reach, starts, which[place], Aim(iterations=self.iterations))
+            down = descend(self.reach, starts, which[place], iterations=self.iterations)
             reached = down.done & self.reach.reached(down.residual, down.q)
             np.add.at(found.iterations, place, down.iterations)
             found.starts[left] += each
@@ -107,16 +108,22 @@ class Search:
             best = np.arange(len(left)) * each + size.argmin(1)
             better = size.min(1) < (self.reach.violated(found.residual[left]) ** 2).sum(1)
             chosen = best[better]
-            picked = Descent(*(getattr(down, name)[chosen] for name in ("q", "residual", "done", "iterations", "push")))
-            found.put(left[better], picked, reached[chosen])
+            found.put(left[better], down.some(chosen), reached[chosen])
             used += each
 
     def promising(self, q: Array, which: Places, each: int, used: int) -> Array:
-        """Return starts (len(q) * each, nq): of random configurations those that miss their targets least."""
-        if self.reach.closures:  # what is far from closed says little: ever farther from the start
-            size = np.pi * min(1.0, (used + each) / max(4, self.starts))
-            return self.kicked(np.repeat(q, each, axis=0), size)
-        pool = self.scattered(np.repeat(q, _POOL, axis=0))
+        """Return starts (len(q) * each, nq): of random configurations those that miss their targets least.
+
+        Half of them are anywhere within the limits, half ever farther from q.
+        """
+        size = np.pi * min(1.0, (used + each) / max(4, self.starts))
+        pool = np.concatenate(
+            [
+                self.scattered(np.repeat(q, _POOL // 2, axis=0)).reshape(len(q), _POOL // 2, -1),
+                self.kicked(np.repeat(q, _POOL // 2, axis=0), size).reshape(len(q), _POOL // 2, -1),
+            ],
+            axis=1,
+        ).reshape(-1, q.shape[1])
         missed = (self.reach.residual(pool, np.repeat(which, _POOL)) ** 2).sum(1).reshape(-1, _POOL)
         order = np.argsort(missed, axis=1)[:, : min(each, _POOL)]
         best = pool.reshape(-1, _POOL, pool.shape[1])[np.arange(len(q))[:, None], order]
@@ -175,28 +182,11 @@ class Search:
         if not left.size:
             return
         reach, target = self.reach, which[left]
-        aim = Aim(firm=max(reach.hard, 0), posture=_TIE, preferred=preferred[left], iterations=200, newton=True)
-        down = descend(reach, found.q[left], target, aim)
+        at, _, held = restore(reach, found.q[left], target, reach.hard)
+        down = settle(reach, at, target, reach.hard, _TIE, preferred[left])
         found.iterations[left] += down.iterations
-        if reach.closures:
-            down.q = self.closed(down.q, target)
-            down.residual = reach.residual(down.q, target)
         found.put(left, down, reach.reached(down.residual, down.q))
-
-    def closed(self, q: Array, which: Places) -> Array:
-        """Return q (b, nq) with what is left open of loops closed by the shortest steps."""
-        reach = self.reach
-        for _ in range(4):
-            r, J = reach.rows(q, which)
-            r, J = reach.violated(r)[:, : reach.hard], J[:, : reach.hard]
-            if (np.abs(r) <= 0.1 * reach.tolerances[: reach.hard]).all():
-                break
-            least, most = reach.room(q)
-            fixed = (least >= 0.0) | (most <= 0.0)
-            J = np.where(fixed[:, None, :], 0.0, J)
-            x = -(np.linalg.pinv(J, rcond=1e-10) @ r[:, :, None])[:, :, 0]
-            q = reach.moved(q, np.clip(x, least, most))
-        return q
+        found.settled[left] &= held
 
     def left_over(self, found: Found, which: Places) -> Marks:
         """Return which of those that reached their targets have freedom left, (B,)."""
@@ -228,13 +218,8 @@ class Search:
         if not left.size:
             return
         reach, target = self.reach, which[left]
-        rows = len(reach.sided)
-        aim = Aim(firm=rows, posture=1.0, preferred=preferred[left], iterations=200, newton=True)
-        down = descend(reach, found.q[left], target, aim)
+        down = settle(reach, found.q[left], target, len(reach.sided), 1.0, preferred[left])
         found.iterations[left] += down.iterations
-        polished = descend(reach, down.q, target, Aim(iterations=3))
-        kept = polished.done & reach.reached(polished.residual, polished.q)
-        down.q, down.residual = polished.q, polished.residual
-        picked = Descent(*(getattr(down, name)[kept] for name in ("q", "residual", "done", "iterations", "push")))
-        found.put(left[kept], picked, np.ones(int(kept.sum()), dtype=bool))
+        kept = reach.reached(down.residual, down.q)
+        found.put(left[kept], down.some(kept), np.ones(int(kept.sum()), dtype=bool))
         found.settled[left[~kept]] = False

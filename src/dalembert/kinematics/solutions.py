@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .descent import Aim, descend
+from .descent import descend
 from .reaching import Reach
 from .searching import Found, Search
 
@@ -34,7 +34,7 @@ def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> 
         each = min(_ROUND, search.starts - used)
         place = np.repeat(left, each)
         starts = search.kicked(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
-        down = descend(reach, starts, which[place], Aim(iterations=search.iterations))
+        down = descend(reach, starts, which[place], iterations=search.iterations)
         reached = down.done & reach.reached(down.residual, down.q)
         q = search.unwound(down.q, preferred[place])
         np.add.at(found.iterations, place, down.iterations)
