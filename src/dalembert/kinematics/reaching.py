@@ -25,7 +25,7 @@ from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from .equations import RelativeEquations
-from .targets import Goal
+from .targets import Goal, bent
 
 __all__ = ["Bounds", "Reach"]
 
@@ -141,6 +141,9 @@ class Reach:
         self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
+        wheres = [model.v_slice(hinge.name).start for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
+        spans = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start in wheres]
+        self._attitudes = [span for span in spans if len(span) == 3]
         self._views: list[View] = [(goal.marker, goal.reference) for goal in self.goals]
         self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
 
@@ -260,6 +263,13 @@ class Reach:
         """Return the gradient (b, n) of half the squared weighted distance from a preferred posture (..., nq)."""
         back: Array = self.model.difference(q, np.broadcast_to(preferred, q.shape))
         return -back[:, self.columns] / self.metric
+
+    def bend(self, away: Array) -> Array:
+        """Return the second derivative (b, n, n) of what `away` is the gradient of: one, but for attitudes."""
+        H = np.broadcast_to(np.eye(len(self.columns)), (len(away), len(self.columns), len(self.columns))).copy()
+        for span in self._attitudes:
+            H[:, span[:, None], span] = bent(away[:, span] * self.metric[span], 0.5)
+        return H
 
     # -- verdicts
 

@@ -49,26 +49,28 @@ def settle(
         at, J = reach.rows(here, target)
         least, most = reach.room(here)
         soft = J[:, firm:].swapaxes(1, 2)
-        g = (soft @ at[:, firm:, None])[:, :, 0] + posture * reach.away(here, wish)
+        away = reach.away(here, wish)
+        g = (soft @ at[:, firm:, None])[:, :, 0] + posture * away
         V, lam, push[live] = _freedoms(reach, at[:, :firm], J[:, :firm], g, least, most)
         loads = np.concatenate([lam, at[:, firm:]], axis=1)
         H = soft @ reach.stiffness(at, J)[:, firm:] + curvature(reach, here, target, loads, J)
-        H = 0.5 * (H + H.swapaxes(1, 2))
-        H[:, range(n), range(n)] += posture
+        H = 0.5 * (H + H.swapaxes(1, 2)) + posture * reach.bend(away)
         x, sound = _along(V, H, g, damping[live])
         # the first limit ends a step
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(x > 0.0, most / x, np.where(x < 0.0, least / x, np.inf))
         part[np.abs(x) < 1e-13] = np.inf
-        x = reach.shortened(x * np.clip(part.min(1, initial=1.0), 0.0, 1.0)[:, None])
+        part = np.clip(part.min(1, initial=1.0), 0.0, 1.0)
+        blocked = part < 1e-12  # a limit that was let go: more damping turns the step inward
+        x = reach.shortened(x * part[:, None])
         trial, r_trial, held = restore(reach, reach.moved(here, x), target, firm)
         f, f_trial = (
-            0.5 * (rows[:, firm:] ** 2).sum(1) + 0.5 * posture * (reach.away(at_q, wish) ** 2).sum(1)
-            for rows, at_q in ((at, here), (r_trial, trial))
+            0.5 * (rows[:, firm:] ** 2).sum(1) + 0.5 * posture * (pull**2).sum(1)
+            for rows, pull in ((at, away), (r_trial, reach.away(trial, wish)))
         )
         hoped = -((g * x).sum(1) + 0.5 * (x * (H @ x[:, :, None])[:, :, 0]).sum(1))
         largest = np.abs(x).max(1, initial=0.0)
-        good = sound & held & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
+        good = sound & held & ~blocked & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
         chosen = live[good]
         q[chosen], r[chosen] = trial[good], r_trial[good]
         count[live] += 1
@@ -95,13 +97,15 @@ def _freedoms(
         V[where], nu = _frame(A, bound[where], g[where])
         lam[where] = nu
         push[where] = g[where] + (A.swapaxes(1, 2) @ nu[:, :, None])[:, :, 0]
-        small = 1e-9 * (1.0 + np.abs(g[where]).max(1, keepdims=True))
+        # none is let go before the rest is nearly settled
+        along = np.abs(V[where].swapaxes(1, 2) @ g[where][:, :, None])[:, :, 0].max(1)
+        small = np.maximum(along, 1e-9 * (1.0 + np.abs(g[where]).max(1)))
         inward = np.where(least[where] > -_AT, -push[where], 0.0) + np.where(most[where] < _AT, push[where], 0.0)
         inward = np.where(bound[where] & (least[where] < most[where] - _AT), inward, 0.0)
         loose = np.where(sided & pressed[where], -nu, 0.0)
         strength = np.concatenate([inward, loose], axis=1)
         worst = strength.argmax(1)
-        go = (strength[np.arange(len(where)), worst] > small[:, 0]) & (count > 0)
+        go = (strength[np.arange(len(where)), worst] > small) & (count > 0)
         rows, worst = where[go], worst[go]
         n, at_limit = g.shape[1], worst < g.shape[1]
         bound[rows[at_limit], worst[at_limit]] = False

@@ -167,17 +167,24 @@ class Goal:
 
     def stiffness(self, r: Array) -> Array:
         """Return S (b, 3, 3): the second derivative of |r|^2 / 2 beside that of J is J^T S J."""
-        S = np.broadcast_to(np.eye(3), (len(r), 3, 3))
-        if self.kind not in ("rotation", "direction"):
-            return S
-        angle = np.sqrt((r * r).sum(1))
-        half = 0.5 * angle if self.kind == "rotation" else angle
-        with np.errstate(divide="ignore", invalid="ignore"):
-            c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
-            n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
-        c = np.maximum(c, -10.0)[:, None, None]  # beside a half turn it has no bound
-        bent: Array = c * S + (1.0 - c) * n[:, :, None] * n[:, None, :]
-        return bent
+        if self.kind in ("rotation", "direction"):
+            return bent(r, 0.5 if self.kind == "rotation" else 1.0)
+        return np.broadcast_to(np.eye(3), (len(r), 3, 3))
+
+
+def bent(r: Array, part: float) -> Array:
+    """Return the second derivatives (b, 3, 3) of phi^2 / 2 by turns, phi n = r (b, 3) a turn (part 1/2) or a tilt (1).
+
+    One along n, part phi / tan(part phi) across.
+    """
+    angle = np.sqrt((r * r).sum(1))
+    half = part * angle
+    with np.errstate(divide="ignore", invalid="ignore"):
+        c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
+        n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
+    c = np.maximum(c, -10.0)[:, None, None]  # beside a half turn it has no bound
+    S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
+    return S
 
 
 def rotation_vector(R: Array) -> Array:
@@ -332,10 +339,10 @@ def _rotations(given: Any, what: str) -> tuple[Array, bool]:
     if len(shape) == 3 and shape[1:] == (3, 3):
         R = np.array(given, dtype=float)
         error = np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max(axis=(1, 2))
-        if not (error < 1e-6).all() or (np.linalg.det(R) < 0).any():
-            worst = int(np.argmax(np.nan_to_num(error, nan=np.inf)))
-            as_rotation_matrix(R[worst], item=what, field=f"rotation[{worst}]")
-            raise ModelError(what, f"rotation[{worst}]", R[worst], "a rotation matrix has determinant +1")
+        bad = ~(error < 1e-6) | (np.linalg.det(R) < 0)
+        if bad.any():
+            first = int(bad.argmax())
+            as_rotation_matrix(R[first], item=what, field=f"rotation[{first}]")  # refuses it
         if error.max(initial=0.0) > 1e-14:
             U, _, V = np.linalg.svd(R)
             R = U @ V
