@@ -1,4 +1,4 @@
-"""Configurations from targets: closed forms, limits, redundancy, loops, paths, what is out of reach, what is refused."""
+"""Configurations from targets: closed forms, limits, redundancy, loops, paths, what is out of reach or refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,11 @@ def test_three_links_with_a_direction_have_the_closed_form() -> None:
 
 def test_a_scara_has_the_closed_form() -> None:
     s = da.System("scara")
-    inner, outer, quill = s.body("inner", da.rod(0.4, 1.0)), s.body("outer", da.rod(0.3, 1.0)), s.body("quill", da.cylinder(0.3, 0.02, mass=0.5))
+    inner, outer, quill = (
+        s.body("inner", da.rod(0.4, 1.0)),
+        s.body("outer", da.rod(0.3, 1.0)),
+        s.body("quill", da.cylinder(0.3, 0.02, mass=0.5)),
+    )
     s.connect("J1", da.Revolute("z"), s.ground.at(0, 0, 0.5), inner)
     s.connect("J2", da.Revolute("z", lower=0.0, upper=2.5), inner.at(0.4, 0, 0), outer)
     s.connect("J3", da.Cylindrical("z"), outer.at(0.3, 0, 0), quill)
@@ -146,7 +150,11 @@ def test_loops_stay_closed_where_legs_are_too_short() -> None:
         return 1.3 - legs(Rotation.from_rotvec(x[3:]).as_matrix(), x[:3])
 
     best = minimize(
-        loss, [0, 0, 1.1, 0, 0, 0.1], constraints={"type": "ineq", "fun": slack}, method="SLSQP", options={"ftol": 1e-14}
+        loss,
+        [0, 0, 1.1, 0, 0, 0.1],
+        constraints={"type": "ineq", "fun": slack},
+        method="SLSQP",
+        options={"ftol": 1e-14},
     )
     there = model.pose("plate", found.q)
     mine = np.concatenate([there.position, Rotation.from_matrix(there.rotation).as_rotvec()])
@@ -361,13 +369,15 @@ def test_every_form_of_a_pose_means_the_same() -> None:
         assert found.q == pytest.approx(q, abs=1e-8)
 
 
-@pytest.mark.parametrize("letters", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "ZXZ", "XYX", "YZY", "ZYZ", "xyz", "yxz"])
+@pytest.mark.parametrize(
+    "letters", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "ZXZ", "XYX", "YZY", "ZYZ", "xyz", "yxz"]
+)
 def test_angles_and_their_rates_belong_together(letters: str) -> None:
     model = wrist_arm(HEIGHTS).compile()
     q = np.array([0.3, 0.6, 0.8, 0.4, 0.7, -0.2])
     R = model.pose("hand.tool", q).rotation
     angles = da.rotation.to_euler(R, letters)
-    wanted = angles + (0.05, np.nan, -0.05)
+    wanted = angles + np.array([0.05, np.nan, -0.05])
     found = da.inverse_kinematics(model, {"hand.tool": da.Target(angles=wanted, convention=letters)}, q=q)
     assert found.reached
     there = da.rotation.to_euler(model.pose("hand.tool", found.q).rotation, letters)
@@ -389,7 +399,12 @@ def test_several_markers_and_relative_targets() -> None:
     model = s.compile()
     apart = (0.1, 0.05, -0.02)
     found = da.inverse_kinematics(
-        model, {left: (0.5, 0.2, 0.1), right: da.Target(position=apart, relative_to=left), "body": da.Target(rotation=("z", 0.2))}
+        model,
+        {
+            left: (0.5, 0.2, 0.1),
+            right: da.Target(position=apart, relative_to=left),
+            "body": da.Target(rotation=("z", 0.2)),
+        },
     )
     assert found.reached
     one, two = model.pose(left, found.q), model.pose(right, found.q)
@@ -413,11 +428,11 @@ def test_flexible_bodies_stay_as_they_are_unless_set_free() -> None:
     s.connect("A", da.Revolute("y"), s.ground, boom.at(0, 0, 0))
     tip = boom.at(2.0, 0, 0)
     model = s.compile()
-    point = model.pose(tip, model.initial_state().q).position
-    held = da.inverse_kinematics(model, {tip: point + (0.0, 0.0, 0.05)}, starts=2)
+    point = model.pose(tip, model.initial_state().q).position + np.array([0.0, 0.0, 0.05])
+    held = da.inverse_kinematics(model, {tip: point}, starts=2)
     (name,) = model.flexible_names
     assert (held.q[model.q_slice(name)] == 0.0).all()
-    freed = da.inverse_kinematics(model, {tip: point + (0.0, 0.0, 0.05)}, free=name, starts=2)
+    freed = da.inverse_kinematics(model, {tip: point}, free=name, starts=2)
     assert np.abs(freed.q[model.q_slice(name)]).max() > 0.0
     assert freed.residual.position <= held.residual.position
 
@@ -503,7 +518,7 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
     ("targets", "options", "message"),
     [
         ({"hand": (1, 1, 0)}, {}, "hand"),
-        ({}, {}, "dict of markers"),
+        ({}, {}, "give a dict"),
         ({"link2.tool": (1, 1)}, {}, "position"),
         ({"link2.tool": np.eye(3)}, {}, "attitude or three places"),
         ({"link2.tool": da.Target()}, {}, "all of it is free"),

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .goals import Goal, rotation_vector
 from .reaching import Reach
 from .searching import Search
-from .targets import Goal, rotation_vector
 
 __all__ = ["mind_contradictions", "mind_motion"]
 
@@ -34,13 +34,12 @@ def mind_contradictions(goals: list[Goal], item: str) -> None:
         if apart[worst] > _APART * size:
             what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
             where = f" of target {worst}" if len(apart) > 1 else ""
-            raise ModelError(
-                what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", "both are on one rigid body: free one of them"
-            )
+            remedy = "both are on one rigid body: free one of them"
+            raise ModelError(what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", remedy)
 
 
 def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
-    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and what to compare it to."""
+    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and its scale."""
     kinds = (one.kind, two.kind)
     if not (one.whole and two.whole):
         return None

@@ -53,9 +53,7 @@ class Descent:
         )
 
 
-def descend(
-    reach: Reach, q: Array, which: Places, *, shift: Array | float = 0.0, iterations: int = 60
-) -> Descent:
+def descend(reach: Reach, q: Array, which: Places, *, shift: Array | float = 0.0, iterations: int = 60) -> Descent:
     """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,)."""
     b, m, n = len(q), len(reach.sided), len(reach.columns)
     q, s = q.copy(), np.broadcast_to(shift, (b, m))
@@ -126,7 +124,7 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
 
 
 def bounded_step(H: Array, g: Array, mu: Array, least: Array, most: Array) -> tuple[Array, Marks]:
-    """Return the step (b, n) within least and most that reduces g x + x (H + mu) x / 2, and whether H + mu is positive."""
+    """Return the step (b, n) within bounds that reduces g x + x (H + mu) x / 2, and whether H + mu is positive."""
     n = g.shape[1]
     diagonal = np.arange(n)
     A = H.copy()
@@ -159,5 +157,4 @@ def _solve_free(A: Array, g: Array, bound: Marks, kept: Array) -> tuple[Array, M
 
 
 def _zero(reach: Reach, r: Array) -> Marks:
-    marks: Marks = (np.abs(reach.violated(r)) <= reach.tolerances).all(axis=1)
-    return marks
+    return np.asarray((np.abs(reach.violated(r)) <= reach.tolerances).all(axis=1))

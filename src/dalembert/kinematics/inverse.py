@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.assemble import assemble
-from ..analysis.freedoms import freedoms_of, names_of
-from ..checks import finite_array, finite_number, positive
-from ..errors import AssemblyError, ModelError
+from ..analysis.freedoms import names_of
+from ..checks import finite_number, positive
+from ..errors import ModelError
 from ..model import Model, State, as_model
 from ..system import System
 from .contradictions import mind_contradictions, mind_motion
@@ -20,13 +19,13 @@ from .paths import Jump, along
 from .reaching import Bounds, Reach, columns_of
 from .searching import Found, Search
 from .solutions import all_solutions
+from .starting import ITEM, begin_from, metric_of, posture_of
 from .targets import goals_of
 
 __all__ = ["InverseKinematics", "Missed", "inverse_kinematics"]
 
 Array = NDArray[np.float64]
 
-_ITEM = "inverse_kinematics"
 _PUSHED = 1e-7  # part of the largest pull towards the target that counts as pressing against a limit
 
 
@@ -164,30 +163,30 @@ def inverse_kinematics(
     (True, array([0.      , 1.570796]))
     """
     model = as_model(system)
-    goals, number = goals_of(model, targets, _ITEM)
+    goals, number = goals_of(model, targets, ITEM)
     count = 1 if number is None else number
-    mind_contradictions(goals, _ITEM)
-    t = finite_number(t, item=_ITEM, field="t")
-    columns = columns_of(model, names_of(hold), names_of(free), _ITEM)
-    bounds = Bounds.of(model, limits, _ITEM)
-    metric = _metric(model, weights)[columns]
-    reach = Reach(model, goals, bounds, columns, metric, positive(_ITEM, tolerance=tolerance)["tolerance"], t)
+    mind_contradictions(goals, ITEM)
+    t = finite_number(t, item=ITEM, field="t")
+    columns = columns_of(model, names_of(hold), names_of(free), ITEM)
+    bounds = Bounds.of(model, limits, ITEM)
+    metric = metric_of(model, weights)[columns]
+    reach = Reach(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
     number_of_starts = _count(starts, 400 if all else 24, "starts")
     random = np.random.default_rng(0 if rng is None else rng)
     search = Search(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
-    begin, notes, several = _begin(model, q, count, reach)
-    mind_motion(reach, begin[0], search, _ITEM)
-    preferred = _preferred(model, prefer, begin, count)
+    begin, notes, several = begin_from(model, q, count, reach)
+    mind_motion(reach, begin[0], search, ITEM)
+    preferred = posture_of(model, prefer, begin, count)
     if number is None and several is not None:
         count = number = several  # one target, many starts
     if path and all:
-        raise ModelError(_ITEM, "path", path, "a path has one configuration per target: leave out all=True")
+        raise ModelError(ITEM, "path", path, "a path has one configuration per target: leave out all=True")
     jumps: tuple[Jump, ...] = ()
     solutions: tuple[Array, ...] = ()
     if path:
         found, jumps = along(search, begin[0], count, None if prefer is None else preferred)
     elif all:
-        found, solutions = all_solutions(search, begin, preferred, _ITEM)
+        found, solutions = all_solutions(search, begin, preferred, ITEM)
     else:
         found = search.solve(begin, preferred)
     return _answer(reach, found, number is None, jumps, solutions, notes)
@@ -200,103 +199,20 @@ def _count(given: int | None, default: int, name: str) -> int:
     if given is None:
         return default
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
-        raise ModelError(_ITEM, name, given, "give a number of at least 1")
+        raise ModelError(ITEM, name, given, "give a number of at least 1")
     return int(given)
-
-
-def _metric(model: Model, weights: Mapping[str, float] | None) -> Array:
-    """Return D W^(-1/2) (nv,)."""
-    metric = np.array(model.compiled.tables["column_scale"], dtype=float)
-    for name, weight in dict(weights or {}).items():
-        places = freedoms_of(model, name, item=f"{_ITEM}: weights")
-        if places.cut:
-            remedy = "a loop was cut there: weigh the other hinges of the loop"
-            raise ModelError(_ITEM, f"weights[{name!r}]", weight, remedy)
-        if name not in model.hinge_names and name.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz"):
-            raise ModelError(_ITEM, f"weights[{name!r}]", weight, "name the hinge: an attitude has one weight")
-        root = positive(f"{_ITEM}: weights", **{"weight": weight})["weight"] ** -0.5
-        metric[places.columns] *= root
-    return metric
-
-
-def _begin(model: Model, q: ArrayLike | None, count: int, reach: Reach) -> tuple[Array, tuple[str, ...], int | None]:
-    """Return starts (count, nq), notes, and the number of starts that were given, if many."""
-    notes: list[str] = []
-    several = None
-    if q is None:
-        start = model.initial_state().q
-        if reach.closures:
-            try:
-                start = assemble(model, t=reach.t).q
-            except AssemblyError as error:
-                notes.append(f"the loops do not close near the start values, which are used as they are: {error}")
-        inside = reach.within(start[None].copy())[0]
-        for name, was, now in zip(model.coordinate_names, start, inside, strict=True):
-            if was != now:
-                notes.append(f"start value of {name!r} is {was:.6g}, beyond its limit; {now:.6g} is used")
-        starts = np.tile(inside, (count, 1))
-    else:
-        shape = np.shape(q)
-        if len(shape) == 2 and shape[0] != count and count == 1:
-            several = shape[0]
-        if shape not in ((model.nq,), (several or count, model.nq)):
-            wanted = f"give ({model.nq},)" + (f" or ({count}, {model.nq})" if count > 1 else " or (B, ...)") + " numbers"
-            raise ModelError(_ITEM, "the shape of q", shape, wanted)
-        given = finite_array(q, shape, item=_ITEM, field="q")
-        starts = np.tile(given, (count, 1)) if given.ndim == 1 else given
-        starts = model.integrate(starts, np.zeros_like(starts, shape=(len(starts), model.nv)))
-        _mind_limits(model, reach, starts)
-    clocks = [k for k, name in enumerate(model.compiled.names.speed_units) if name == "s"]
-    if clocks:
-        given_q = model.drive_motion(reach.t)[0]
-        starts = np.where(np.isnan(given_q), starts, given_q)
-    return starts, tuple(notes), several
-
-
-def _mind_limits(model: Model, reach: Reach, starts: Array) -> None:
-    """Refuse starts beyond limits."""
-    least, most = reach.room(starts)
-    beyond = np.maximum(least, -most) * reach.metric
-    worst = np.unravel_index(int(beyond.argmax()), beyond.shape)
-    if beyond[worst] > 1e-9:
-        k = int(worst[1])
-        name = model.coordinate_names[reach.place[k]]
-        at = float(starts[worst[0], reach.place[k]])
-        remedy = f"its limits are {reach.lower[k]:.6g} and {reach.upper[k]:.6g}: start within them, or set limits=False"
-        raise ModelError(_ITEM, f"q of {name!r}", at, remedy)
-
-
-def _preferred(model: Model, prefer: Any, begin: Array, count: int) -> Array:
-    """Return preferred postures (B, nq)."""
-    if prefer is None:
-        return begin
-    if isinstance(prefer, Mapping):
-        posture = begin.copy()
-        for name, value in prefer.items():
-            if name in (*model.hinge_names, *model.flexible_names):
-                span = model.q_slice(name)
-            elif name in model.coordinate_names:
-                place = model.coordinate_names.index(name)
-                span = slice(place, place + 1)
-            else:
-                known = ", ".join(map(repr, model.coordinate_names[:12]))
-                raise ModelError(_ITEM, "prefer", name, f"there are the coordinates {known}")
-            size = span.stop - span.start
-            given = [value] if np.ndim(value) == 0 else value
-            posture[:, span] = finite_array(given, (size,), item=_ITEM, field=f"prefer[{name!r}]")
-    else:
-        shape = np.shape(prefer)
-        if shape not in ((model.nq,), (count, model.nq)):
-            raise ModelError(_ITEM, "the shape of prefer", shape, f"give ({model.nq},) or (B, {model.nq}) numbers")
-        posture = np.broadcast_to(finite_array(prefer, shape, item=_ITEM, field="prefer"), begin.shape)
-    return np.asarray(model.integrate(posture, np.zeros((len(posture), model.nv))))
 
 
 # ---- what users get
 
 
 def _answer(
-    reach: Reach, found: Found, single: bool, jumps: tuple[Jump, ...], solutions: tuple[Array, ...], notes: tuple[str, ...]
+    reach: Reach,
+    found: Found,
+    single: bool,
+    jumps: tuple[Jump, ...],
+    solutions: tuple[Array, ...],
+    notes: tuple[str, ...],
 ) -> InverseKinematics:
     position, rotation = reach.missed(found.residual)
     messages = tuple("" if ok else _message(reach, found, k) for k, ok in enumerate(found.reached))
@@ -348,4 +264,3 @@ def _obstacle(reach: Reach, found: Found, k: int) -> str:
     if not found.settled[k]:
         return f"no start of {int(found.starts[k])} led there; more may: starts=..."
     return "it is beyond the reach: no motion brings it nearer"
-

@@ -48,8 +48,7 @@ class Jump:
 
 
 def along(search: Search, q: Array, count: int, preferred: Array | None) -> tuple[Found, tuple[Jump, ...]]:
-    """Follow targets from q (nq,), each from the one before; the posture is the one before unless it is given, (B, nq)."""
-    reach = search.reach
+    """Follow targets from q (nq,), each from the one before, its posture unless one is given (B, nq)."""
     parts: list[Found] = []
     jumps: list[Jump] = []
     here = q[None]

@@ -25,7 +25,7 @@ from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from .equations import RelativeEquations
-from .targets import Goal, bent
+from .goals import Goal, bent
 
 __all__ = ["Bounds", "Reach"]
 
@@ -54,8 +54,8 @@ class Bounds:
         found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
         if given is False:
             return found
-        for connection in (*model.forest.hinges, *model.forest.chords):
-            element, name = connection.element, connection.name
+        hinges = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
+        for name, element in (*hinges, *((chord.name, chord.element) for chord in model.forest.chords)):
             if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
                 continue
             inner = name not in cut
@@ -70,7 +70,10 @@ class Bounds:
     def _set(self, model: Model, name: str, pair: Any, item: str) -> None:
         """Put limits (lower, upper) of a coordinate or hinge in."""
         try:
-            low, high = (np.asarray(-sign * np.inf if x is None else x, dtype=float) for sign, x in zip((1, -1), pair, strict=True))
+            low, high = (
+                np.asarray(none if x is None else x, dtype=float)
+                for none, x in zip((-np.inf, np.inf), pair, strict=True)
+            )
         except (TypeError, ValueError):
             raise ModelError(item, f"limits[{name!r}]", pair, "give (lower, upper); None where there is none") from None
         found = freedoms_of(model, name, item=f"{item}: limits")
@@ -245,7 +248,7 @@ class Reach:
     def shortened(self, x: Array) -> Array:
         """Return steps (b, n) of which none turns a coordinate by more than a radian, or by the length of the model."""
         largest = np.abs(x * self._per_unit).max(1, initial=0.0)
-        return x / np.maximum(largest, 1.0)[:, None]
+        return np.asarray(x / np.maximum(largest, 1.0)[:, None])
 
     def within(self, q: Array) -> Array:
         """Return q (b, nq) with coordinates beyond a limit put onto it."""
@@ -279,7 +282,7 @@ class Reach:
 
     def reached(self, r: Array, q: Array) -> Marks:
         """Return where targets and loops hold, (b,)."""
-        marks: Marks = (np.abs(self.violated(r)) <= self.tolerances).all(axis=1)
+        marks: Marks = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
         if self.closures and marks.any():
             marks[marks] = ~opposed(self.model, q[marks])[1].any(axis=1)
         return marks

@@ -1,8 +1,8 @@
 """From starts to configurations that reach their targets, or come nearest; the freedom that is left follows a posture.
 
-Three descents (see `descent`): zeros of all rows, from one start after another until they are found; where they are not,
-the least of the targets with loops closed; where they are and freedom is left, the least weighted distance from the
-preferred posture with targets and loops held.
+Zeros of all rows are searched from one start after another (`descent`). Where none is found, the least of the targets
+with loops closed; where one is found and freedom is left, the least weighted distance from the preferred posture with
+targets and loops held (`settling`).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Search:
         return self.reach.moved(q, self.random.uniform(-size, size, shape) * scale)
 
     def unwound(self, q: Array, preferred: Array) -> Array:
-        """Return q (B, nq) with angles turned back by whole turns towards those preferred, if limits and loops permit."""
+        """Return q (B, nq) with angles turned by whole turns towards those preferred, where limits and loops permit."""
         reach, model = self.reach, self.reach.model
         turns = np.zeros(len(reach.columns), dtype=bool)
         for hinge in model.forest.hinges:

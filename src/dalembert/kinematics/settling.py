@@ -3,14 +3,14 @@
     min  f(q) = sum_soft r_i^2 / 2 + e |q - p|^2 / 2     with  r_i(q) = 0 for firm rows,  lower <= q <= upper        (1)
 
 Newton's method on the Lagrangian, along the freedoms that firm rows and limits at work leave. Multipliers nu of these
-are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]; of limits whose multiplier has the
-wrong sign the worst is let go. Second derivatives of the rows, times their multipliers, come from differences of J along
-each freedom, so that convergence is quadratic whether targets are met or not:
+are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]; of limits whose multiplier has
+the wrong sign the worst is let go. Second derivatives of the rows, times their multipliers, come from differences of J
+along each freedom, so that convergence is quadratic whether targets are met or not:
 
     x = V y,   V^T (H + damping) V y = -V^T g,   A V = 0                                                             (2)
 
-A step ends where it meets a limit; the shortest steps back onto the firm rows follow, and what counts is f there. Limits
-at cut hinges are firm rows of which only the positive part is meant.
+A step ends where it meets a limit; the shortest steps back onto the firm rows follow, and what counts is f there.
+Limits at cut hinges are firm rows of which only the positive part is meant.
 """
 
 from __future__ import annotations
@@ -83,9 +83,7 @@ def settle(
     return Descent(q, r, done, count, push)
 
 
-def _freedoms(
-    reach: Reach, r: Array, J: Array, g: Array, least: Array, most: Array
-) -> tuple[Array, Array, Array]:
+def _freedoms(reach: Reach, r: Array, J: Array, g: Array, least: Array, most: Array) -> tuple[Array, Array, Array]:
     """Return V (b, n, n) of (2), zero columns beside the freedoms, multipliers (b, firm), and g + J^T lam (b, n)."""
     sided, limits = reach.sided[: r.shape[1]], reach.limited > 0
     bound = (least > -_AT) | (most < _AT)
@@ -115,7 +113,7 @@ def _freedoms(
 
 
 def _frame(A: Array, bound: Marks, g: Array) -> tuple[Array, Array]:
-    """Return the freedoms that rows A (b, k, n) and bounds leave as columns of (b, n, n), and multipliers of A, (b, k)."""
+    """Return the freedoms that rows A (b, k, n) and bounds leave, columns of (b, n, n), and multipliers of A (b, k)."""
     b, k, n = A.shape
     most = int(bound.sum(1).max(initial=0))
     if not k and not most:
@@ -143,12 +141,12 @@ def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, Marks]:
 
 
 def restore(reach: Reach, q: Array, which: Places, firm: int) -> tuple[Array, Array, Marks]:
-    """Return q (b, nq) put onto the firm rows by the shortest steps, all rows (b, m) there, and where they hold (b,)."""
+    """Return q (b, nq) put onto the firm rows by the shortest steps, all rows (b, m), and where the firm ones hold."""
     q, r = q.copy(), reach.residual(q, which)
     held = np.ones(len(q), dtype=bool)
     for _ in range(8):
         gaps = np.abs(reach.violated(r)[:, :firm])
-        held = (gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _HELD)).all(axis=1)
+        held = np.asarray((gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _HELD)).all(axis=1))
         live = np.flatnonzero(~held)
         if not live.size:
             break

@@ -75,5 +75,7 @@ def _mind_isolated(search: Search, found: Found, item: str) -> None:
     if left.size:
         number = int(search.freedom(found.q[left[:1]], left[:1])[0])
         freedoms = f"{number} freedom{'s' * (number > 1)}"
-        remedy = f"target {left[0]} leaves {freedoms}, so there is no end of configurations: hold={number} of the hinges"
+        remedy = (
+            f"target {left[0]} leaves {freedoms}, so there is no end of configurations: hold that many of the hinges"
+        )
         raise ModelError(item, "all", True, remedy)
