@@ -62,10 +62,10 @@ def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
 def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
     """Refuse targets that nothing moves."""
     trials = search.scattered(np.tile(q, (_TRIALS, 1)))
-    J = reach.rows(trials, np.zeros(_TRIALS, dtype=int))[1]
+    J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
     for k, goal in enumerate(reach.goals):
         rows = J[:, reach.hard + 3 * k : reach.hard + 3 * k + 3]
-        if np.abs(rows).max(initial=0.0) > 1e-12 or not goal.of(np.zeros(1, dtype=int))[1].any():
+        if np.abs(rows).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
             continue
         if goal.reference is not None and goal.reference.body is goal.marker.body:
             remedy = "it is on the body that it refers to"

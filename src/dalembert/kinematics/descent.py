@@ -22,8 +22,6 @@ __all__ = ["Descent", "bounded_step", "descend", "solve_symmetric"]
 
 Array = NDArray[np.float64]
 
-_PATIENCE = 6  # steps in which |r| has to become less by a tenth
-
 
 @dataclass(eq=False)
 class Descent:
@@ -53,8 +51,19 @@ class Descent:
         )
 
 
-def descend(reach: Reach, q: Array, which: Places, *, shift: Array | float = 0.0, iterations: int = 60) -> Descent:
-    """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,)."""
+def descend(
+    reach: Reach,
+    q: Array,
+    which: Places,
+    *,
+    shift: Array | float = 0.0,
+    iterations: int = 60,
+    patience: int = 3,
+) -> Descent:
+    """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,).
+
+    Starts that do not come nearer by a fifth within `patience` steps are left.
+    """
     b, m, n = len(q), len(reach.sided), len(reach.columns)
     q, s = q.copy(), np.broadcast_to(shift, (b, m))
     damping, count, push = np.full(b, 0.1), np.zeros(b, dtype=int), np.zeros((b, n))
@@ -63,23 +72,23 @@ def descend(reach: Reach, q: Array, which: Places, *, shift: Array | float = 0.0
     live = np.arange(b)
     for step in range(iterations):
         live = live[~_zero(reach, r[live] + s[live])]
-        if step % _PATIENCE == _PATIENCE - 1:
+        if step % patience == patience - 1:
             size = np.sqrt((reach.violated(r[live] + s[live]) ** 2).sum(1))
-            slow = (size > 0.9 * mark[live]) & (size > 1e-6)
+            slow = (size > 0.8 * mark[live]) & (size > 1e-6)
             mark[live] = size
             live = live[~slow]
         if not live.size:
             break
         here, target = q[live], which[live]
-        at, J = reach.rows(here, target)
-        value = reach.violated(at + s[live])
+        J = reach.jacobian(here, target)
+        value = reach.violated(r[live] + s[live])
         if reach.limited:
             J = np.where((reach.sided & (value == 0.0))[:, :, None], 0.0, J)
         g = (J.swapaxes(1, 2) @ value[:, :, None])[:, :, 0]
         H = J.swapaxes(1, 2) @ J
         f = 0.5 * (value * value).sum(1)
         push[live] = g
-        size = np.maximum(H[:, range(n), range(n)].max(1), 1e-12)
+        size = np.maximum(np.einsum("bii->bi", H).max(1), 1e-12)
         x, sound = bounded_step(H, g, damping[live] * 2.0 * f + 1e-13 * size, *reach.room(here))
         x = reach.shortened(x)
         trial = reach.moved(here, x)
@@ -125,10 +134,8 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
 
 def bounded_step(H: Array, g: Array, mu: Array, least: Array, most: Array) -> tuple[Array, Marks]:
     """Return the step (b, n) within bounds that reduces g x + x (H + mu) x / 2, and whether H + mu is positive."""
-    n = g.shape[1]
-    diagonal = np.arange(n)
     A = H.copy()
-    A[:, diagonal, diagonal] += mu[:, None]
+    np.einsum("bii->bi", A)[...] += mu[:, None]  # a view of the diagonals
     bound = ((least >= 0.0) & (g > 0.0)) | ((most <= 0.0) & (g < 0.0))
     x, sound = _solve_free(A, g, bound, np.zeros_like(g))
     for _ in range(3):
@@ -151,8 +158,7 @@ def _solve_free(A: Array, g: Array, bound: Marks, kept: Array) -> tuple[Array, M
     free = ~bound
     rhs = np.where(free, -g - (A @ kept[:, :, None])[:, :, 0], kept)
     masked = np.where(free[:, :, None] & free[:, None, :], A, 0.0)
-    diagonal = np.arange(A.shape[1])
-    masked[:, diagonal, diagonal] += bound
+    np.einsum("bii->bi", masked)[...] += bound
     return solve_symmetric(masked, rhs)
 
 

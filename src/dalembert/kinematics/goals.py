@@ -66,16 +66,13 @@ class Goal:
         """``"m"`` or ``"rad"``."""
         return "m" if self.kind == "position" else "rad"
 
-    def of(self, which: NDArray[np.intp]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return what is wanted and meant of some of a batch, (b, ...)."""
-        return (
-            self.wanted if len(self.wanted) == 1 else self.wanted[which],
-            self.meant if len(self.meant) == 1 else self.meant[which],
-        )
+    def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which rows are not free for some of a batch, (b, 3) or (1, 3)."""
+        return self.meant if len(self.meant) == 1 else self.meant[which]
 
     def residual(self, R: Array, p: Array, which: NDArray[np.intp]) -> Array:
         """Return r (b, 3) of (1) to (4) at poses R (b, 3, 3), p (b, 3)."""
-        wanted, meant = self.of(which)
+        wanted = self.wanted if len(self.wanted) == 1 else self.wanted[which]
         if self.kind == "position":
             r = p - wanted
         elif self.kind == "rotation":
@@ -85,11 +82,10 @@ class Goal:
         else:
             a = R @ self.axis
             r = -_turn_between(a, np.broadcast_to(wanted, a.shape))
-        return r if self.whole else np.where(meant, r, 0.0)
+        return r if self.whole else np.where(self.meant_of(which), r, 0.0)
 
     def jacobian(self, R: Array, J: Array, which: NDArray[np.intp]) -> Array:
         """Return its rows (b, 3, nv) from J (b, 6, nv) of the marker."""
-        meant = self.of(which)[1]
         rows: Array = J[:, 3:] if self.kind == "position" else J[:, :3]
         if self.kind == "angles":
             axes = _turning_axes(angles_of(R, self.letters), self.letters)
@@ -97,7 +93,7 @@ class Goal:
         elif self.kind == "direction":
             a = R @ self.axis
             rows = rows - a[:, :, None] * (a[:, None, :] @ rows)
-        return rows if self.whole else rows * meant[..., None]
+        return rows if self.whole else rows * self.meant_of(which)[..., None]
 
     def stiffness(self, r: Array) -> Array:
         """Return S (b, 3, 3): the second derivative of |r|^2 / 2 beside that of J is J^T S J."""

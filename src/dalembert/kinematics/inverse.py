@@ -128,7 +128,7 @@ def inverse_kinematics(
     all : bool
         Search for all configurations of each target, from many starts. They must be isolated.
     starts : int
-        Starting points per target: the start, then random ones within the limits. Default 24; with `all`, 400.
+        Starting points per target: the start, then random ones within the limits. Default 50; with `all`, 400.
     tolerance : float
         Of targets: rad, and m per characteristic length. Loops are closed to 1e-12 in any case.
     max_iterations : int
@@ -171,7 +171,7 @@ def inverse_kinematics(
     bounds = Bounds.of(model, limits, ITEM)
     metric = metric_of(model, weights)[columns]
     reach = Reach(model, goals, bounds, columns, metric, positive(ITEM, tolerance=tolerance)["tolerance"], t)
-    number_of_starts = _count(starts, 400 if all else 24, "starts")
+    number_of_starts = _count(starts, 400 if all else 50, "starts")
     random = np.random.default_rng(0 if rng is None else rng)
     search = Search(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
     begin, notes, several = begin_from(model, q, count, reach)
@@ -263,4 +263,4 @@ def _obstacle(reach: Reach, found: Found, k: int) -> str:
         return ", ".join(names)
     if not found.settled[k]:
         return f"no start of {int(found.starts[k])} led there; more may: starts=..."
-    return "it is beyond the reach: no motion brings it nearer"
+    return "no motion brings it nearer from there: it is beyond the reach, or needs another start"

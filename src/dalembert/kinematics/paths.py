@@ -84,7 +84,7 @@ def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, i
         tangent, side = _tangent(search, q, which, r_0 * part)
         ahead = reach.moved(q, tangent)
         shift = -(1.0 - way - part) * r_0
-        down = descend(reach, ahead, which, shift=shift, iterations=20)
+        down = descend(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
         good = bool(down.done[0]) and (bent <= _BEND * size or bent <= _SMALL) and size <= _LARGE
@@ -106,7 +106,7 @@ def _tangent(search: Search, q: Array, which: NDArray[np.intp], wanted: Array) -
     The side is the sign of the determinant where there are as many rows as freedoms, else None.
     """
     reach = search.reach
-    J = reach.rows(q, which)[1][:, ~reach.sided]
+    J = reach.jacobian(q, which)[:, ~reach.sided]
     kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are free
     J = J[:, kept]
     least, most = reach.room(q)

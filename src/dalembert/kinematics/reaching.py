@@ -143,6 +143,8 @@ class Reach:
         self.tolerances = np.full(count, self.tolerance)
         self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
+        self._plain = bool((self.metric == 1.0).all())
+        self._need_attitudes = any(goal.kind in ("angles", "direction") for goal in self.goals)
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
         wheres = [model.v_slice(hinge.name).start for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
         spans = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start in wheres]
@@ -164,11 +166,11 @@ class Reach:
         goals = [f * g.residual(*pose, which) for f, g, pose in zip(self.goal_scales, self.goals, poses, strict=True)]
         return np.concatenate([*self._hard_residual(q), *goals], axis=1)
 
-    def rows(self, q: Array, which: Places) -> tuple[Array, Array]:
-        """Return r (b, m) and its rows on x, J (b, m, n)."""
-        model, parts = self.model, [*self._hard_residual(q)]
-        seen = self._seen(q)
-        moved = {view: self._moved(*view, q) for view in seen}
+    def jacobian(self, q: Array, which: Places) -> Array:
+        """Return the rows of r on x, J (b, m, n)."""
+        model = self.model
+        attitudes = self._seen(q) if self._need_attitudes else {}
+        moved = {view: self._moved(*view, q) for view in dict.fromkeys(self._views)}
         J = np.empty((len(q), len(self.sided), len(self.columns)))
         if self.closures:
             P = model.constraint_jacobian(q, t=self.t)[:, self.closing[:, None], self.columns]
@@ -179,13 +181,13 @@ class Reach:
             picked = C[:, [*self._over, *self._under]][:, :, self.columns]
             J[:, self.closures : self.hard] = (signs * self._cut_scales)[:, None] * picked
         for k, goal in enumerate(self.goals):
-            R, p = seen[self._views[k]]
-            parts.append(self.goal_scales[k] * goal.residual(R, p, which))
+            R = attitudes[self._views[k]][0] if attitudes else np.empty(0)
             rows = goal.jacobian(R, moved[self._views[k]], which)
             rows = rows if len(self.columns) == model.nv else rows[:, :, self.columns]
             np.multiply(rows, self.goal_scales[k], out=J[:, self.hard + 3 * k : self.hard + 3 * k + 3])
-        J *= self.metric
-        return np.concatenate(parts, axis=1), J
+        if not self._plain:
+            J *= self.metric
+        return J
 
     def stiffness(self, r: Array, J: Array) -> Array:
         """Return J (b, m, n) multiplied by how rows of targets bend where they are missed by r (b, m)."""

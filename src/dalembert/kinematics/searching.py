@@ -8,6 +8,7 @@ targets and loops held (`settling`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ Array = NDArray[np.float64]
 
 _NARROW = 1e-8  # singular values below, relative to the largest: freedoms that are left
 _TIE = 1e-8  # weight of the posture where targets are out of reach: it decides between equals only
-_POOL = 48  # random configurations, the nearest of which are started from
-_TOGETHER = 256  # starts that are tried at once, at least
+_POOL = 24  # random configurations, the nearest of which are started from
+_TOGETHER = 1024  # starts that are tried at once, at least
 
 
 @dataclass(eq=False)
@@ -86,7 +87,8 @@ class Search:
 
     def first(self, q: Array, which: Places) -> Found:
         """Descend from q (B, nq)."""
-        down = descend(self.reach, self.reach.within(q.copy()), which, iterations=self.iterations)
+        inside = self.reach.within(q.copy())
+        down = descend(self.reach, inside, which, iterations=self.iterations, patience=6)
         reached = down.done & self.reach.reached(down.residual, down.q)
         ones = np.ones(len(q), dtype=int)
         return Found(down.q, down.residual, reached, down.iterations, ones, down.push, np.ones(len(q), dtype=bool))
@@ -149,8 +151,9 @@ class Search:
         shape = (len(q), len(self.reach.columns))
         return self.reach.moved(q, self.random.uniform(-size, size, shape) * scale)
 
-    def unwound(self, q: Array, preferred: Array) -> Array:
-        """Return q (B, nq) with angles turned by whole turns towards those preferred, where limits and loops permit."""
+    @cached_property
+    def turning(self) -> Marks:
+        """Columns of angles that whole turns leave as they are, (n,)."""
         reach, model = self.reach, self.reach.model
         turns = np.zeros(len(reach.columns), dtype=bool)
         for hinge in model.forest.hinges:
@@ -159,6 +162,12 @@ class Search:
                 span = model.v_slice(hinge.name)
                 named = [name.startswith("angle") for name in element.coordinates]
                 turns |= np.isin(reach.columns, np.arange(span.start, span.stop)[named])
+        return turns
+
+    def unwound(self, q: Array, preferred: Array) -> Array:
+        """Return q (B, nq) with angles turned by whole turns towards those preferred, where limits and loops permit."""
+        reach, model = self.reach, self.reach.model
+        turns = self.turning
         if not turns.any():
             return q
         places, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
@@ -206,7 +215,7 @@ class Search:
     def freedom(self, q: Array, which: Places) -> Places:
         """Return how many freedoms targets and loops leave at q (b, nq), limits apart."""
         reach = self.reach
-        J = reach.rows(q, which)[1][:, ~reach.sided]
+        J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
         rank = (s > _NARROW * np.maximum(s[:, :1], 1e-12)).sum(1)
         left: Places = len(reach.columns) - rank

@@ -46,7 +46,7 @@ def settle(
         if not live.size:
             break
         here, target, wish = q[live], which[live], preferred[live]
-        at, J = reach.rows(here, target)
+        at, J = r[live], reach.jacobian(here, target)
         least, most = reach.room(here)
         soft = J[:, firm:].swapaxes(1, 2)
         away = reach.away(here, wish)
@@ -150,8 +150,7 @@ def restore(reach: Reach, q: Array, which: Places, firm: int) -> tuple[Array, Ar
         live = np.flatnonzero(~held)
         if not live.size:
             break
-        at, J = reach.rows(q[live], which[live])
-        gap, J = reach.violated(at)[:, :firm], J[:, :firm]
+        gap, J = reach.violated(r[live])[:, :firm], reach.jacobian(q[live], which[live])[:, :firm]
         if reach.limited:
             J = np.where((reach.sided[:firm] & (gap == 0.0))[:, :, None], 0.0, J)
         least, most = reach.room(q[live])
@@ -179,6 +178,6 @@ def curvature(reach: Reach, q: Array, which: Places, loads: Array, J: Array) -> 
     step = np.zeros((b, n, reach.model.nv))
     step[:, np.arange(n), reach.columns] = _DIFFERENCE * reach.metric
     around = reach.model.integrate(np.repeat(q, n, axis=0), step.reshape(b * n, -1))
-    near = reach.rows(around, np.repeat(which, n))[1].reshape(b, n, *J.shape[1:])
+    near = reach.jacobian(around, np.repeat(which, n)).reshape(b, n, *J.shape[1:])
     pulled = (near.swapaxes(2, 3) - J.swapaxes(1, 2)[:, None]) @ loads[:, None, :, None]
     return pulled[:, :, :, 0] / _DIFFERENCE
