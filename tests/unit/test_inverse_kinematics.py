@@ -175,6 +175,39 @@ def test_a_five_bar_has_the_closed_form_of_its_cranks() -> None:
             assert turned(two_links((0.4, 0.6), point[:2] - (x, 0))[:, :1], angle).min() < 1e-8
 
 
+def test_a_five_bar_has_four_configurations() -> None:
+    model = five_bar().compile()
+    (found,) = da.inverse_kinematics(model, {"right.tip": (0.22, 0.6, 0.0)}, all=True).solutions
+    assert len(found) == 4
+    assert np.abs(model.constraint_residual(found)).max() < CLOSED
+    left, right = (two_links((0.4, 0.6), (0.22 - x, 0.6))[:, 0] for x in (0.0, 0.5))
+    cranks = [[q[model.q_slice(name)][0] for name in ("A1", "A2")] for q in found]
+    for pair in ([a, b] for a in left for b in right):
+        assert turned(cranks, pair).min() < 1e-8
+
+
+def test_drives_are_let_go() -> None:
+    s = five_bar()
+    s.drive("A1", position=2.0)
+    s.drive("A2", speed=3.0)
+    assert da.inverse_kinematics(s, {"right.tip": (0.22, 0.6, 0.0)}).reached
+
+
+def test_a_mechanism_whose_rows_repeat_each_other_is_solved() -> None:
+    from dalembert.library.mechanisms import bennett
+
+    model = bennett().compile()
+    start = da.assemble(model).q
+    name = model.body_names[1]
+    wanted = model.pose(name, start).rotation[0, 0]
+    target = model.pose(name, da.assemble(model, q=start + 0.2, fixed=model.hinge_names[0]).q)
+    found = da.inverse_kinematics(model, {name: da.Target(rotation=target.rotation)}, q=start)
+    assert found.reached
+    assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
+    assert model.pose(name, found.q).rotation == pytest.approx(target.rotation, abs=1e-9)
+    assert abs(wanted - target.rotation[0, 0]) > 1e-3  # it had to move
+
+
 def test_a_loop_that_is_stretched_stays_closed() -> None:
     model = five_bar().compile()
     found = da.inverse_kinematics(model, {"right.tip": (0.25, 2.0, 0.0)})
@@ -326,6 +359,33 @@ def test_balls_and_free_bodies_take_part() -> None:
         g = -model.difference(found.q[k], zero)
         away = g - J.T @ np.linalg.lstsq(J.T, g, rcond=None)[0]
         assert np.abs(away).max() < 1e-7
+
+
+def test_a_humanoid_with_four_targets_takes_the_nearest_posture() -> None:
+    from dalembert.library.humanoid import humanoid
+
+    model = humanoid().compile()
+    names = ("left_hand", "right_hand", "left_foot", "right_foot")
+    q = model.random_state(3, 4).q
+    targets = {name: model.pose(name, q).position for name in names}
+    found = da.inverse_kinematics(model, targets)
+    assert found.reached.all()
+    assert not found.notes
+    zero, length = model.initial_state().q, model.compiled.tables["column_scale"]
+    lower, upper = (
+        np.concatenate([np.full(h.element.nv, sign * np.inf) if b is None else b for h, b in bounds])
+        for sign, bounds in (
+            (-1, [(h, h.element.lower) for h in model.forest.hinges]),
+            (1, [(h, h.element.upper) for h in model.forest.hinges]),
+        )
+    )
+    for one in found.q:
+        J = np.vstack([model.jacobian(name, one)[3:] for name in names])
+        g = -model.difference(one, zero) / length**2
+        place = np.concatenate([np.full(6, np.nan), one[7:]])
+        bound = (place <= lower + 1e-9) | (place >= upper - 1e-9)
+        A = np.vstack([J, np.eye(model.nv)[bound]])
+        assert np.abs(g - A.T @ np.linalg.lstsq(A.T, g, rcond=None)[0]).max() < 1e-6
 
 
 def test_a_floating_arm_moves_its_base_as_little_as_asked() -> None:
@@ -501,6 +561,25 @@ def test_it_agrees_with_a_body_that_is_driven_there() -> None:
         assert one == pytest.approx(two, abs=1e-9)
 
 
+def test_a_path_agrees_with_a_driven_motion() -> None:
+    times = np.linspace(0.0, 1.0, 6)
+    p = np.column_stack([0.2 * times, -0.1 * times**2, 1.0 + 0.1 * times])
+    R = np.array([da.rotation.bryant(0.2 * t, 0.0, -0.3 * t) for t in times])
+    path = da.inverse_kinematics(stewart(), {"plate": da.Target(position=p, rotation=R)}, path=True)
+    assert path.reached.all()
+    s = stewart()
+    laws = (da.Polynomial((0.0, 0.2)), da.Polynomial((0.0, 0.0, -0.1)), da.Polynomial((1.0, 0.1)))
+    angles = (da.Polynomial((0.0, 0.2)), 0.0, da.Polynomial((0.0, -0.3)))
+    s.drive("plate", position=laws, rotation=da.EulerAngles(angles, "XYZ"))
+    model, q = s.compile(), None
+    for k, t in enumerate(times):
+        motion = da.driven_motion(model, t, q=q)
+        q = motion.q
+        for leg in range(1, 7):
+            one = path.q[k, path.model.coordinate_names.index(f"L{leg}")]
+            assert one == pytest.approx(q[model.coordinate_names.index(f"L{leg}")], abs=1e-9)
+
+
 def test_an_answer_is_a_start_of_a_simulation() -> None:
     s = planar_arm((1.0, 0.8))
     found = da.inverse_kinematics(s, {"link2.tool": np.array([[1.0, 1.0, 0.0], [1.2, 0.2, 0.0]])})
@@ -543,6 +622,12 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link2.tool": (1, 1, 0)}, {"tolerance": -1.0}, "above zero"),
         ({"link2.tool": (1, 1, 0)}, {"path": True, "all": True}, "path"),
         ({"link2.tool": (1, np.nan, 0)}, {"all": True}, "no end of configurations"),
+        ({"link2.tool": (1e300, 0, 0)}, {}, "three numbers"),
+        ({"link2.tool": np.zeros((0, 3))}, {}, "three numbers"),
+        ({"link2.tool": da.Target(rotation=[[1.0, 0, 0, 0], [0.0, 0, 0, 0]])}, {}, "rotation.1."),
+        ({"link2.tool": (1, 1, 0)}, {"limits": "J2"}, "dict"),
+        ({"link2.tool": (1, 1, 0)}, {"limits": {"J2": ([1, 2, 3], 5)}}, "1 of each"),
+        ({"link2.tool": (1, 1, 0)}, {"weights": [1, 2]}, "dict of names"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_name(targets, options, message) -> None:

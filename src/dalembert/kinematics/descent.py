@@ -109,27 +109,27 @@ def descend(
 def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
     """Return the solutions (b, n) of A x = rhs, A (b, n, n) symmetric, and whether A is positive definite, (b,).
 
-    L D L^T of the whole batch at once, without pivoting: of use where A is positive, or is found not to be.
+    L D L^T of the whole batch at once, without pivoting; zero where A is not positive.
     """
     b, n = rhs.shape
     L = np.ascontiguousarray(A.transpose(1, 2, 0))
     x = np.ascontiguousarray(rhs.T)
     sound = np.ones(b, dtype=bool)
-    for k in range(n):
-        sound &= L[k, k] > 0.0
-        pivot = np.where(L[k, k] > 0.0, L[k, k], 1.0)
-        L[k, k] = pivot
-        if k + 1 < n:
+    with np.errstate(over="ignore", invalid="ignore"):  # of those that are not positive
+        for k in range(n):
+            sound &= L[k, k] > 0.0
+            pivot = np.where(L[k, k] > 0.0, L[k, k], 1.0)
+            L[k, k] = pivot
             row = L[k, k + 1 :].copy()
             L[k, k + 1 :] /= pivot
             for i in range(k + 1, n):
                 L[i, i:] -= row[i - k - 1] * L[k, i:]
             x[k + 1 :] -= L[k, k + 1 :] * x[k]
-    for k in range(n - 1, -1, -1):
-        x[k] /= L[k, k]
-        if k + 1 < n:
+        for k in range(n - 1, -1, -1):
+            x[k] /= L[k, k]
             x[k] -= (L[k, k + 1 :] * x[k + 1 :]).sum(0)
-    return np.ascontiguousarray(x.T), sound
+        sound &= np.isfinite(x.sum(0))
+    return np.where(sound[:, None], x.T, 0.0), sound
 
 
 def bounded_step(H: Array, g: Array, mu: Array, least: Array, most: Array) -> tuple[Array, Marks]:

@@ -52,6 +52,8 @@ class Bounds:
         cut = model.compiled.names.cut_v
         size = max((span.stop for span in cut.values()), default=0)
         found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
+        if not isinstance(given, (bool, Mapping)):
+            raise ModelError(item, "limits", given, 'use True, False, or a dict: {"A": (lower, upper)}')
         if given is False:
             return found
         hinges = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
@@ -83,6 +85,9 @@ class Bounds:
             raise ModelError(item, f"limits[{name!r}]", pair, remedy)
         if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
             raise ModelError(item, f"limits[{name!r}]", pair, "the lower one must not exceed the upper one")
+        sizes = {low.size, high.size} - {1, len(found)}
+        if sizes or low.ndim > 1 or high.ndim > 1:
+            raise ModelError(item, f"limits[{name!r}]", pair, f"give numbers, or {len(found)} of each")
         for places, lower, upper in (
             (found.columns, self.lower, self.upper),
             (found.cut, self.cut_lower, self.cut_upper),
@@ -122,6 +127,7 @@ class Reach:
     limited: int = field(init=False)
     tolerances: Array = field(init=False)
     sided: Marks = field(init=False)
+    floating: list[tuple[Places, Places]] = field(init=False)
 
     def __post_init__(self) -> None:
         model = self.model
@@ -146,9 +152,15 @@ class Reach:
         self._plain = bool((self.metric == 1.0).all())
         self._need_attitudes = any(goal.kind in ("angles", "direction") for goal in self.goals)
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
-        wheres = [model.v_slice(hinge.name).start for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
-        spans = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start in wheres]
-        self._attitudes = [span for span in spans if len(span) == 3]
+        balls = [hinge for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
+        spans = [(model.v_slice(hinge.name).start, hinge.element.nv) for hinge in balls]
+        turns = [np.flatnonzero(np.isin(self.columns, np.arange(start, start + 3))) for start, _ in spans]
+        self._attitudes = [turn for turn in turns if len(turn) == 3]
+        self.floating = [
+            (turn, np.flatnonzero(np.isin(self.columns, np.arange(start + 3, start + 6))))
+            for turn, (start, nv) in zip(turns, spans, strict=True)
+            if nv == 6
+        ]
         self._views: list[View] = [(goal.marker, goal.reference) for goal in self.goals]
         self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
 
@@ -338,6 +350,8 @@ def columns_of(model: Model, hold: Iterable[str], free: Iterable[str], item: str
         remedy = "a loop was cut there; hold another hinge of the loop, or give limits=... of equal numbers"
         raise ModelError(item, "hold", held.names[len(held.columns)], remedy)
     moving[held.columns] = False
+    if not model.nv:
+        raise ModelError(item, "system", model.system.name, "no hinge of it can move")
     if not moving.any():
         raise ModelError(item, "hold", list(hold), "everything is held: nothing can move")
     return np.flatnonzero(moving)

@@ -54,7 +54,7 @@ def settle(
         V, lam, push[live] = _freedoms(reach, at[:, :firm], J[:, :firm], g, least, most)
         loads = np.concatenate([lam, at[:, firm:]], axis=1)
         H = soft @ reach.stiffness(at, J)[:, firm:] + curvature(reach, here, target, loads, J)
-        H = 0.5 * (H + H.swapaxes(1, 2)) + posture * reach.bend(away)
+        H = H + posture * reach.bend(away)
         x, sound = _along(V, H, g, damping[live])
         # the first limit ends a step
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -173,11 +173,18 @@ def restore(reach: Reach, q: Array, which: Places, firm: int) -> tuple[Array, Ar
 
 
 def curvature(reach: Reach, q: Array, which: Places, loads: Array, J: Array) -> Array:
-    """Return the second derivatives (b, n, n) of rows by x, times loads (b, m), by differences of J."""
+    """Return the second derivatives (b, n, n) of rows by x, times loads (b, m), by differences of J.
+
+    J belongs to steps from where it is. Those of one attitude after another are met halfway; a free hinge is displaced
+    along axes that do not turn with its own step.
+    """
     b, n = len(q), len(reach.columns)
     step = np.zeros((b, n, reach.model.nv))
     step[:, np.arange(n), reach.columns] = _DIFFERENCE * reach.metric
     around = reach.model.integrate(np.repeat(q, n, axis=0), step.reshape(b * n, -1))
     near = reach.jacobian(around, np.repeat(which, n)).reshape(b, n, *J.shape[1:])
     pulled = (near.swapaxes(2, 3) - J.swapaxes(1, 2)[:, None]) @ loads[:, None, :, None]
-    return pulled[:, :, :, 0] / _DIFFERENCE
+    H: Array = pulled[:, :, :, 0] / _DIFFERENCE
+    for turns, moves in reach.floating:
+        H[:, turns[:, None], moves] = H[:, moves[:, None], turns].swapaxes(1, 2)
+    return 0.5 * (H + H.swapaxes(1, 2))

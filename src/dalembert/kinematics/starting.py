@@ -25,6 +25,8 @@ ITEM = "inverse_kinematics"
 def metric_of(model: Model, weights: Mapping[str, float] | None) -> Array:
     """Return D W^(-1/2) (nv,)."""
     metric = np.array(model.compiled.tables["column_scale"], dtype=float)
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ModelError(ITEM, "weights", weights, 'give a dict of names to numbers: {"A": 2.0}')
     for name, weight in dict(weights or {}).items():
         places = freedoms_of(model, name, item=f"{ITEM}: weights")
         if places.cut:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
-from ..checks import positive
+from ..checks import positive, shape_of
 from ..errors import ModelError
 from ..model import Model, Pose
 from ..rotation import as_rotation_matrix, euler, unit_vector
@@ -21,6 +21,8 @@ __all__ = ["Target", "goals_of"]
 
 Array = NDArray[np.float64]
 Named = str | Marker | Body
+
+_FAR = 1e100  # numbers beyond have squares that do not fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,7 @@ def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
         numbers = np.zeros(())
-    if numbers.ndim not in (1, 2) or numbers.shape[-1] != 3 or np.isinf(numbers).any() or not numbers.size:
+    if numbers.ndim not in (1, 2) or numbers.shape[-1] != 3 or not numbers.size or (np.abs(numbers) > _FAR).any():
         raise ModelError(what, kind, given, "give three numbers, or (B, 3) of them; NaN where it is free")
     return numbers.reshape(-1, 3), numbers.ndim == 2
 
@@ -157,7 +159,10 @@ def _directions(wanted: Array, what: str, given: Any) -> tuple[Array, NDArray[np
 def _rotations(given: Any, what: str) -> tuple[Array, bool]:
     if callable(getattr(given, "as_matrix", None)):
         given = given.as_matrix()
-    shape = np.shape(given) if not isinstance(given, (tuple, list)) or len(given) != 2 else ()
+    pair = isinstance(given, (tuple, list)) and len(given) == 2 and np.ndim(given[1]) == 0  # axis and angle
+    shape = () if pair else shape_of(given) or ()
+    if shape and shape[0] == 0:
+        raise ModelError(what, "rotation", given, "give at least one")
     if len(shape) == 3 and shape[1:] == (3, 3):
         R = np.array(given, dtype=float)
         error = np.abs(R @ R.swapaxes(1, 2) - np.eye(3)).max(axis=(1, 2))
