@@ -537,6 +537,36 @@ def test_a_path_tells_where_it_had_to_jump() -> None:
     assert found.reached[: jumps[0]].all()
 
 
+def test_a_path_that_leaves_the_reach_goes_on_along_its_border() -> None:
+    x = np.linspace(1.0, 2.6, 33)
+    points = np.column_stack([x, np.full_like(x, 0.5), np.zeros_like(x)])
+    points = np.concatenate([points, points[::-1]])
+    start = two_links((1.0, 0.8), points[0, :2])[0]
+    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": points}, q=start, path=True)
+    far = np.hypot(points[:, 0], 0.5) > 1.8
+    assert (found.reached == ~far).all()
+    assert found.residual.position[far] == pytest.approx(np.hypot(points[far, 0], 0.5) - 1.8, abs=1e-9)
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.6
+
+
+def test_paths_of_an_arm_change_no_branch_unsaid() -> None:
+    model = wrist_arm(HEIGHTS).compile()
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        ends = rng.uniform(-2.5, 2.5, (2, 6))
+        pose = model.pose("hand.tool", ends)
+        s = np.linspace(0.0, 1.0, 12)
+        turn = Rotation.from_matrix(pose.rotation[1] @ pose.rotation[0].T).as_rotvec()
+        R = Rotation.from_rotvec(s[:, None] * turn).as_matrix() @ pose.rotation[0]
+        p = pose.position[0] + s[:, None] * (pose.position[1] - pose.position[0])
+        found = da.inverse_kinematics(model, {"hand.tool": da.Target(position=p, rotation=R)}, q=ends[0], path=True)
+        centre = p - HEIGHTS[3] * R[:, :, 2]
+        ahead = np.cos(found.q[:, 0]) * centre[:, 0] + np.sin(found.q[:, 0]) * centre[:, 1]
+        branch = np.column_stack([np.sin(found.q[:, 2]), np.sin(found.q[:, 4]), ahead]) > 0.0
+        changed = np.flatnonzero((branch[1:] != branch[:-1]).any(axis=1)) + 1
+        assert set(changed[found.reached[changed]]) <= {jump.number for jump in found.jumps}
+
+
 def test_a_path_of_a_redundant_arm_moves_little() -> None:
     model = seven_joints().compile()
     q = np.array([0.2, 0.7, -0.3, 1.2, 0.1, 0.8, 0.0])

@@ -63,8 +63,11 @@ def along(search: Search, q: Array, count: int, preferred: Array | None) -> tupl
             search.posture(found, posture, which)
         else:
             found = search.solve(here, posture, which)
+            if before is not None and not found.reached[0]:  # out of reach: what is nearest from here
+                found = search.first(here, which)
+                search.nearest(found, posture, which)
             away = _size(search, here, found.q)
-            if before is not None and found.reached[0] and away > _LARGE:
+            if before is not None and found.reached[0] and (before.reached[0] or away > _LARGE):
                 why = "the branch ends before it" if before.reached[0] else "the one before is out of reach"
                 jumps.append(Jump(k, away, why))
         parts.append(found)
