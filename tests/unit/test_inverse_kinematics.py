@@ -637,9 +637,9 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link2.tool": da.Target(rotation=np.array([np.eye(3), -np.eye(3)]))}, {}, "rotation.1."),
         ({"link2.tool": np.ones((2, 3)), "link1": da.Target(direction=np.ones((3, 3)))}, {}, "same number"),
         ({"link2.tool": (1, 1, 0), "link2": (5, 1, 0)}, {}, "contradiction"),
-        ({"link1": (0, 0, 0)}, {}, "no hinge that may move"),
+        ({"link1": (0, 0, 0.1)}, {}, "0.1 m away'; no hinge that may move"),
         ({"link2.tool": (1, 1, 0)}, {"hold": ["J1", "J2"]}, "everything is held"),
-        ({"link1": da.Target(rotation=np.eye(3))}, {"hold": "J1"}, "no hinge that may move"),
+        ({"link1": da.Target(rotation=("z", 0.2))}, {"hold": "J1"}, "no hinge that may move"),
         ({"ground": (1, 0, 0)}, {}, "ground"),
         ({"link2.tool": da.Target(position=(1, 0, 0), relative_to="link2")}, {}, "body that it refers to"),
         ({"link2.tool": (1, 1, 0)}, {"q": [0.0, 9.0]}, "limits are -2 and 2"),
@@ -664,6 +664,15 @@ def test_what_cannot_be_meant_is_refused_by_name(targets, options, message) -> N
     s = planar_arm((1.0, 0.8), J2={"lower": -2.0, "upper": 2.0})
     with pytest.raises(ModelError, match=message):
         da.inverse_kinematics(s, targets, **options)
+
+
+def test_what_nothing_moves_may_be_asked_to_stay() -> None:
+    s = planar_arm((1.0, 0.8))
+    model = s.compile()
+    pose = model.pose("link1", np.array([[0.3, 0.0], [0.8, 0.0]]))  # its origin is on the axis
+    found = da.inverse_kinematics(model, {"link1": pose})
+    assert found.reached.all()
+    assert found.q[:, 0] == pytest.approx([0.3, 0.8], abs=1e-9)
 
 
 def test_start_values_beyond_limits_are_noted() -> None:

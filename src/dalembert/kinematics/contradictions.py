@@ -60,17 +60,22 @@ def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
 
 
 def mind_motion(reach: Reach, q: Array, search: Search, item: str) -> None:
-    """Refuse targets that nothing moves."""
+    """Refuse targets that nothing moves, unless they are met at q (nq,) as it is."""
     trials = search.scattered(np.tile(q, (_TRIALS, 1)))
     J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
     for k, goal in enumerate(reach.goals):
-        rows = J[:, reach.hard + 3 * k : reach.hard + 3 * k + 3]
-        if np.abs(rows).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
+        span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
+        if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
+            continue
+        number = max(len(goal.wanted), len(goal.meant))
+        away = reach.residual(np.tile(q, (number, 1)), np.arange(number))[:, span] / reach.goal_scales[k]
+        missed = float(np.linalg.norm(away, axis=1).max())
+        if missed * reach.goal_scales[k] <= reach.tolerance:
             continue
         if goal.reference is not None and goal.reference.body is goal.marker.body:
             remedy = "it is on the body that it refers to"
-        elif goal.marker.body.name == "ground":
+        elif goal.marker.body is reach.model.system.ground:
             remedy = "it is fixed in the ground"
         else:
             remedy = "no hinge that may move changes it: free what is held, or choose another marker"
-        raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", "out of control", remedy)
+        raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", f"{missed:.6g} {goal.unit} away", remedy)
