@@ -14,9 +14,10 @@ from ..checks import finite_number, positive
 from ..errors import ModelError
 from ..model import Model, State, as_model
 from ..system import System
+from .bounds import Bounds, columns_of
 from .contradictions import mind_contradictions, mind_motion
 from .paths import Jump, along
-from .reaching import Bounds, Reach, columns_of
+from .reaching import Reach
 from .searching import Found, Search
 from .solutions import all_solutions
 from .starting import ITEM, begin_from, metric_of, posture_of
