@@ -186,6 +186,21 @@ def test_a_five_bar_has_four_configurations() -> None:
         assert turned(cranks, pair).min() < 1e-8
 
 
+def test_gears_keep_their_turns() -> None:
+    s = da.System("geared")
+    a, b = s.body("a", da.rod(1.0, 1.0)), s.body("b", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, a)
+    s.connect("B", da.Revolute("z"), s.ground.at(0, 0, 0.2), b)
+    s.connect("G", da.gear(20, 60), "A", "B")
+    model = s.compile()
+    goal = {b.at(1, 0, 0): (np.cos(2.0), np.sin(2.0), 0.2)}
+    for start in ([0.0, 0.0], [-20.0, 20 / 3], [20.0, 20 / 3]):  # the last is far from closed
+        found = da.inverse_kinematics(model, goal, q=start)
+        assert found.reached
+        assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
+        assert turned(found.q[1:], [2.0]) < 1e-9
+
+
 def test_drives_are_let_go() -> None:
     s = five_bar()
     s.drive("A1", position=2.0)

@@ -3,7 +3,7 @@
     min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
 
 [.] is the positive part for rows that are limits. Steps are those of Levenberg and Marquardt with the damping
-proportional to |r|^2 (Sugihara 2011), so that convergence is quadratic where r vanishes, also where J loses rank.
+proportional to |r|^2 while that is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where J loses rank.
 Coordinates at a bound that would be pushed beyond it have no part in a step; those that a step takes to a bound are put
 there and the rest is solved again.
 """
@@ -89,7 +89,8 @@ def descend(
         f = 0.5 * (value * value).sum(1)
         push[live] = g
         size = np.maximum(np.einsum("bii->bi", H).max(1), 1e-12)
-        x, sound = bounded_step(H, g, damping[live] * 2.0 * f + 1e-13 * size, *reach.room(here))
+        mu = damping[live] * np.minimum(2.0 * f, size) + 1e-13 * size
+        x, sound = bounded_step(H, g, mu, *reach.room(here))
         x = reach.shortened(x)
         trial = reach.moved(here, x)
         r_trial = reach.residual(trial, target)

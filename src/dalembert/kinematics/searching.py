@@ -196,6 +196,10 @@ class Search:
         found.iterations[left] += down.iterations
         found.put(left, down, reach.reached(down.residual, down.q))
         found.settled[left] &= held
+        # what is nearest may be there but for the posture's small pull
+        again = descend(reach, down.q, target, iterations=8, patience=8)
+        there = again.done & reach.reached(again.residual, again.q)
+        found.put(left[there], again.some(there), there[there])
 
     def left_over(self, found: Found, which: Places) -> Marks:
         """Return which of those that reached their targets have freedom left, (B,)."""
