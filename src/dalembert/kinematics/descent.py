@@ -3,9 +3,9 @@
     min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
 
 [.] is the positive part for rows that are limits. Steps are those of Levenberg and Marquardt with the damping
-proportional to |r|^2 while that is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where J loses rank.
-Coordinates at a bound that would be pushed beyond it have no part in a step; those that a step takes to a bound are put
-there and the rest is solved again.
+proportional to |r|^2 while that is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where
+J loses rank. Coordinates at a bound that would be pushed beyond it have no part in a step; those that a step takes to a
+bound are put there and the rest is solved again.
 """
 
 from __future__ import annotations
