@@ -56,7 +56,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .kinematics import kinematics, motion_space
+from .kinematics import Target, inverse_kinematics, kinematics, motion_space
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
@@ -116,6 +116,7 @@ __all__ = [
     "State",
     "Structure",
     "System",
+    "Target",
     "TopologyError",
     "TorsionSpring",
     "Universal",
@@ -137,6 +138,7 @@ __all__ = [
     "hinges",
     "impulse",
     "inverse_dynamics",
+    "inverse_kinematics",
     "isa",
     "kinematics",
     "laws",

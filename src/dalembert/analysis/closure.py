@@ -31,7 +31,7 @@ from .held import HeldChord
 from .relative import relative
 from .scales import Scales
 
-__all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
+__all__ = ["Closure", "Outcome", "Wishes", "opposed", "rank_of"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -366,19 +366,30 @@ def rank_of(s: Array, size: float | None = None) -> int:
     return int((s > _RANK * largest).sum())
 
 
-def _flipped(model: Model, q: Array) -> tuple[str, ...]:
-    """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
+def opposed(model: Model, q: Array) -> tuple[tuple[str, ...], Marks]:
+    """Return chords by name (k), and whether the second axis of each points against the first at q, (..., k).
+
+    They are closed for the rows then, not for the hinge.
+    """
     names, bodies, axes = _chord_axes(model)
     if not names:
-        return ()
+        return names, np.zeros((*q.shape[:-1], 0), dtype=bool)
     if model.flexible_names:
         chords = [chord for chord in model.forest.chords if chord.name in names]
         ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
-        first, second = np.einsum("keij,ekj->eki", np.array(ends), axes)
+        first, second = np.einsum("ke...ij,ekj->e...ki", np.array(ends), axes)
     else:
-        attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
-        first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
-    return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+        attitudes = model.poses(q).rotation
+        ground = np.broadcast_to(np.eye(3), (*attitudes.shape[:-3], 1, 3, 3))
+        attitudes = np.concatenate([ground, attitudes], axis=-3)
+        first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
+    return names, (first * second).sum(axis=-1) < 0.0
+
+
+def _flipped(model: Model, q: Array) -> tuple[str, ...]:
+    """Return the chords that are opposed at q (nq,)."""
+    names, marks = opposed(model, q)
+    return tuple(name for name, mark in zip(names, marks, strict=True) if mark)
 
 
 @once_per_model

@@ -5,6 +5,7 @@ from .coupler_curves import CouplerCurve, coupler_curve
 from .equations import Equations, RelativeEquations
 from .following import Followed, follow, predict
 from .inflection import InflectionCircles, inflection_circles
+from .inverse import InverseKinematics, inverse_kinematics
 from .motion import kinematics
 from .newton import Position, find_position
 from .polygons import Polygon, acceleration_polygon, velocity_polygon
@@ -12,6 +13,7 @@ from .rates import Rates, find_rates
 from .ratios import Ratio, mechanical_advantage, velocity_ratio
 from .screws import ScrewAxes, screw_axes
 from .subspace import MotionSpace, motion_space
+from .targets import Target
 from .tolerances import Tolerances, tolerances
 from .transmission import TransmissionAngle, transmission_angle
 
@@ -22,6 +24,7 @@ __all__ = [
     "Followed",
     "InflectionCircles",
     "InstantCentres",
+    "InverseKinematics",
     "MotionSpace",
     "Polygon",
     "Position",
@@ -29,6 +32,7 @@ __all__ = [
     "Ratio",
     "RelativeEquations",
     "ScrewAxes",
+    "Target",
     "Tolerances",
     "TransmissionAngle",
     "acceleration_polygon",
@@ -39,6 +43,7 @@ __all__ = [
     "follow",
     "inflection_circles",
     "instant_centres",
+    "inverse_kinematics",
     "kinematics",
     "mechanical_advantage",
     "motion_space",
