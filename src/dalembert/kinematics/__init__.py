@@ -1,5 +1,20 @@
 """Motion without forces: how a mechanism can move, and how it moves when some of it is driven."""
 
+from .circuit import Bifurcation, Circuit, Circuits, DeadPoint, Singularity
+from .circuits import circuits
+from .continuation import Path
+from .drives import better_drive
 from .equations import Equations, RelativeEquations
 
-__all__ = ["Equations", "RelativeEquations"]
+__all__ = [
+    "Bifurcation",
+    "Circuit",
+    "Circuits",
+    "DeadPoint",
+    "Equations",
+    "Path",
+    "RelativeEquations",
+    "Singularity",
+    "better_drive",
+    "circuits",
+]

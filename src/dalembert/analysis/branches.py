@@ -1,0 +1,300 @@
+"""All isolated closed configurations, from many starts at once.
+
+A batch of starts goes down |r|^2 together, each by steps of Levenberg and Marquardt with its own mu,
+
+    (J^T J + mu 1) x = -J^T r,      r and J scaled (see `scales`)                                                    (1)
+
+Loops that can be closed before others are closed before them: rows are grouped by connection, and a group (or a few
+together) whose rows have the rank of the columns that are still open is a block. A dyad of a linkage is one: two
+columns, two ways to close. What is found for a block is where the search for the next one starts, so that the starts
+needed grow with the ways to close, not with their number to the power of the blocks.
+
+A block has been searched enough when a further round of starts finds nothing that is new, and everything that was
+found was found at least twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+_SAME = 1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
+_ROUNDS = 12
+_LARGEST = 4  # connections that are looked at together, when blocks are sought
+_AT_ONCE = 20000  # states in a batch
+
+
+class ScaledRows(Protocol):
+    """Closure equations made dimensionless, for batches of configurations.
+
+    Attributes
+    ----------
+    nv : int
+    groups : sequence of int arrays
+        Rows that belong together: those of a connection.
+    periods : (nv,)
+        By how much a scaled coordinate may differ and mean the same; 0 for none.
+    """
+
+    nv: int
+    groups: Sequence[Places]
+    periods: Array
+
+    def residual(self, q: Array) -> Array:
+        """Return r (B, rows) at q (B, nq)."""
+        ...
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (B, rows, nv)."""
+        ...
+
+    def moved(self, q: Array, x: Array) -> Array:
+        """Return where scaled steps x (B, nv) lead, (B, nq)."""
+        ...
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (B, nv) from q0 to q1, by the shorter way around."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows and columns that are closed together.
+
+    Attributes
+    ----------
+    rows, columns : (k,) int
+    after : (j,) int
+        Columns of blocks before it that its rows depend on.
+    determined : bool
+        Whether its ways to close are isolated.
+    """
+
+    rows: Places
+    columns: Places
+    after: Places
+    determined: bool = True
+
+
+def descend(
+    system: ScaledRows,
+    q: Array,
+    rows: Places,
+    columns: Places,
+    *,
+    tolerance: float = 1e-10,
+    iterations: int = 60,
+) -> tuple[Array, Array]:
+    """Return where starts q (B, nq) lead by (1) when only `columns` move, and the largest residual (B,) of `rows`.
+
+    Starts that come to rest where nothing closes better are given up.
+    """
+    q, n = q.copy(), len(columns)
+    if not len(rows):
+        return q, np.zeros(len(q))
+    r = system.residual(q)[:, rows]
+    worst = np.abs(r).max(1)
+    if not n:
+        return q, worst
+    norm, mu, idle = np.linalg.norm(r, axis=1), np.zeros(len(q)), np.zeros(len(q), dtype=int)
+    left = np.flatnonzero(worst > tolerance)
+    J = np.empty((len(q), len(rows), n))
+    fresh = left
+    for _ in range(iterations):
+        if not len(left):
+            break
+        if len(fresh):
+            J[fresh] = system.jacobian(q[fresh])[:, rows][:, :, columns]
+        Jt = J[left].transpose(0, 2, 1)
+        H = Jt @ J[left]
+        size = np.trace(H, axis1=1, axis2=2)
+        H[:, range(n), range(n)] += (mu[left] * size + 1e-13 * size + 1e-30)[:, None]
+        gradient = Jt @ r[left, :, None]
+        x = -_solved(H, gradient)[:, :, 0]
+        x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
+        step = np.zeros((len(left), system.nv))
+        step[:, columns] = x
+        trial = system.moved(q[left], step)
+        r_trial = system.residual(trial)[:, rows]
+        after = np.linalg.norm(r_trial, axis=1)
+        promised = np.linalg.norm(r[left] + (J[left] @ x[:, :, None])[:, :, 0], axis=1)
+        gained, hoped = norm[left] - after, norm[left] - promised
+        good = gained > 1e-3 * np.maximum(hoped, 0.0)
+        at_rest = (hoped < 1e-6 * norm[left]) | (np.abs(x).max(1) < 1e-13)
+        kept = left[good]
+        q[kept], r[kept], norm[kept] = trial[good], r_trial[good], after[good]
+        worst[kept] = np.abs(r[kept]).max(1)
+        trusted = good & (gained > 0.75 * hoped)
+        mu[left] = np.where(trusted, np.where(mu[left] < 1e-3, 0.0, 0.1 * mu[left]), mu[left])
+        mu[left] = np.where(good & (gained >= 0.25 * hoped), mu[left], np.maximum(4 * mu[left], 1e-4))
+        idle[left] = np.where(at_rest | ~np.isfinite(after), idle[left] + 1, 0)
+        going = (worst[left] > tolerance) & (idle[left] < 2) & (mu[left] < 1e8)
+        fresh = left[going & good]
+        left = left[going]
+    return q, worst
+
+
+def _solved(H: Array, b: Array) -> Array:
+    """Return the solutions (B, n, k) of H (B, n, n), with short formulas for one and two unknowns."""
+    n = H.shape[1]
+    if n == 1:
+        return b / H
+    if n == 2:
+        p, s, u, w = H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1]
+        det = (p * w - s * u)[:, None]
+        return np.stack([w[:, None] * b[:, 0] - s[:, None] * b[:, 1], p[:, None] * b[:, 1] - u[:, None] * b[:, 0]], 1) / (
+            det[:, None]
+        )
+    return np.asarray(np.linalg.solve(H, b))
+
+
+def distinct(system: ScaledRows, q: Array, columns: Places | None = None) -> tuple[Places, Places]:
+    """Return the places of configurations among q (B, nq) that differ, and for each of q which of them it is like."""
+    chosen = np.arange(system.nv) if columns is None else columns
+    first: list[int] = []
+    like = np.full(len(q), -1, dtype=np.intp)
+    for k in range(len(q)):
+        if like[k] >= 0:
+            continue
+        others = np.flatnonzero(like < 0)
+        away = np.abs(system.between(np.broadcast_to(q[k], (len(others), q.shape[1])), q[others])[:, chosen])
+        same = others[away.max(1, initial=0.0) < _SAME]
+        like[same] = len(first)
+        first.append(k)
+    return np.array(first, dtype=np.intp), like
+
+
+def blocks_of(system: ScaledRows, q: Array, held: Marks, random: np.random.Generator) -> list[Block]:
+    """Return what can be closed by itself, in the order in which it can be closed; around q (nq,).
+
+    Rows that nothing moves are left out. What is not determined stands last, as one block.
+    """
+    kicks = random.uniform(-np.pi, np.pi, (3, system.nv)) * ~held
+    J = np.abs(system.jacobian(system.moved(np.broadcast_to(q, (3, len(q))), kicks)))
+    signed = system.jacobian(system.moved(np.broadcast_to(q, (3, len(q))), kicks))
+    touched = (J > 1e-9).any(0) & ~held
+    groups = [rows for group in system.groups if len(rows := group[touched[group].any(1)])]
+    solved, blocks = held.copy(), []
+
+    def block(chosen: Sequence[Places]) -> Block | None:
+        rows = np.concatenate(chosen)
+        seen = touched[rows].any(0)
+        columns = np.flatnonzero(seen & ~solved)
+        rank = max(np.linalg.matrix_rank(one[np.ix_(rows, columns)], tol=1e-7) for one in signed)
+        if rank < len(columns):
+            return None
+        return Block(rows, columns, np.flatnonzero(seen & solved))
+
+    def next_block() -> tuple[Block, tuple[int, ...]] | None:
+        for size in range(1, min(_LARGEST, len(groups)) + 1):
+            for chosen in combinations(range(len(groups)), size):
+                found = block([groups[k] for k in chosen])
+                if found is not None:
+                    return found, chosen
+        return None
+
+    while groups:
+        found = next_block() if len(groups) <= 24 else None
+        if found is None:
+            rows = np.concatenate(groups)
+            seen = touched[rows].any(0)
+            columns = np.flatnonzero(seen & ~solved)
+            blocks.append(Block(rows, columns, np.flatnonzero(seen & solved), False))
+            break
+        blocks.append(found[0])
+        solved[found[0].columns] = True
+        groups = [group for k, group in enumerate(groups) if k not in found[1]]
+    return blocks
+
+
+def all_closed(
+    system: ScaledRows,
+    parents: Array,
+    held: Marks,
+    random: np.random.Generator,
+    *,
+    starts: int = 0,
+    blocks: Sequence[Block] | None = None,
+    tolerance: float = 1e-10,
+) -> Array:
+    """Return the closed configurations (B, nq) that differ from each other, of each parent (P, nq).
+
+    Parameters
+    ----------
+    parents : (P, nq) rad or m
+        Each with its own values of what is held.
+    held : (nv,) bool
+    starts : int
+        Least number of starts per block and parent.
+    """
+    blocks = blocks_of(system, parents[0], held, random) if blocks is None else blocks
+    found = parents
+    for block in blocks:
+        if not len(found):
+            break
+        found = _ways(system, found, block, random, starts, tolerance)
+    return found
+
+
+def _ways(
+    system: ScaledRows, parents: Array, block: Block, random: np.random.Generator, starts: int, tolerance: float
+) -> Array:
+    """Return the ways to close a block, of every parent, (B, nq)."""
+    n = len(block.columns)
+    if not n:  # nothing moves: what remains is whether it closes
+        return parents[np.abs(system.residual(parents)[:, block.rows]).max(1) < 1e3 * tolerance]
+    each = max(starts, 16 if n <= 2 else min(240, 24 * n))
+    ways = np.empty((0, parents.shape[1]))
+    owners, seen = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    searched = np.arange(len(parents))
+    for number in range(_ROUNDS):
+        owner = np.repeat(searched, each)
+        kicks = np.zeros((len(owner), system.nv))
+        kicks[:, block.columns] = _spread(n, each, len(searched), random)
+        new = []
+        for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // _AT_ONCE):
+            q, worst = descend(
+                system, system.moved(parents[owner[part]], kicks[part]), block.rows, block.columns, tolerance=tolerance
+            )
+            closed = worst <= tolerance
+            new.append((q[closed], owner[part][closed]))
+        q = np.concatenate([ways, *(item[0] for item in new)])
+        owner = np.concatenate([owners, *(item[1] for item in new)])
+        weight = np.concatenate([seen, np.ones(len(q) - len(seen), dtype=np.intp)])
+        kept_q, kept_owner, kept_seen, unsure = [], [], [], []
+        before = np.bincount(owners, minlength=len(parents))
+        for parent in range(len(parents)):
+            mine = np.flatnonzero(owner == parent)
+            first, like = distinct(system, q[mine], block.columns)
+            count = np.bincount(like, weights=weight[mine], minlength=len(first)).astype(np.intp)
+            kept_q.append(q[mine[first]])
+            kept_owner.append(owner[mine[first]])
+            kept_seen.append(count)
+            if (count < 2).any() or (n > 2 and number and len(first) > before[parent]) or (n > 2 and not number):
+                unsure.append(parent)
+        ways, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
+        searched = np.array(unsure, dtype=np.intp)
+        if not len(searched):
+            break
+    return ways
+
+
+def _spread(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
+    """Return starts (parents * each, n) within half a turn: evenly spread for few unknowns, at random for many."""
+    if n > 2:
+        return random.uniform(-np.pi, np.pi, (parents * each, n))
+    side = int(np.ceil(each ** (1 / n)))
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * n, indexing="ij"), -1).reshape(-1, n)[:each]
+    shift = random.uniform(0, 1, (parents, 1, n))
+    return (2 * np.pi * ((grid[None] + shift) / side) - np.pi).reshape(-1, n)
