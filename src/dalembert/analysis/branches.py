@@ -15,7 +15,7 @@ found was found at least twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
@@ -32,6 +32,7 @@ Places = NDArray[np.intp]
 _SAME = 1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
 _ROUNDS = 12
 _LARGEST = 4  # connections that are looked at together, when blocks are sought
+_CONTINUUM = 40  # if most of more than so many ways were found once only, they are not isolated
 _AT_ONCE = 20000  # states in a batch
 
 
@@ -90,59 +91,91 @@ class Block:
 def descend(
     system: ScaledRows,
     q: Array,
-    rows: Places,
-    columns: Places,
+    blocks: Sequence[tuple[Places, Places]],
     *,
     tolerance: float = 1e-10,
     iterations: int = 60,
+    kept: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
-    """Return where starts q (B, nq) lead by (1) when only `columns` move, and the largest residual (B,) of `rows`.
+    """Return where starts q (B, nq) lead by (1), and the largest residual (B, blocks) of each block.
 
     Starts that come to rest where nothing closes better are given up.
+
+    Parameters
+    ----------
+    blocks : sequence of (rows, columns)
+        What moves to close what; blocks that do not depend on each other go side by side, each with its own steps.
+    kept : callable
+        From configurations (B, nq) to those next to them that are allowed.
     """
-    q, n = q.copy(), len(columns)
-    if not len(rows):
-        return q, np.zeros(len(q))
-    r = system.residual(q)[:, rows]
-    worst = np.abs(r).max(1)
-    if not n:
-        return q, worst
-    norm, mu, idle = np.linalg.norm(r, axis=1), np.zeros(len(q)), np.zeros(len(q), dtype=int)
-    left = np.flatnonzero(worst > tolerance)
-    J = np.empty((len(q), len(rows), n))
-    fresh = left
+    q = q.copy()
+    B, nb = len(q), len(blocks)
+    r = system.residual(q)
+    worst = np.zeros((B, nb))
+    norm, mu, idle = np.zeros((B, nb)), np.zeros((B, nb)), np.zeros((B, nb), dtype=np.intp)
+    for k, (rows, columns) in enumerate(blocks):
+        mine = r[:, rows]
+        worst[:, k], norm[:, k] = np.abs(mine).max(1, initial=0.0), np.sqrt((mine * mine).sum(1))
+        if not len(columns):
+            idle[:, k] = 9
+    going = (worst > tolerance) & (idle < 2)
+    left = np.flatnonzero(going.any(1))
     for _ in range(iterations):
         if not len(left):
             break
-        if len(fresh):
-            J[fresh] = system.jacobian(q[fresh])[:, rows][:, :, columns]
-        Jt = J[left].transpose(0, 2, 1)
-        H = Jt @ J[left]
-        size = np.trace(H, axis1=1, axis2=2)
-        H[:, range(n), range(n)] += (mu[left] * size + 1e-13 * size + 1e-30)[:, None]
-        gradient = Jt @ r[left, :, None]
-        x = -_solved(H, gradient)[:, :, 0]
-        x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
+        J = system.jacobian(q[left])
+        here = r[left]
         step = np.zeros((len(left), system.nv))
-        step[:, columns] = x
+        promised, flat = np.zeros((len(left), nb)), np.zeros((len(left), nb), dtype=bool)
+        for k, (rows, columns) in enumerate(blocks):
+            if len(columns):
+                part, mine = J[:, rows[:, None], columns], here[:, rows]
+                x, promised[:, k], flat[:, k] = _marquardt(part, mine, mu[left, k], norm[left, k])
+                step[:, columns] = x * going[left, k, None]
         trial = system.moved(q[left], step)
-        r_trial = system.residual(trial)[:, rows]
-        after = np.linalg.norm(r_trial, axis=1)
-        promised = np.linalg.norm(r[left] + (J[left] @ x[:, :, None])[:, :, 0], axis=1)
-        gained, hoped = norm[left] - after, norm[left] - promised
-        good = gained > 1e-3 * np.maximum(hoped, 0.0)
-        at_rest = (hoped < 1e-6 * norm[left]) | (np.abs(x).max(1) < 1e-13)
-        kept = left[good]
-        q[kept], r[kept], norm[kept] = trial[good], r_trial[good], after[good]
-        worst[kept] = np.abs(r[kept]).max(1)
-        trusted = good & (gained > 0.75 * hoped)
-        mu[left] = np.where(trusted, np.where(mu[left] < 1e-3, 0.0, 0.1 * mu[left]), mu[left])
-        mu[left] = np.where(good & (gained >= 0.25 * hoped), mu[left], np.maximum(4 * mu[left], 1e-4))
-        idle[left] = np.where(at_rest | ~np.isfinite(after), idle[left] + 1, 0)
-        going = (worst[left] > tolerance) & (idle[left] < 2) & (mu[left] < 1e8)
-        fresh = left[going & good]
-        left = left[going]
+        if kept is not None:
+            trial = kept(trial)
+        r_trial = system.residual(trial)
+        good = np.zeros((len(left), nb), dtype=bool)
+        for k, (rows, columns) in enumerate(blocks):
+            mine = r_trial[:, rows]
+            after = np.sqrt((mine * mine).sum(1))
+            gained, hoped = norm[left, k] - after, norm[left, k] - promised[:, k]
+            better = going[left, k] & (gained > 1e-3 * np.maximum(hoped, 0.0))
+            good[:, k] = better
+            taken = left[better]
+            norm[taken, k], worst[taken, k] = after[better], np.abs(mine[better]).max(1, initial=0.0)
+            size = mu[left, k]
+            size = np.where(better & (gained > 0.75 * hoped), np.where(size < 1e-3, 0.0, 0.1 * size), size)
+            mu[left, k] = np.where(better & (gained >= 0.25 * hoped), size, np.maximum(4 * size, 1e-4))
+            still = flat[:, k] | ~np.isfinite(after) | (np.abs(step[:, columns]).max(1, initial=0.0) < 1e-13)
+            idle[left, k] = np.where(still, idle[left, k] + 1, 0)
+            r[np.ix_(taken, rows)] = mine[better]
+        whole = (good | ~going[left]).all(1)
+        q[left[whole]] = trial[whole]
+        mixed = np.flatnonzero(~whole & good.any(1))
+        if len(mixed):
+            for k, (_, columns) in enumerate(blocks):
+                step[np.ix_(mixed, columns)] *= good[mixed, k, None]
+            q[left[mixed]] = system.moved(q[left[mixed]], step[mixed])
+        going[left] = (worst[left] > tolerance) & (idle[left] < 2) & (mu[left] < 1e8)
+        left = left[going[left].any(1)]
     return q, worst
+
+
+def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return the steps (B, n) of (1), the norms (B,) of r that they promise, and where nothing can be gained."""
+    n = J.shape[2]
+    Jt = J.transpose(0, 2, 1)
+    H = Jt @ J
+    size = np.trace(H, axis1=1, axis2=2)
+    H[:, range(n), range(n)] += ((mu + 1e-13) * size + 1e-30)[:, None]
+    gradient = Jt @ r[:, :, None]
+    x = -_solved(H, gradient)[:, :, 0]
+    x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
+    left = r + (J @ x[:, :, None])[:, :, 0]
+    flat = (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
+    return x, np.sqrt((left * left).sum(1)), flat
 
 
 def _solved(H: Array, b: Array) -> Array:
@@ -264,20 +297,27 @@ def _ways(
         kicks[:, block.columns] = _spread(n, each, len(searched), random)
         new = []
         for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // _AT_ONCE):
-            q, worst = descend(
-                system, system.moved(parents[owner[part]], kicks[part]), block.rows, block.columns, tolerance=tolerance
-            )
-            closed = worst <= tolerance
+            begin = system.moved(parents[owner[part]], kicks[part])
+            q, worst = descend(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
+            closed = worst[:, 0] <= tolerance
             new.append((q[closed], owner[part][closed]))
         q = np.concatenate([ways, *(item[0] for item in new)])
         owner = np.concatenate([owners, *(item[1] for item in new)])
         weight = np.concatenate([seen, np.ones(len(q) - len(seen), dtype=np.intp)])
         kept_q, kept_owner, kept_seen, unsure = [], [], [], []
+        again = set(searched.tolist())
         before = np.bincount(owners, minlength=len(parents))
         for parent in range(len(parents)):
             mine = np.flatnonzero(owner == parent)
+            if parent not in again:
+                kept_q.append(q[mine])
+                kept_owner.append(owner[mine])
+                kept_seen.append(weight[mine])
+                continue
             first, like = distinct(system, q[mine], block.columns)
             count = np.bincount(like, weights=weight[mine], minlength=len(first)).astype(np.intp)
+            if len(first) > _CONTINUUM and (count < 2).mean() > 0.5:
+                first, count = first[:_CONTINUUM], np.full(_CONTINUUM, 2)
             kept_q.append(q[mine[first]])
             kept_owner.append(owner[mine[first]])
             kept_seen.append(count)

@@ -49,10 +49,13 @@ class Meeting:
     directions: Array
 
 
-def meeting(tracer: Tracer, near: Place) -> Meeting | None:
-    """Return the bifurcation next to a place, located to rounding; None if the rank does not drop."""
+def meeting(tracer: Tracer, near: Place, *, along: bool = True) -> Meeting | None:
+    """Return the bifurcation next to a place, located to rounding; None if the rank does not drop.
+
+    `along`: the place was found on a way, so that its basis is that of a regular place nearby.
+    """
     closed, free = tracer.closed, tracer.free
-    q, y = _polished(tracer, near)
+    q, y = _polished(tracer, near) if along else (near.q, None)
     J = closed.jacobian(q)[:, free]
     _, s, Vt = np.linalg.svd(J)
     rank = int((s > _ZERO * max(1.0, float(s.max(initial=0.0)))).sum())
@@ -128,11 +131,12 @@ class _Sphere:
         self.nv, self.groups, self.periods = tracer.closed.nv, (), tracer.closed.periods
 
     def residual(self, q: Array) -> Array:
-        x = self._closed.between(np.broadcast_to(self._q, q.shape), q) / self._radius
-        return np.concatenate([self._closed.residual(q), ((x * x).sum(-1) - 1.0)[..., None]], -1)
+        x = self._closed.between(self._q, q)
+        beyond = (x * x).sum(-1) / self._radius - self._radius
+        return np.concatenate([self._closed.residual(q), beyond[..., None]], -1)
 
     def jacobian(self, q: Array) -> Array:
-        x = self._closed.between(np.broadcast_to(self._q, q.shape), q) / self._radius**2
+        x = self._closed.between(self._q, q) / self._radius
         return np.concatenate([self._closed.jacobian(q), 2 * x[..., None, :]], -2)
 
     def moved(self, q: Array, x: Array) -> Array:
@@ -149,8 +153,9 @@ def _around(tracer: Tracer, q: Array, N: Array) -> Array:
     kicks = random.normal(size=(_SAMPLES, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
     starts = sphere.moved(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
-    rows = np.arange(tracer.closed.rows + 1)
-    ends, worst = descend(sphere, starts, rows, np.flatnonzero(tracer.free), tolerance=1e-10)
-    ends = ends[worst < 1e-10]
-    x = sphere.between(np.broadcast_to(q, ends.shape), ends[distinct(sphere, ends)[0]])
+    everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
+    ends, worst = descend(sphere, starts, [everything], tolerance=1e-10)
+    ends = ends[worst[:, 0] < 1e-10]
+    ends = ends[distinct(sphere, ends)[0]]
+    x = sphere.between(q, ends)
     return x / np.linalg.norm(x, axis=1)[:, None]

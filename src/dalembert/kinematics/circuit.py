@@ -146,13 +146,33 @@ class Circuit:
         measure = named(self._measures, name, item="circuit", field="coordinate")
         return measure.continuous(measure.values(self._path(path).q))
 
+    @cached_property
+    def coordinates(self) -> dict[str, str]:
+        """Coordinates that move along it, with their units."""
+        scales = self._tracer.closed.scales
+        return {
+            name: m.unit
+            for name, m in self._measures.items()
+            if any(np.abs(m.rates(p.q, p.tangents * scales)).max() > _STILL * m.scale for p in self.paths)
+        }
+
+    def value(self, name: str, q: ArrayLike) -> float:
+        """Return a coordinate at a configuration q (nq,), rad or m; angles within half a turn."""
+        measure = named(self._measures, name, item="circuit", field="coordinate")
+        return measure.usual(float(measure.values(np.asarray(q, dtype=float))))
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it is a circuit of a system, so that it has a `Result`."""
+        return isinstance(getattr(self._tracer.closed.equations, "model", None), Model)
+
     def result(self, path: int = 0) -> Result:
         """Return the motion along one of its ways with unit speed: times are arclengths, rad and lengths.
 
         Outputs, plots and animations are those of any `Result`.
         """
         model = getattr(self._tracer.closed.equations, "model", None)
-        if not isinstance(model, Model):
+        if not self.has_result:
             raise ModelError("circuit", "result", None, "only a circuit of a system has one; take paths[k].q")
         way = self._path(path)
         return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales)
@@ -262,7 +282,7 @@ class Circuit:
                 continue
             s = float(path.s[a] + np.linalg.norm(closed.between(path.q[a], place.q)))
             better = best_drives(closed, place.q, tuple(self._measures.values()))
-            value = float(measure.values(place.q))
+            value = measure.usual(float(measure.values(place.q)))
             found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), place.q, number, s, better))
         return found
 
@@ -283,7 +303,7 @@ class Circuit:
         return found
 
     def _singular(self, kind: str, output: Measure, q: Array) -> Singularity:
-        return Singularity(kind, float(self._measure.values(q)), float(output.values(q)), q)
+        return Singularity(kind, *(m.usual(float(m.values(q))) for m in (self._measure, output)), q)
 
     def __str__(self) -> str:
         m = self._measure

@@ -151,20 +151,20 @@ def _closed(
 
 def _seeds(tracer: Tracer, first: Array, scan: Measure | None, random: np.random.Generator) -> Array:
     """Return closed configurations (k, nq): one near the first, all at some values of a coordinate, and random ones."""
-    closed, rows = tracer.closed, np.arange(tracer.closed.rows)
+    closed = tracer.closed
     columns = np.flatnonzero(tracer.free)
     kicks = random.uniform(-np.pi, np.pi, (_STARTS, closed.nv)) * tracer.free
     kicks[0] = 0.0
     starts = closed.moved(np.broadcast_to(first, (_STARTS, len(first))), kicks)
-    found, worst = descend(closed, starts, rows, columns)
-    found = found[worst < 1e-9]
+    found, worst = descend(closed, starts, [(np.arange(closed.rows), columns)])
+    found = found[worst[:, 0] < 1e-9]
     held = ~tracer.free
     column = scan.column if scan is not None and scan.column >= 0 else int(columns[0])
     held[column] = True
     if closed.periods[column] > 0:
         shifts = np.linspace(-np.pi, np.pi, _VALUES, endpoint=False) + 0.37 * np.pi / _VALUES
     elif len(found):
-        place = closed.between(np.broadcast_to(first, found.shape), found)[:, column]
+        place = closed.between(first, found)[:, column]
         low, high = np.quantile(place, (0.0, 1.0))
         shifts = low + (high - low) * (np.arange(_VALUES) + 0.5) / _VALUES
     else:
@@ -224,8 +224,11 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
     paths: list[Path] = []
     meetings: list[Meeting] = []
     joined: list[set[int]] = []
-    queue: list[tuple[Array, int | None]] = [(seed, None) for seed in seeds]
-    while queue and len(paths) < _PATHS:
+    left = np.array(seeds)
+    queue: list[tuple[Array, int | None]] = []
+    while (queue or len(left)) and len(paths) < _PATHS:
+        if not queue:
+            queue, left = [(left[0], None)], left[1:]
         q, origin = queue.pop(0)
         known = next((k for k, path in enumerate(paths) if tracer.on(path, q) is not None), None)
         if known is not None:
@@ -234,9 +237,10 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
             place = tracer.look(q)
-            spots = [meeting(tracer, place)]
+            spots = [meeting(tracer, place, along=False)]
         else:
             paths.append(tracer.trace(q))
+            left = left[~tracer.strewn(paths[-1], left)]
             if origin is not None:
                 joined[origin].add(len(paths) - 1)
             spots = [meeting(tracer, place) for place in paths[-1].singular]
@@ -287,13 +291,13 @@ def _gathered(
     for number in dict.fromkeys(owner):
         mine = [k for k, own in enumerate(owner) if own == number]
         spots = [
-            Bifurcation(m.q, float(measure.values(m.q)), m.mobility, tuple(mine.index(k) for k in sorted(ways)), m.directions)
+            Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, tuple(mine.index(k) for k in sorted(ways)), m.directions)
             for m, ways in zip(meetings, joined, strict=True)
             if ways & set(mine)
         ]
         found.append(Circuit(tracer, [paths[k] for k in mine], spots, measure, moving))
     alone = [
-        Bifurcation(m.q, float(measure.values(m.q)), m.mobility, (), m.directions)
+        Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, (), m.directions)
         for m, ways in zip(meetings, joined, strict=True)
         if not ways
     ]

@@ -89,6 +89,13 @@ class Measure:
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
 
+    def usual(self, value: float) -> float:
+        """Return a value within half a turn of zero, if it is one that turns."""
+        if not self.period:
+            return value
+        within = value - self.period * float(np.round(value / self.period))
+        return 0.5 * self.period if within < -0.5 * self.period + 1e-9 else within
+
     def continuous(self, values: Array) -> Array:
         """Return values (n,) along a way without jumps by whole turns."""
         return np.unwrap(values, period=self.period) if self.period else values
@@ -213,7 +220,8 @@ class Closed:
         return np.array([self.equations.integrate(a, b * self.scales) for a, b in zip(q, x, strict=True)]).reshape(q.shape)
 
     def between(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed."""
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one of both may be one configuration."""
+        q0, q1 = np.broadcast_arrays(q0, q1)
         if q1.ndim == 1 or self._batches:
             x = self.equations.difference(q0, q1) / self.scales
         else:

@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 
 _CLOSED = 1e-11  # largest scaled residual
 _SINGULAR = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
+_JUMPED = 1e-6
 _TURN = 0.12  # rad by which the tangent should turn in a step
 _LARGEST_TURN = 0.35
 _SMALLEST = 1e-8  # length of a step
@@ -238,10 +239,17 @@ class Tracer:
                 last = self.closed.shift(start.q, place.q)
                 lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.between(here.q, last))))
                 places.append(Place(last, start.tangent, start.sigma, start.basis, start.jacobian))
-                self._crossing(sound, places[-1], singular)
+                crossing = self._crossing(sound, places[-1])
+                singular += [crossing] if crossing is not None else []
                 return places, lengths, "closed", singular
             if place.sigma > _SINGULAR:
-                self._crossing(sound, place, singular)
+                crossing = self._crossing(sound, place)
+                if crossing is not None and crossing.sigma > _JUMPED:
+                    h *= 0.5  # the rank never drops: the step has led to a way that comes near
+                    if h > _SMALLEST:
+                        continue
+                elif crossing is not None:
+                    singular.append(crossing)
                 sound = place
             places.append(place)
             lengths.append(lengths[-1] + arc)
@@ -316,14 +324,14 @@ class Tracer:
         value(found)
         return last[0]
 
-    def _crossing(self, sound: Place, place: Place, singular: list[Place]) -> None:
-        """Note where the rank drops between two places, if it does."""
+    def _crossing(self, sound: Place, place: Place) -> Place | None:
+        """Return where the rank drops between two places, or where the way changes if it does not; None if neither."""
         if place.signed(sound, self.free) >= 0:
-            return
+            return None
         ahead = float(self.closed.between(sound.q, place.q) @ sound.tangent)
         found = self.located(sound, ahead, lambda p: p.signed(sound, self.free) if p.sigma > 1e-12 else 0.0)
-        if found is not None and found.sigma < 1e-4:
-            singular.append(found)
+        found = place if found is None else found
+        return Place(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
 
     def _touching(self, places: list[Place], path: Path) -> list[Place]:
         """Return where the smallest singular value touches zero without a change of sign."""
@@ -337,8 +345,8 @@ class Tracer:
             if any(float(np.linalg.norm(self.closed.between(q, path.q[k]))) < reach for q in known):
                 continue
             place = self._least(places[k - 1], float(path.s[k + 1] - path.s[k - 1]))
-            if place is not None and place.sigma < 1e-6:
-                found.append(place)
+            if place is not None and place.sigma < _JUMPED:
+                found.append(Place(place.q, place.tangent, place.sigma, places[k - 1].basis, place.jacobian))
                 known.append(place.q)
         return found
 
@@ -357,9 +365,25 @@ class Tracer:
                 break
         return best
 
+    def strewn(self, path: Path, q: Array) -> NDArray[np.bool_]:
+        """Return which of many configurations (B, nq) lie on a way, as near as cubics between its points tell."""
+        closed, on = self.closed, np.zeros(len(q), dtype=bool)
+        steps = closed.between(path.q[:-1], path.q[1:])
+        ds = np.diff(path.s)
+        for k, one in enumerate(q):
+            x = closed.between(path.q[:-1], one)
+            near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
+            u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
+            for _ in range(4):
+                at, slope = _cubic(steps[near], path.tangents[near], path.tangents[near + 1], ds[near], u)
+                off = x[near] - at
+                u = np.clip(u + (off * slope).sum(1) / (slope**2).sum(1), -0.1, 1.1)
+            on[k] = bool((np.abs(off).max(1, initial=0.0) < 1e-4).any()) if len(near) else False
+        return on
+
     def on(self, path: Path, q: Array, *, candidates: int = 4) -> int | None:
         """Return the point of a way next to a configuration that lies on it; None if it does not."""
-        away = self.closed.between(path.q, np.broadcast_to(q, path.q.shape))
+        away = self.closed.between(path.q, q)
         distance = np.linalg.norm(away, axis=1)
         spacing = float(np.diff(path.s).max(initial=self.largest))
         for k in np.argsort(distance)[:candidates]:
@@ -378,6 +402,14 @@ class Tracer:
         here = self.look(path.q[k], path.tangents[k])
         ahead = float(self.closed.between(path.q[k], path.q[k + 1]) @ here.tangent)
         return self.located(here, ahead, function)
+
+
+def _cubic(step: Array, begin: Array, end: Array, ds: Array, u: Array) -> tuple[Array, Array]:
+    """Return points and slopes (k, n) of cubics from zero to `step` with tangents at both ends, at u (k,)."""
+    u, ds = u[:, None], ds[:, None]
+    at = (3 - 2 * u) * u**2 * step + ds * u * (1 - u) * ((1 - u) * begin - u * end)
+    slope = 6 * u * (1 - u) * step + ds * ((1 - u) * (1 - 3 * u) * begin - u * (2 - 3 * u) * end)
+    return at, slope
 
 
 def root(function: Callable[[float], float], a: float, b: float) -> float | None:
