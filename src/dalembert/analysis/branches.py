@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct"]
+__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct", "solved", "ways_to_close"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -171,14 +171,14 @@ def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array
     size = np.trace(H, axis1=1, axis2=2)
     H[:, range(n), range(n)] += ((mu + 1e-13) * size + 1e-30)[:, None]
     gradient = Jt @ r[:, :, None]
-    x = -_solved(H, gradient)[:, :, 0]
+    x = -solved(H, gradient)[:, :, 0]
     x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
     left = r + (J @ x[:, :, None])[:, :, 0]
     flat = (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
     return x, np.sqrt((left * left).sum(1)), flat
 
 
-def _solved(H: Array, b: Array) -> Array:
+def solved(H: Array, b: Array) -> Array:
     """Return the solutions (B, n, k) of H (B, n, n), with short formulas for one and two unknowns."""
     n = H.shape[1]
     if n == 1:
@@ -276,17 +276,24 @@ def all_closed(
     for block in blocks:
         if not len(found):
             break
-        found = _ways(system, found, block, random, starts, tolerance)
+        found = ways_to_close(system, found, block, random, starts=starts, tolerance=tolerance)[0]
     return found
 
 
-def _ways(
-    system: ScaledRows, parents: Array, block: Block, random: np.random.Generator, starts: int, tolerance: float
-) -> Array:
-    """Return the ways to close a block, of every parent, (B, nq)."""
+def ways_to_close(
+    system: ScaledRows,
+    parents: Array,
+    block: Block,
+    random: np.random.Generator,
+    *,
+    starts: int = 0,
+    tolerance: float = 1e-10,
+) -> tuple[Array, Places]:
+    """Return the ways (B, nq) to close a block, and of which parent (P, nq) each is."""
     n = len(block.columns)
     if not n:  # nothing moves: what remains is whether it closes
-        return parents[np.abs(system.residual(parents)[:, block.rows]).max(1) < 1e3 * tolerance]
+        closes = np.flatnonzero(np.abs(system.residual(parents)[:, block.rows]).max(1) < 1e3 * tolerance)
+        return parents[closes], closes
     each = max(starts, 16 if n <= 2 else min(240, 24 * n))
     ways = np.empty((0, parents.shape[1]))
     owners, seen = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
@@ -327,7 +334,7 @@ def _ways(
         searched = np.array(unsure, dtype=np.intp)
         if not len(searched):
             break
-    return ways
+    return ways, owners
 
 
 def _spread(n: int, each: int, parents: int, random: np.random.Generator) -> Array:

@@ -1,0 +1,312 @@
+"""Poses that a mechanism can take, on a grid: from coarse to fine, all cells of a level at once.
+
+The platform is led by a free hinge p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
+of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is followed
+to the next finer grid along the tangent,
+
+    dr = G dp,    G = -(J_r^T J_r)^-1 J_r^T J_p                                                                      (1)
+
+and closed again. What fails there and has a neighbour that did not is tried once more from the neighbour. Ways keep a
+place of their own, by the sign of the determinant of their block: it changes only where a leg is stretched or folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.branches import Block, blocks_of, descend, solved, ways_to_close
+from .closed import Closed, Measure
+
+__all__ = ["Reach", "Ways"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_TOLERANCE = 1e-8
+_COARSE = 12  # cells along an axis of the first grid
+_SLOTS = 4  # ways that are kept where they are not isolated
+_PARTS = 16384  # states at once
+
+
+@dataclass(eq=False)
+class Ways:
+    """Closed configurations over cells.
+
+    Attributes
+    ----------
+    q : (cells, slots, nq)
+    closed : (cells, slots, blocks) bool
+    """
+
+    q: Array
+    closed: Marks
+
+
+class Reach:
+    """Closes everything but a platform whose pose is given.
+
+    Parameters
+    ----------
+    closed : Closed
+        Of a model in which the platform hangs on a free hinge.
+    q : (nq,)
+        A closed configuration.
+    held : (nv,) bool
+        Speeds of the platform that are given.
+    stops : sequence of Measure
+        Coordinates that have to stay within their stops.
+    """
+
+    def __init__(
+        self, closed: Closed, q: Array, held: Marks, stops: Sequence[Measure], random: np.random.Generator
+    ) -> None:
+        self.closed, self.q0, self.held, self.stops, self.random = closed, q, held, tuple(stops), random
+        held = held | ~closed.free
+        blocks = blocks_of(closed, q, held, random)
+        open_columns = ~held
+        for block in blocks:
+            open_columns[block.columns] = False
+        self.idle = np.flatnonzero(open_columns)  # columns that no row moves
+        owned = np.concatenate([block.columns for block in blocks] or [np.zeros(0, dtype=np.intp)])
+        self.isolated = all(block.determined for block in blocks) and not len(self.idle)
+        self.independent = self.isolated and not any(np.isin(block.after, owned).any() for block in blocks)
+        if not self.independent and blocks:
+            rows = np.concatenate([block.rows for block in blocks])
+            blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
+        self.steps, self.blocks = blocks_of(closed, q, held, random), blocks
+        self._pairs = [(block.rows, block.columns) for block in self.blocks]
+        self._signs = [_square(closed, block, q, random) for block in self.blocks]
+
+    # ---- all cells
+
+    def sweep(self, poses: Array, shape: tuple[int, ...]) -> Ways:
+        """Return the ways at all cells; poses (cells, nq) are configurations with the platform in place."""
+        numbers = np.arange(len(poses)).reshape(shape)
+        strides = _strides(shape)
+        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, strides, strict=True)]
+        cells = numbers[np.ix_(*at)]
+        ways = self._coarse(poses[cells.ravel()])
+        while any(len(a) < n for a, n in zip(at, shape, strict=True)):
+            strides = [max(1, s // 4) for s in strides]
+            finer = [
+                np.unique(np.append(np.arange(s // 2, n, s), n - 1)) if s > 1 else np.arange(n)
+                for n, s in zip(shape, strides, strict=True)
+            ]
+            nearest = [np.abs(a[None] - f[:, None]).argmin(1) for a, f in zip(at, finer, strict=True)]
+            source = np.arange(cells.size).reshape(cells.shape)[np.ix_(*nearest)].ravel()
+            before, old = poses[cells.ravel()], cells.shape
+            at, cells = finer, numbers[np.ix_(*finer)]
+            ways = self._refined(ways, before, old, source, poses[cells.ravel()])
+            ways = self._filled(ways, poses[cells.ravel()], cells.shape)
+        return self._filled(ways, poses, shape) if len(at[0]) == shape[0] else ways
+
+    def _coarse(self, poses: Array) -> Ways:
+        """Return all ways at a few cells."""
+        found = []  # for each block: ways, owners, places
+        parents = self._at(self.q0, poses)
+        for k, block in enumerate(self.blocks):
+            if self.independent:
+                q, owner = ways_to_close(self.closed, parents, block, self.random, tolerance=_TOLERANCE)
+            else:
+                q, owner = parents, np.arange(len(parents))
+                for step in self.steps:
+                    q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                    owner = owner[mine]
+            found.append((q, owner, self._places(k, q, owner, len(parents))))
+        slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
+        if not self.isolated:
+            slots = min(slots, _SLOTS)
+        x = np.zeros((len(parents), slots, self.closed.nv))
+        closed = np.zeros((len(parents), slots, len(self.blocks)), dtype=bool)
+        for k, (block, (q, owner, places)) in enumerate(zip(self.blocks, found, strict=True)):
+            kept = places < slots
+            q, owner, places = q[kept], owner[kept], places[kept]
+            away = self.closed.between(parents[owner], q)
+            moving = np.append(block.columns, self.idle)
+            x[owner[:, None], places[:, None], moving] = away[:, moving]
+            closed[owner, places, k] = self._within(q, k)
+        flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
+        return Ways(flat.reshape(len(parents), slots, -1), closed)
+
+    def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
+        """Return the slot of each way: even ones for one sign of the determinant, odd ones for the other."""
+        sign = self.signs(k, q)
+        places = np.zeros(len(q), dtype=np.intp)
+        for parent in range(parents):
+            mine = np.flatnonzero(owner == parent)
+            for first, value in ((0, 1), (1, -1)):
+                same = mine[sign[mine] == value]
+                places[same] = first + 2 * np.arange(len(same))
+        return places
+
+    def signs(self, k: int, q: Array) -> NDArray[np.intp]:
+        """Return the sign of the determinant of a block (B,), 1 if it has none."""
+        rows, columns = self._signs[k]
+        if not len(rows):
+            return np.ones(len(q), dtype=np.intp)
+        sign, _ = np.linalg.slogdet(self.closed.jacobian(q)[:, rows[:, None], columns])
+        return np.where(sign < 0, -1, 1)
+
+    def _at(self, q: Array, poses: Array) -> Array:
+        """Return configurations like q with the platform where poses (cells, nq) have it."""
+        x = self.closed.between(q, poses) * self.held
+        return self.closed.moved(np.broadcast_to(q, poses.shape), x)
+
+    def _refined(
+        self, ways: Ways, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+    ) -> Ways:
+        """Return the ways at finer cells, from those at their source or, where it has none, next to it."""
+        cells, slots, nb = ways.closed.shape
+        q = np.empty((len(poses), slots, poses.shape[1]))
+        closed = np.zeros((len(poses), slots, nb), dtype=bool)
+        for slot in range(slots):
+            donors = np.stack([_next_to(ways.closed[:, slot, k], shape) for k in range(nb)])
+            some = (donors >= 0).any(0)
+            start = self._combined(ways.q[:, slot], donors)
+            G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
+            if some.any():
+                G[some] = self.sensitivity(start[some])
+            chosen = np.flatnonzero(some[source])
+            q[:, slot] = self._at(self.q0, poses)
+            for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
+                if not len(part):
+                    continue
+                origin = source[part]
+                x = self.closed.between(start[origin], poses[part])[:, self.held]
+                step = np.einsum("bij,bj->bi", G[origin], x)
+                step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
+                step[:, self.held] = x
+                q[part, slot], closed[part, slot] = self.close(self.closed.moved(start[origin], step))
+        return Ways(q, closed)
+
+    def _combined(self, q: Array, donors: NDArray[np.intp]) -> Array:
+        """Return configurations whose blocks come from donor cells (blocks, cells); -1 for none."""
+        if len(donors) <= 1 or (donors == donors[0]).all():
+            return q[np.maximum(donors.max(0, initial=0), 0)]
+        base = q.copy()
+        x = np.zeros((len(q), self.closed.nv))
+        for block, donor in zip(self.blocks, donors, strict=True):
+            there = donor >= 0
+            away = self.closed.between(base[there], q[donor[there]])
+            x[there[:, None] & np.isin(np.arange(self.closed.nv), block.columns)] = away[:, block.columns].ravel()
+        return self.closed.moved(base, x)
+
+    def _filled(self, ways: Ways, poses: Array, shape: tuple[int, ...]) -> Ways:
+        """Try cells that failed once more, from neighbours that did not, as long as that helps."""
+        for slot in range(ways.closed.shape[1]):
+            for k in range(len(self.blocks)):
+                tried = np.zeros(len(poses), dtype=bool)
+                for _ in range(40):
+                    donor = _next_to(ways.closed[:, slot, k], shape, reach=1)
+                    new = np.flatnonzero((donor >= 0) & ~ways.closed[:, slot, k] & ~tried)
+                    if not len(new):
+                        break
+                    tried[new] = True
+                    q, closed = self.close(self._at_each(ways.q[donor[new], slot], poses[new]))
+                    good = closed[:, k]
+                    if not good.any():
+                        break
+                    away = self.closed.between(ways.q[new[good], slot], q[good])
+                    x = np.zeros_like(away)
+                    x[:, self.blocks[k].columns] = away[:, self.blocks[k].columns]
+                    ways.q[new[good], slot] = self.closed.moved(ways.q[new[good], slot], x)
+                    ways.closed[new[good], slot, k] = True
+        return ways
+
+    def _at_each(self, q: Array, poses: Array) -> Array:
+        return self.closed.moved(q, self.closed.between(q, poses) * self.held)
+
+    # ---- some states
+
+    def close(self, q: Array) -> tuple[Array, Marks]:
+        """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
+        if not self.blocks:
+            return q, np.ones((len(q), 0), dtype=bool)
+        pairs = self._pairs
+        if len(self.idle):
+            pairs = [(rows, np.append(columns, self.idle)) for rows, columns in pairs]
+        kept = None if self.isolated else self._kept
+        found, worst = descend(self.closed, q, pairs, tolerance=_TOLERANCE, iterations=14, kept=kept)
+        closed = worst <= _TOLERANCE
+        for k in range(len(self.blocks)):
+            closed[:, k] &= self._within(found, k)
+        return found, closed
+
+    def _within(self, q: Array, k: int) -> Marks:
+        """Return whether coordinates that a block moves are within their stops."""
+        good = np.ones(len(q), dtype=bool)
+        for measure in self.stops:
+            if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
+                continue
+            values = measure.values(q)
+            if measure.period:
+                middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
+                values = middle + measure.away(values, middle)
+            good &= (values >= measure.lower - 1e-9) & (values <= measure.upper + 1e-9)
+        return good
+
+    def _kept(self, q: Array) -> Array:
+        """Return configurations with coordinates put back within their stops."""
+        q = q.copy()
+        for measure in self.stops:
+            if measure.column >= 0:
+                q[:, measure.place] = np.clip(q[:, measure.place], measure.lower, measure.upper)
+        return q
+
+    def sensitivity(self, q: Array) -> Array:
+        """Return G of (1), (B, nv, given speeds), scaled."""
+        J = self.closed.jacobian(q)
+        G = np.zeros((len(q), self.closed.nv, int(self.held.sum())))
+        given = np.flatnonzero(self.held)
+        for rows, columns in self._pairs:
+            Jr, Jp = J[:, rows[:, None], columns], J[:, rows[:, None], given]
+            Jt = Jr.transpose(0, 2, 1)
+            H = Jt @ Jr
+            n = len(columns)
+            H[:, range(n), range(n)] += (1e-14 * np.trace(H, axis1=1, axis2=2) + 1e-30)[:, None]
+            G[:, columns] = -solved(H, Jt @ Jp)
+        return G
+
+
+def _square(closed: Closed, block: Block, q: Array, random: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return as many rows of a block as it has columns, which are independent somewhere; none if there are too few."""
+    from scipy.linalg import qr
+
+    nothing = np.zeros(0, dtype=np.intp)
+    if not block.determined or not len(block.columns):
+        return nothing, nothing
+    kick = np.zeros(closed.nv)
+    kick[block.columns] = random.uniform(-1, 1, len(block.columns))
+    J = closed.jacobian(closed.moved(q, kick))[np.ix_(block.rows, block.columns)]
+    order = qr(J.T, mode="r", pivoting=True)[1][: len(block.columns)]
+    return block.rows[np.sort(order)], block.columns
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    """Return the strides of the first grid: powers of four, so that it has about a dozen cells along an axis."""
+    most = _COARSE if len(shape) == 2 else _COARSE // 2
+    found = []
+    for n in shape:
+        stride = 1
+        while n / stride > 1.5 * most:
+            stride *= 4
+        found.append(stride)
+    return found
+
+
+def _next_to(closed: Marks, shape: tuple[int, ...], reach: int | None = None) -> NDArray[np.intp]:
+    """Return for each cell itself if it is marked, else a marked cell next to it (within `reach` rings); -1 for none."""
+    found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
+    for _ in range(2 if reach is None else reach):
+        for axis in range(len(shape)):
+            for forward in (True, False):
+                here = [slice(None)] * len(shape)
+                there = [slice(None)] * len(shape)
+                here[axis], there[axis] = (slice(1, None), slice(None, -1)) if forward else (slice(None, -1), slice(1, None))
+                target, source = found[tuple(here)], found[tuple(there)].copy()
+                np.copyto(target, source, where=(target < 0) & (source >= 0))
+    return found.ravel()
