@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct", "solved", "ways_to_close"]
+__all__ = ["Block", "ScaledRows", "all_closed", "blocks_of", "descend", "distinct", "solved", "spread", "ways_to_close"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -301,7 +301,7 @@ def ways_to_close(
     for number in range(_ROUNDS):
         owner = np.repeat(searched, each)
         kicks = np.zeros((len(owner), system.nv))
-        kicks[:, block.columns] = _spread(n, each, len(searched), random)
+        kicks[:, block.columns] = spread(n, each, len(searched), random)
         new = []
         for part in np.array_split(np.arange(len(owner)), 1 + len(owner) // _AT_ONCE):
             begin = system.moved(parents[owner[part]], kicks[part])
@@ -337,7 +337,7 @@ def ways_to_close(
     return ways, owners
 
 
-def _spread(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
+def spread(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
     """Return starts (parents * each, n) within half a turn: evenly spread for few unknowns, at random for many."""
     if n > 2:
         return random.uniform(-np.pi, np.pi, (parents * each, n))

@@ -165,6 +165,7 @@ class Closed:
         self.scales = equations.column_scales
         self.free = np.ones(self.nv, dtype=bool) if clocks is None else ~clocks
         self._rows = np.flatnonzero(equations.row_scales)
+        self._scale = equations.row_scales[self._rows, None] * (self.scales * self.free)
         self._batches = isinstance(equations, RelativeEquations)
         names = [name.rsplit(".", 1)[0] if self._batches else name for name in equations.row_names]
         owners = np.array([names[k] for k in self._rows])
@@ -181,9 +182,11 @@ class Closed:
         """Return r of (1), (..., rows) at q (..., nq)."""
         e = self.equations
         if q.ndim == 1 or self._batches:
-            r = (e.residual(q, self.t) * e.row_scales)[..., self._rows]
+            r = e.residual(q, self.t)[..., self._rows] * e.row_scales[self._rows]
         else:
             r = np.array([e.residual(one, self.t) * e.row_scales for one in q]).reshape(len(q), -1)[:, self._rows]
+        if not self.held:
+            return r
         held = [(m.away(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
         return np.concatenate([r, *held], -1)
 
@@ -191,12 +194,16 @@ class Closed:
         """Return J of (1), (..., rows, nv); columns of clocks are zero."""
         e = self.equations
         if q.ndim == 1 or self._batches:
-            J = e.jacobian(q, self.t)
+            J = np.array(e.jacobian(q, self.t), copy=None)
         else:
             J = np.array([e.jacobian(one, self.t) for one in q]).reshape(len(q), -1, self.nv)
-        J = J[..., self._rows, :] * e.row_scales[self._rows, None]
-        held = [m.row(q)[..., None, :] / m.scale for m in self.held]
-        return np.concatenate([J, *held], -2) * (self.scales * self.free)
+        if len(self._rows) < J.shape[-2]:
+            J = J[..., self._rows, :]
+        J *= self._scale
+        if not self.held:
+            return J
+        held = [m.row(q)[..., None, :] / m.scale * (self.scales * self.free) for m in self.held]
+        return np.concatenate([J, *held], -2)
 
     def quadratic(self, q: Array, x: Array) -> Array:
         """Return the second derivative of r along the scaled speeds x (nv,), (rows,)."""

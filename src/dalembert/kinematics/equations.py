@@ -120,7 +120,11 @@ class RelativeEquations:
 
     def jacobian(self, q: Array, t: float) -> Array:
         """Return J (rows, nv); of a batch q (B, nq), (B, rows, nv)."""
-        P = self.model.constraint_jacobian(q, t=t) * self._closing[:, None]
+        P: Array = self.model.constraint_jacobian(q, t=t)
+        if not self._closing.all():
+            P *= self._closing[:, None]
+        if not self._places:
+            return P
         held = np.eye(self.nv)[self._places]
         return np.concatenate([P, np.broadcast_to(held, (*P.shape[:-2], *held.shape))], -2)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.branches import Block, blocks_of, descend, solved, ways_to_close
+from ..analysis.branches import Block, blocks_of, descend, distinct, solved, spread, ways_to_close
 from .closed import Closed, Measure
 
 __all__ = ["Reach", "Ways"]
@@ -28,6 +28,7 @@ Marks = NDArray[np.bool_]
 
 _TOLERANCE = 1e-8
 _COARSE = 12  # cells along an axis of the first grid
+_STARTS = 12  # of a block of two columns, at each cell of the first grid
 _SLOTS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
 
@@ -108,14 +109,15 @@ class Reach:
         """Return all ways at a few cells."""
         found = []  # for each block: ways, owners, places
         parents = self._at(self.q0, poses)
-        for k, block in enumerate(self.blocks):
-            if self.independent:
-                q, owner = ways_to_close(self.closed, parents, block, self.random, tolerance=_TOLERANCE)
-            else:
-                q, owner = parents, np.arange(len(parents))
-                for step in self.steps:
-                    q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
-                    owner = owner[mine]
+        if self.independent:
+            closing = self._all_at_once(parents)
+        else:
+            q, owner = parents, np.arange(len(parents))
+            for step in self.steps:
+                q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                owner = owner[mine]
+            closing = [(q, owner)] * len(self.blocks)
+        for k, (q, owner) in enumerate(closing):
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
         if not self.isolated:
@@ -131,6 +133,27 @@ class Reach:
             closed[owner, places, k] = self._within(q, k)
         flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
         return Ways(flat.reshape(len(parents), slots, -1), closed)
+
+    def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
+        """Return for each block its ways to close and of which parent they are; starts are those of all blocks."""
+        widest = max((len(block.columns) for block in self.blocks), default=0)
+        each = _STARTS if widest <= 2 else 16 * widest
+        owner = np.repeat(np.arange(len(parents)), each)
+        kicks = np.zeros((len(owner), self.closed.nv))
+        for block in self.blocks:
+            kicks[:, block.columns] = spread(len(block.columns), each, len(parents), self.random)
+        starts = self.closed.moved(parents[owner], kicks)
+        q, worst = descend(self.closed, starts, self._pairs, tolerance=_TOLERANCE, iterations=20)
+        found = []
+        for k, block in enumerate(self.blocks):
+            good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
+            kept = []
+            for parent in np.unique(owner[good]):
+                mine = good[owner[good] == parent]
+                kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
+            places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
+            found.append((q[places], owner[places]))
+        return found
 
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
         """Return the slot of each way: even ones for one sign of the determinant, odd ones for the other."""
@@ -163,9 +186,13 @@ class Reach:
         cells, slots, nb = ways.closed.shape
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
+        donors_of = np.array(
+            [[_next_to(ways.closed[:, slot, k], shape, 1) for k in range(nb)] for slot in range(slots)]
+        ).reshape(slots, nb, cells)
+        hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
         for slot in range(slots):
-            donors = np.stack([_next_to(ways.closed[:, slot, k], shape) for k in range(nb)])
-            some = (donors >= 0).any(0)
+            donors = donors_of[slot]
+            some = (donors >= 0).any(0) & hopeful
             start = self._combined(ways.q[:, slot], donors)
             G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
             if some.any():
@@ -180,49 +207,61 @@ class Reach:
                 step = np.einsum("bij,bj->bi", G[origin], x)
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
                 step[:, self.held] = x
-                q[part, slot], closed[part, slot] = self.close(self.closed.moved(start[origin], step))
+                q[part, slot], closed[part, slot] = self.close(self.closed.moved(start[origin], step), iterations=5)
         return Ways(q, closed)
 
-    def _combined(self, q: Array, donors: NDArray[np.intp]) -> Array:
-        """Return configurations whose blocks come from donor cells (blocks, cells); -1 for none."""
+    def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
+        """Return configurations at cells whose blocks come from donor cells (blocks, cells); -1 for none."""
+        chosen = np.arange(len(q)) if cells is None else cells
+        donors = donors[:, chosen]
         if len(donors) <= 1 or (donors == donors[0]).all():
-            return q[np.maximum(donors.max(0, initial=0), 0)]
-        base = q.copy()
-        x = np.zeros((len(q), self.closed.nv))
+            return q[np.where(donors.max(0, initial=-1) < 0, chosen, donors.max(0, initial=-1))]
+        base, x = q[chosen], np.zeros((len(chosen), self.closed.nv))
         for block, donor in zip(self.blocks, donors, strict=True):
-            there = donor >= 0
+            there = np.flatnonzero((donor >= 0) & (donor != chosen))
             away = self.closed.between(base[there], q[donor[there]])
-            x[there[:, None] & np.isin(np.arange(self.closed.nv), block.columns)] = away[:, block.columns].ravel()
+            x[np.ix_(there, block.columns)] = away[:, block.columns]
         return self.closed.moved(base, x)
 
     def _filled(self, ways: Ways, poses: Array, shape: tuple[int, ...]) -> Ways:
         """Try cells that failed once more, from neighbours that did not, as long as that helps."""
+        nb = len(self.blocks)
         for slot in range(ways.closed.shape[1]):
-            for k in range(len(self.blocks)):
-                tried = np.zeros(len(poses), dtype=bool)
-                for _ in range(40):
-                    donor = _next_to(ways.closed[:, slot, k], shape, reach=1)
-                    new = np.flatnonzero((donor >= 0) & ~ways.closed[:, slot, k] & ~tried)
-                    if not len(new):
-                        break
-                    tried[new] = True
-                    q, closed = self.close(self._at_each(ways.q[donor[new], slot], poses[new]))
-                    good = closed[:, k]
-                    if not good.any():
-                        break
-                    away = self.closed.between(ways.q[new[good], slot], q[good])
-                    x = np.zeros_like(away)
-                    x[:, self.blocks[k].columns] = away[:, self.blocks[k].columns]
-                    ways.q[new[good], slot] = self.closed.moved(ways.q[new[good], slot], x)
-                    ways.closed[new[good], slot, k] = True
+            tried = np.zeros((len(poses), nb), dtype=bool)
+            for _ in range(40):
+                closed = ways.closed[:, slot]
+                donors = np.array([_next_to(closed[:, k], shape) for k in range(nb)]).reshape(nb, -1)
+                # where another block closes in no way, nothing is gained
+                hopeful = ((donors.T >= 0) | ways.closed.any(1)).all(1)
+                wanted = (donors.T >= 0) & ~closed & ~tried & hopeful[:, None]
+                new = np.flatnonzero(wanted.any(1))
+                if not len(new):
+                    break
+                tried[new] |= wanted[new]
+                start = self._combined(ways.q[:, slot], donors, new)
+                q, good = self.close(self._at_each(start, poses[new]), iterations=10)
+                good &= wanted[new]
+                if not good.any():
+                    break
+                self._take(ways, slot, new, q, good)
         return ways
+
+    def _take(self, ways: Ways, slot: int, cells: NDArray[np.intp], q: Array, good: Marks) -> None:
+        """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
+        before = ways.q[cells, slot]
+        away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
+        for k, block in enumerate(self.blocks):
+            moving = np.append(block.columns, self.idle)
+            x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
+        ways.q[cells, slot] = self.closed.moved(before, x)
+        ways.closed[cells, slot] |= good
 
     def _at_each(self, q: Array, poses: Array) -> Array:
         return self.closed.moved(q, self.closed.between(q, poses) * self.held)
 
     # ---- some states
 
-    def close(self, q: Array) -> tuple[Array, Marks]:
+    def close(self, q: Array, iterations: int = 14) -> tuple[Array, Marks]:
         """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
@@ -230,7 +269,7 @@ class Reach:
         if len(self.idle):
             pairs = [(rows, np.append(columns, self.idle)) for rows, columns in pairs]
         kept = None if self.isolated else self._kept
-        found, worst = descend(self.closed, q, pairs, tolerance=_TOLERANCE, iterations=14, kept=kept)
+        found, worst = descend(self.closed, q, pairs, tolerance=_TOLERANCE, iterations=iterations, kept=kept)
         closed = worst <= _TOLERANCE
         for k in range(len(self.blocks)):
             closed[:, k] &= self._within(found, k)
@@ -298,10 +337,10 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return found
 
 
-def _next_to(closed: Marks, shape: tuple[int, ...], reach: int | None = None) -> NDArray[np.intp]:
-    """Return for each cell itself if it is marked, else a marked cell next to it (within `reach` rings); -1 for none."""
+def _next_to(closed: Marks, shape: tuple[int, ...], reach: int = 1) -> NDArray[np.intp]:
+    """Return for each cell itself if it is marked, else a marked one within `reach` rings; -1 for none."""
     found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
-    for _ in range(2 if reach is None else reach):
+    for _ in range(reach):
         for axis in range(len(shape)):
             for forward in (True, False):
                 here = [slice(None)] * len(shape)
