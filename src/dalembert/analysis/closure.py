@@ -31,7 +31,7 @@ from .held import HeldChord
 from .relative import relative
 from .scales import Scales
 
-__all__ = ["Closure", "Outcome", "Wishes", "opposed", "rank_of", "turning"]
+__all__ = ["Closure", "Outcome", "Wishes", "axes_against", "chords_with_axes", "opposed", "rank_of", "turning"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -385,17 +385,30 @@ def rank_of(s: Array, size: float | None = None) -> int:
 
 def opposed(model: Model, q: Array) -> tuple[str, ...]:
     """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
+    return tuple(chords_with_axes(model)[k] for k in np.flatnonzero(axes_against(model, q)))
+
+
+def chords_with_axes(model: Model) -> tuple[str, ...]:
+    """Return the names of chords whose rows also hold with opposed axes."""
+    return _chord_axes(model)[0]
+
+
+def axes_against(model: Model, q: Array) -> Marks:
+    """Return for chords with two axes whether the second points against the first, (..., chords) at q (..., nq)."""
     names, bodies, axes = _chord_axes(model)
     if not names:
-        return ()
+        return np.zeros((*q.shape[:-1], 0), dtype=bool)
     if model.flexible_names:
         chords = [chord for chord in model.forest.chords if chord.name in names]
         ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
-        first, second = np.einsum("keij,ekj->eki", np.array(ends), axes)
+        turned = np.array(ends).reshape(len(chords), 2, *q.shape[:-1], 3, 3)
+        first, second = np.einsum("ke...ij,ekj->e...ki", turned, axes)
     else:
-        attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
-        first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
-    return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+        still = np.broadcast_to(np.eye(3), (*q.shape[:-1], 1, 3, 3))
+        attitudes = np.concatenate([still, model.poses(q).rotation], -3)
+        first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
+    against: Marks = (first * second).sum(-1) < 0.0
+    return against
 
 
 @once_per_model

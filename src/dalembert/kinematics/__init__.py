@@ -5,6 +5,7 @@ from .circuits import circuits
 from .continuation import Path
 from .drives import better_drive
 from .equations import Equations, RelativeEquations
+from .workspace import Workspace, workspace
 
 __all__ = [
     "Bifurcation",
@@ -15,6 +16,8 @@ __all__ = [
     "Path",
     "RelativeEquations",
     "Singularity",
+    "Workspace",
     "better_drive",
     "circuits",
+    "workspace",
 ]

@@ -174,8 +174,8 @@ def _seeds(tracer: Tracer, first: Array, scan: Measure | None, random: np.random
         away[:, column] = shifts
         parents = closed.moved(np.broadcast_to(first, (len(shifts), len(first))), away)
         found = np.concatenate([found, all_closed(closed, parents, held, random)])
-    exact = [tracer.closest(q) for q in found]
-    seeds = np.array([q for q in exact if q is not None and closed.genuine(q)]).reshape(-1, len(first))
+    exact = [tracer.closest(q) for q in found[closed.genuine(found)]]
+    seeds = np.array([q for q in exact if q is not None]).reshape(-1, len(first))
     if len(seeds):
         seeds = seeds[distinct(closed, seeds)[0]]
     return seeds

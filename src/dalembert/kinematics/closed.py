@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.closure import opposed, turning
+from ..analysis.closure import axes_against, chords_with_axes, turning
 from ..checks import finite_number
 from ..compile.names import full_names
 from ..connections.hinges import Hinge
@@ -168,7 +168,8 @@ class Closed:
         self._scale = equations.row_scales[self._rows, None] * (self.scales * self.free)
         self._batches = isinstance(equations, RelativeEquations)
         names = [name.rsplit(".", 1)[0] if self._batches else name for name in equations.row_names]
-        owners = np.array([names[k] for k in self._rows])
+        self._owners = [names[k] for k in self._rows]
+        owners = np.array(self._owners)
         self.groups: list[Places] = [np.flatnonzero(owners == name) for name in dict.fromkeys(owners.tolist())]
         self.groups += [np.array([len(self._rows) + k]) for k in range(len(self.held))]
         self.rows = len(self._rows) + len(self.held)
@@ -238,9 +239,18 @@ class Closed:
         x[..., turns] -= _TURN * np.round(x[..., turns] / _TURN)
         return np.asarray(x)
 
-    def genuine(self, q: Array) -> bool:
-        """Return whether no axis of a hinge that closes a loop points against its other: closed for the rows only."""
-        return not (isinstance(self.equations, RelativeEquations) and opposed(self.equations.model, q))
+    def genuine(self, q: Array, rows: Places | None = None) -> NDArray[np.bool_]:
+        """Return which configurations (..., nq) close for hinges too: no axis points against its other.
+
+        With `rows`, only hinges that these belong to are looked at.
+        """
+        if not isinstance(self.equations, RelativeEquations):
+            return np.ones(q.shape[:-1], dtype=bool)
+        against = axes_against(self.equations.model, q)
+        if rows is not None:
+            owners = {self._owners[k] for k in rows if k < len(self._owners)}
+            against = against[..., [name in owners for name in chords_with_axes(self.equations.model)]]
+        return ~against.any(-1)
 
     def shift(self, q: Array, near: Array) -> Array:
         """Return the configuration q (nq,) with full turns added so that it is near another."""

@@ -118,6 +118,8 @@ class Reach:
                 owner = owner[mine]
             closing = [(q, owner)] * len(self.blocks)
         for k, (q, owner) in enumerate(closing):
+            real = self.closed.genuine(q, self.blocks[k].rows)
+            q, owner = q[real], owner[real]
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
         if not self.isolated:

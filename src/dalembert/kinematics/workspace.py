@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.assemble import assemble
+from ..analysis.nearby import null_space
 from ..analysis.prescribed import Prescribed
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
@@ -340,11 +341,14 @@ def workspace(
         q0_pose[span.start : span.start + 4] = quaternion_from_matrix(attitude)
     else:
         q0_pose = q0
+        if normal is not None:  # what moves in its plane only turns about its normal
+            tilts = [speeds.start + k for k in range(3) if k != normal]
+            N = null_space(closed.jacobian(q0), model.nv, closed.free)
+            held[tilts] = np.abs(N[tilts]).max(initial=0.0) < 1e-9
     poses = np.tile(q0_pose, (int(np.prod([len(v) for v in values])), 1))
     for axis, column in zip(axes, np.meshgrid(*values, indexing="ij"), strict=True):
         poses[:, span.start + 4 + _AXES.index(axis)] = column.ravel()
-    s = np.linalg.svd(closed.jacobian(q0)[:, closed.free], compute_uv=False)
-    mobility = int(closed.free.sum()) - int((s > 1e-7 * max(1.0, float(s.max(initial=0.0)))).sum())
+    mobility = null_space(closed.jacobian(q0), model.nv, closed.free).shape[1]
     columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
