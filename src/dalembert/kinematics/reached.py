@@ -29,6 +29,7 @@ Marks = NDArray[np.bool_]
 _TOLERANCE = 1e-8
 _COARSE = 12  # cells along an axis of the first grid
 _STARTS = 12  # of a block of two columns, at each cell of the first grid
+_FAR = 0.1  # by how much a coordinate may move before a way may have become another
 _SLOTS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
 
@@ -58,16 +59,25 @@ class Reach:
         A closed configuration.
     held : (nv,) bool
         Speeds of the platform that are given.
+    places : (k,) int
+        Coordinates of the platform that are given.
     stops : sequence of Measure
         Coordinates that have to stay within their stops.
     """
 
     def __init__(
-        self, closed: Closed, q: Array, held: Marks, stops: Sequence[Measure], random: np.random.Generator
+        self,
+        closed: Closed,
+        q: Array,
+        held: Marks,
+        places: NDArray[np.intp],
+        stops: Sequence[Measure],
+        random: np.random.Generator,
     ) -> None:
-        self.closed, self.q0, self.held, self.stops, self.random = closed, q, held, tuple(stops), random
+        self.closed, self.q0, self.held, self.places = closed, q, held, places
+        self.stops, self.random = tuple(stops), random
         held = held | ~closed.free
-        blocks = blocks_of(closed, q, held, random)
+        self.steps = blocks = blocks_of(closed, q, held, random)
         open_columns = ~held
         for block in blocks:
             open_columns[block.columns] = False
@@ -78,9 +88,9 @@ class Reach:
         if not self.independent and blocks:
             rows = np.concatenate([block.rows for block in blocks])
             blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
-        self.steps, self.blocks = blocks_of(closed, q, held, random), blocks
+        self.blocks = blocks
         self._pairs = [(block.rows, block.columns) for block in self.blocks]
-        self._signs = [_square(closed, block, q, random) for block in self.blocks]
+        self._squares = [_square(closed, step, q, random) for step in self.steps]
 
     # ---- all cells
 
@@ -108,7 +118,7 @@ class Reach:
     def _coarse(self, poses: Array) -> Ways:
         """Return all ways at a few cells."""
         found = []  # for each block: ways, owners, places
-        parents = self._at(self.q0, poses)
+        parents = self.put(self.q0, poses)
         if self.independent:
             closing = self._all_at_once(parents)
         else:
@@ -158,28 +168,48 @@ class Reach:
         return found
 
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
-        """Return the slot of each way: even ones for one sign of the determinant, odd ones for the other."""
-        sign = self.signs(k, q)
+        """Return the slot of each way: one for each pattern of signs of determinants, further ones for further ways."""
+        code, patterns = self.pattern(k, q)
         places = np.zeros(len(q), dtype=np.intp)
         for parent in range(parents):
             mine = np.flatnonzero(owner == parent)
-            for first, value in ((0, 1), (1, -1)):
-                same = mine[sign[mine] == value]
-                places[same] = first + 2 * np.arange(len(same))
+            for value in np.unique(code[mine]):
+                same = mine[code[mine] == value]
+                places[same] = value + patterns * np.arange(len(same))
         return places
 
-    def signs(self, k: int, q: Array) -> NDArray[np.intp]:
-        """Return the sign of the determinant of a block (B,), 1 if it has none."""
-        rows, columns = self._signs[k]
-        if not len(rows):
-            return np.ones(len(q), dtype=np.intp)
-        sign, _ = np.linalg.slogdet(self.closed.jacobian(q)[:, rows[:, None], columns])
-        return np.where(sign < 0, -1, 1)
+    def pattern(self, k: int, q: Array) -> tuple[NDArray[np.intp], int]:
+        """Return the pattern of signs of a block (B,) as a number, and how many patterns there are.
 
-    def _at(self, q: Array, poses: Array) -> Array:
-        """Return configurations like q with the platform where poses (cells, nq) have it."""
-        x = self.closed.between(q, poses) * self.held
-        return self.closed.moved(np.broadcast_to(q, poses.shape), x)
+        Of a block that is closed step by step, every step has a sign.
+        """
+        squares = [self._squares[k]] if self.independent else self._squares
+        J = self.closed.jacobian(q)
+        code, patterns = np.zeros(len(q), dtype=np.intp), 1
+        for rows, columns in squares:
+            if len(rows):
+                negative = np.linalg.slogdet(J[:, rows[:, None], columns])[0] < 0
+                code, patterns = code + patterns * negative, 2 * patterns
+        return code, patterns
+
+    def _unchanged(self, slot: int, start: Array, q: Array, good: Marks) -> Marks:
+        """Return where blocks (B, blocks) have not gone over to another way: looked at where they have moved far."""
+        same = np.ones(good.shape, dtype=bool)
+        if not self.isolated:
+            return same
+        far = np.abs(self.closed.between(start, q)) > _FAR
+        for k, block in enumerate(self.blocks):
+            suspects = np.flatnonzero(far[:, block.columns].any(1) & good[:, k])
+            if len(suspects):
+                code, patterns = self.pattern(k, q[suspects])
+                same[suspects, k] = code == slot % patterns
+        return same
+
+    def put(self, q: Array, poses: Array) -> Array:
+        """Return configurations like q (nq,) or (B, nq) with the platform where poses (B, nq) have it."""
+        found = np.array(np.broadcast_to(q, poses.shape))
+        found[:, self.places] = poses[:, self.places]
+        return found
 
     def _refined(
         self, ways: Ways, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
@@ -189,7 +219,7 @@ class Reach:
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
         donors_of = np.array(
-            [[_next_to(ways.closed[:, slot, k], shape, 1) for k in range(nb)] for slot in range(slots)]
+            [[_next_to(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
         ).reshape(slots, nb, cells)
         hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
         for slot in range(slots):
@@ -200,16 +230,18 @@ class Reach:
             if some.any():
                 G[some] = self.sensitivity(start[some])
             chosen = np.flatnonzero(some[source])
-            q[:, slot] = self._at(self.q0, poses)
+            q[:, slot] = self.put(self.q0, poses)
             for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
                 if not len(part):
                     continue
                 origin = source[part]
-                x = self.closed.between(start[origin], poses[part])[:, self.held]
+                there = self.put(start[origin], poses[part])
+                x = self.closed.between(start[origin], there)[:, self.held]
                 step = np.einsum("bij,bj->bi", G[origin], x)
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
-                step[:, self.held] = x
-                q[part, slot], closed[part, slot] = self.close(self.closed.moved(start[origin], step), iterations=5)
+                start_here = self.closed.moved(there, step)
+                q[part, slot], good = self.close(start_here, iterations=5)
+                closed[part, slot] = good & self._unchanged(slot, start_here, q[part, slot], good)
         return Ways(q, closed)
 
     def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
@@ -229,22 +261,24 @@ class Reach:
         """Try cells that failed once more, from neighbours that did not, as long as that helps."""
         nb = len(self.blocks)
         for slot in range(ways.closed.shape[1]):
-            tried = np.zeros((len(poses), nb), dtype=bool)
-            for _ in range(40):
+            tried = np.zeros((len(poses), nb), dtype=np.intp)
+            for turn in range(40):
                 closed = ways.closed[:, slot]
-                donors = np.array([_next_to(closed[:, k], shape) for k in range(nb)]).reshape(nb, -1)
+                donors = np.array([_next_to(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
                 # where another block closes in no way, nothing is gained
                 hopeful = ((donors.T >= 0) | ways.closed.any(1)).all(1)
-                wanted = (donors.T >= 0) & ~closed & ~tried & hopeful[:, None]
+                # a hole within what closes is tried from all sides
+                most = np.array([np.where(_surrounded(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
+                wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
                 new = np.flatnonzero(wanted.any(1))
                 if not len(new):
                     break
-                tried[new] |= wanted[new]
+                tried[new] += wanted[new]
                 start = self._combined(ways.q[:, slot], donors, new)
-                q, good = self.close(self._at_each(start, poses[new]), iterations=10)
+                start = self.put(start, poses[new])
+                q, good = self.close(start, iterations=10)
                 good &= wanted[new]
-                if not good.any():
-                    break
+                good &= self._unchanged(slot, start, q, good)
                 self._take(ways, slot, new, q, good)
         return ways
 
@@ -257,9 +291,6 @@ class Reach:
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
         ways.q[cells, slot] = self.closed.moved(before, x)
         ways.closed[cells, slot] |= good
-
-    def _at_each(self, q: Array, poses: Array) -> Array:
-        return self.closed.moved(q, self.closed.between(q, poses) * self.held)
 
     # ---- some states
 
@@ -339,15 +370,34 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return found
 
 
-def _next_to(closed: Marks, shape: tuple[int, ...], reach: int = 1) -> NDArray[np.intp]:
-    """Return for each cell itself if it is marked, else a marked one within `reach` rings; -1 for none."""
+def _next_to(closed: Marks, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
+    """Return for each cell itself if it is marked, else a marked one next to it; -1 for none.
+
+    Which of several neighbours is taken depends on `turn`.
+    """
     found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
-    for _ in range(reach):
-        for axis in range(len(shape)):
-            for forward in (True, False):
-                here = [slice(None)] * len(shape)
-                there = [slice(None)] * len(shape)
-                here[axis], there[axis] = (slice(1, None), slice(None, -1)) if forward else (slice(None, -1), slice(1, None))
-                target, source = found[tuple(here)], found[tuple(there)].copy()
-                np.copyto(target, source, where=(target < 0) & (source >= 0))
+    sides = _sides(shape)
+    for k in range(len(sides)):
+        here, there = sides[(k + turn) % len(sides)]
+        target, source = found[here], found[there].copy()
+        np.copyto(target, source, where=(target < 0) & (source >= 0))
     return found.ravel()
+
+
+def _surrounded(closed: Marks, shape: tuple[int, ...]) -> Marks:
+    """Return which cells have marked neighbours on all sides but one, at least."""
+    number = np.zeros(shape, dtype=int)
+    for here, there in _sides(shape):
+        number[here] += closed.reshape(shape)[there]
+    return (number >= 2 * len(shape) - 1).ravel()
+
+
+def _sides(shape: tuple[int, ...]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Return slices of cells and of their neighbours, one side after the other."""
+    whole, sides = [slice(None)] * len(shape), []
+    for axis in range(len(shape)):
+        for ends in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+            here, there = whole.copy(), whole.copy()
+            here[axis], there[axis] = ends
+            sides.append((tuple(here), tuple(there)))
+    return sides

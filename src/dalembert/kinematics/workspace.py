@@ -112,8 +112,7 @@ class Workspace:
     def mode(self) -> tuple[int, ...]:
         """Working mode of the start configuration."""
         q0 = self._reach.q0[None]
-        signs = [int(self._reach.signs(k, q0)[0]) for k in range(len(self._reach.blocks))]
-        wanted = tuple(0 if sign > 0 else 1 for sign in signs)
+        wanted = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
         return wanted if wanted in self.modes or not self.modes else self.modes[0]
 
     def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, NDArray[np.bool_]]:
@@ -219,8 +218,7 @@ class Workspace:
         """Return which part (k,) of the way from cells inside to cells outside can be reached."""
         reach, slots = self._reach, self._ways.q.shape[1]
         q, poses = self._ways.q[inside], self._poses
-        way = reach.closed.between(poses[inside], poses[outside]) * reach.held
-        done, q = np.zeros(len(inside)), q.copy()
+        q = q.copy()
         low, high = np.zeros(len(inside)), np.ones(len(inside))
         alive = self._ways.closed[inside]
         for _ in range(12):
@@ -228,12 +226,12 @@ class Workspace:
             good = np.zeros(alive.shape, dtype=bool)
             trial = np.empty_like(q)
             for slot in range(slots):
-                begin = reach.closed.moved(q[:, slot], way * (middle - done)[:, None])
-                trial[:, slot], good[:, slot] = reach.close(begin)
+                there = poses[inside] + middle[:, None] * (poses[outside] - poses[inside])
+                trial[:, slot], good[:, slot] = reach.close(reach.put(q[:, slot], there))
             good &= alive
             number = good.any(1).all(1)
             low, high = np.where(number, middle, low), np.where(number, high, middle)
-            q[number], alive[number], done[number] = trial[number], good[number], middle[number]
+            q[number], alive[number] = trial[number], good[number]
         return 0.5 * (low + high)
 
     def plot(self, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None) -> Any:
@@ -352,7 +350,8 @@ def workspace(
     columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
-    reach = Reach(closed, q0, held, stops, np.random.default_rng(0 if rng is None else rng))
+    places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
+    reach = Reach(closed, q0, held, places, stops, np.random.default_rng(0 if rng is None else rng))
     ways = reach.sweep(poses, tuple(len(v) for v in values))
     size = model.length if length is None else finite_number(length, item=item, field="length")
     if size <= 0:
