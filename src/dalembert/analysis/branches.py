@@ -15,7 +15,7 @@ found was found at least twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
@@ -95,7 +95,6 @@ def descend(
     *,
     tolerance: float = 1e-10,
     iterations: int = 60,
-    kept: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """Return where starts q (B, nq) lead by (1), and the largest residual (B, blocks) of each block.
 
@@ -105,8 +104,6 @@ def descend(
     ----------
     blocks : sequence of (rows, columns)
         What moves to close what; blocks that do not depend on each other go side by side, each with its own steps.
-    kept : callable
-        From configurations (B, nq) to those next to them that are allowed.
     """
     q = q.copy()
     B, nb = len(q), len(blocks)
@@ -133,8 +130,6 @@ def descend(
                 x, promised[:, k], flat[:, k] = _marquardt(part, mine, mu[left, k], norm[left, k])
                 step[:, columns] = x * going[left, k, None]
         trial = system.moved(q[left], step)
-        if kept is not None:
-            trial = kept(trial)
         r_trial = system.residual(trial)
         good = np.zeros((len(left), nb), dtype=bool)
         for k, (rows, columns) in enumerate(blocks):
@@ -164,7 +159,7 @@ def descend(
 
 
 def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the steps (B, n) of (1), the norms (B,) of r that they promise, and where nothing can be gained."""
+    """Return the steps (B, n) of (1), the norms (B,) of r that they promise, and where the gradient vanishes."""
     n = J.shape[2]
     Jt = J.transpose(0, 2, 1)
     H = Jt @ J
@@ -174,8 +169,7 @@ def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array
     x = -solved(H, gradient)[:, :, 0]
     x /= np.maximum(1.0, np.abs(x).max(1))[:, None]
     left = r + (J @ x[:, :, None])[:, :, 0]
-    flat = (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
-    return x, np.sqrt((left * left).sum(1)), flat
+    return x, np.sqrt((left * left).sum(1)), (gradient[:, :, 0] ** 2).sum(1) < 1e-16 * size * norm**2
 
 
 def solved(H: Array, b: Array) -> Array:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.branches import Block, blocks_of, descend, distinct, solved, spread, ways_to_close
+from ..analysis.branches import Block, ScaledRows, blocks_of, descend, distinct, solved, spread, ways_to_close
 from .closed import Closed, Measure
 
 __all__ = ["Reach", "Ways"]
@@ -89,7 +89,13 @@ class Reach:
             rows = np.concatenate([block.rows for block in blocks])
             blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
         self.blocks = blocks
-        self._pairs = [(block.rows, block.columns) for block in self.blocks]
+        self._pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
+        # isolated ways are followed beyond stops and looked at in the end; others have room to keep away from them
+        self._system: ScaledRows = closed
+        if self.stops and not self.isolated:
+            self._system = _Stopped(closed, self.stops)
+            extra = np.arange(closed.rows, closed.rows + len(self.stops))
+            self._pairs = [(np.append(rows, extra), columns) for rows, columns in self._pairs]
         self._squares = [_square(closed, step, q, random) for step in self.steps]
 
     # ---- all cells
@@ -112,14 +118,19 @@ class Reach:
             before, old = poses[cells.ravel()], cells.shape
             at, cells = finer, numbers[np.ix_(*finer)]
             ways = self._refined(ways, before, old, source, poses[cells.ravel()])
-            ways = self._filled(ways, poses[cells.ravel()], cells.shape)
-        return self._filled(ways, poses, shape) if len(at[0]) == shape[0] else ways
+            if cells.size < len(poses):
+                ways = self._filled(ways, poses[cells.ravel()], cells.shape)
+        ways = self._filled(ways, poses, shape)
+        for slot in range(ways.closed.shape[1] if self.stops else 0):
+            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
+                ways.closed[part, slot] &= self.within(ways.q[part, slot])
+        return ways
 
     def _coarse(self, poses: Array) -> Ways:
         """Return all ways at a few cells."""
         found = []  # for each block: ways, owners, places
         parents = self.put(self.q0, poses)
-        if self.independent:
+        if self.independent or not self.isolated:
             closing = self._all_at_once(parents)
         else:
             q, owner = parents, np.arange(len(parents))
@@ -136,13 +147,13 @@ class Reach:
             slots = min(slots, _SLOTS)
         x = np.zeros((len(parents), slots, self.closed.nv))
         closed = np.zeros((len(parents), slots, len(self.blocks)), dtype=bool)
-        for k, (block, (q, owner, places)) in enumerate(zip(self.blocks, found, strict=True)):
+        for k, (q, owner, places) in enumerate(found):
             kept = places < slots
             q, owner, places = q[kept], owner[kept], places[kept]
             away = self.closed.between(parents[owner], q)
-            moving = np.append(block.columns, self.idle)
+            moving = self._pairs[k][1]
             x[owner[:, None], places[:, None], moving] = away[:, moving]
-            closed[owner, places, k] = self._within(q, k)
+            closed[owner, places, k] = True
         flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
         return Ways(flat.reshape(len(parents), slots, -1), closed)
 
@@ -152,17 +163,18 @@ class Reach:
         each = _STARTS if widest <= 2 else 16 * widest
         owner = np.repeat(np.arange(len(parents)), each)
         kicks = np.zeros((len(owner), self.closed.nv))
-        for block in self.blocks:
-            kicks[:, block.columns] = spread(len(block.columns), each, len(parents), self.random)
+        for _, columns in self._pairs:
+            kicks[:, columns] = spread(len(columns), each, len(parents), self.random)
         starts = self.closed.moved(parents[owner], kicks)
-        q, worst = descend(self.closed, starts, self._pairs, tolerance=_TOLERANCE, iterations=20)
+        q, worst = descend(self._system, starts, self._pairs, tolerance=_TOLERANCE, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
             good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
             kept = []
             for parent in np.unique(owner[good]):
                 mine = good[owner[good] == parent]
-                kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
+                first = distinct(self.closed, q[mine], block.columns)[0] if self.isolated else slice(_SLOTS)
+                kept.append(mine[first])
             places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
             found.append((q[places], owner[places]))
         return found
@@ -286,8 +298,7 @@ class Reach:
         """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
         before = ways.q[cells, slot]
         away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
-        for k, block in enumerate(self.blocks):
-            moving = np.append(block.columns, self.idle)
+        for k, (_, moving) in enumerate(self._pairs):
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
         ways.q[cells, slot] = self.closed.moved(before, x)
         ways.closed[cells, slot] |= good
@@ -298,15 +309,12 @@ class Reach:
         """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
-        pairs = self._pairs
-        if len(self.idle):
-            pairs = [(rows, np.append(columns, self.idle)) for rows, columns in pairs]
-        kept = None if self.isolated else self._kept
-        found, worst = descend(self.closed, q, pairs, tolerance=_TOLERANCE, iterations=iterations, kept=kept)
-        closed = worst <= _TOLERANCE
-        for k in range(len(self.blocks)):
-            closed[:, k] &= self._within(found, k)
-        return found, closed
+        found, worst = descend(self._system, q, self._pairs, tolerance=_TOLERANCE, iterations=iterations)
+        return found, worst <= _TOLERANCE
+
+    def within(self, q: Array) -> Marks:
+        """Return which blocks (B, blocks) have their coordinates within their stops at states q (B, nq)."""
+        return np.stack([self._within(q, k) for k in range(len(self.blocks))], 1) if self.blocks else np.ones((len(q), 0), dtype=bool)
 
     def _within(self, q: Array, k: int) -> Marks:
         """Return whether coordinates that a block moves are within their stops."""
@@ -314,27 +322,16 @@ class Reach:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            values = measure.values(q)
-            if measure.period:
-                middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
-                values = middle + measure.away(values, middle)
-            good &= (values >= measure.lower - 1e-9) & (values <= measure.upper + 1e-9)
+            good &= np.abs(_beyond(measure, q)) <= 2 * _TOLERANCE * measure.scale
         return good
-
-    def _kept(self, q: Array) -> Array:
-        """Return configurations with coordinates put back within their stops."""
-        q = q.copy()
-        for measure in self.stops:
-            if measure.column >= 0:
-                q[:, measure.place] = np.clip(q[:, measure.place], measure.lower, measure.upper)
-        return q
 
     def sensitivity(self, q: Array) -> Array:
         """Return G of (1), (B, nv, given speeds), scaled."""
         J = self.closed.jacobian(q)
         G = np.zeros((len(q), self.closed.nv, int(self.held.sum())))
         given = np.flatnonzero(self.held)
-        for rows, columns in self._pairs:
+        for block in self.blocks:
+            rows, columns = block.rows, block.columns
             Jr, Jp = J[:, rows[:, None], columns], J[:, rows[:, None], given]
             Jt = Jr.transpose(0, 2, 1)
             H = Jt @ Jr
@@ -342,6 +339,40 @@ class Reach:
             H[:, range(n), range(n)] += (1e-14 * np.trace(H, axis1=1, axis2=2) + 1e-30)[:, None]
             G[:, columns] = -solved(H, Jt @ Jp)
         return G
+
+
+class _Stopped:
+    """Closure equations with one for each stop: by how much it is passed, zero before."""
+
+    def __init__(self, closed: Closed, stops: Sequence[Measure]) -> None:
+        self._closed, self._stops = closed, stops
+        self.nv, self.groups, self.periods = closed.nv, closed.groups, closed.periods
+
+    def residual(self, q: Array) -> Array:
+        beyond = [(_beyond(m, q) / m.scale)[:, None] for m in self._stops]
+        return np.concatenate([self._closed.residual(q), *beyond], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        rows = []
+        for measure in self._stops:
+            passed = (_beyond(measure, q) != 0.0)[:, None]
+            rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
+        return np.concatenate([self._closed.jacobian(q), *rows], -2)
+
+    def moved(self, q: Array, x: Array) -> Array:
+        return self._closed.moved(q, x)
+
+    def between(self, q0: Array, q1: Array) -> Array:
+        return self._closed.between(q0, q1)
+
+
+def _beyond(measure: Measure, q: Array) -> Array:
+    """Return by how much a coordinate is beyond its stops at states q (B, nq), rad or m; angles by the shorter way."""
+    values = measure.values(q)
+    if measure.period:
+        middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
+        values = middle + measure.away(values, middle)
+    return np.asarray(values - np.clip(values, measure.lower, measure.upper))
 
 
 def _square(closed: Closed, block: Block, q: Array, random: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -228,6 +228,7 @@ class Workspace:
             for slot in range(slots):
                 there = poses[inside] + middle[:, None] * (poses[outside] - poses[inside])
                 trial[:, slot], good[:, slot] = reach.close(reach.put(q[:, slot], there))
+                good[:, slot] &= reach.within(trial[:, slot])
             good &= alive
             number = good.any(1).all(1)
             low, high = np.where(number, middle, low), np.where(number, high, middle)
