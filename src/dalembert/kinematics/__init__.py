@@ -5,6 +5,7 @@ from .circuits import circuits
 from .continuation import Path
 from .drives import better_drive
 from .equations import Equations, RelativeEquations
+from .mobility_range import MobilityRange, mobility_range
 from .workspace import Workspace, workspace
 
 __all__ = [
@@ -13,11 +14,13 @@ __all__ = [
     "Circuits",
     "DeadPoint",
     "Equations",
+    "MobilityRange",
     "Path",
     "RelativeEquations",
     "Singularity",
     "Workspace",
     "better_drive",
     "circuits",
+    "mobility_range",
     "workspace",
 ]
