@@ -32,7 +32,7 @@ SHORT_WAYS = {
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "view"): "Result.plot, Result.animate and the like",
     ("kinematics.circuit", "view"): "Circuits.plot",
-    ("kinematics.workspace", "view"): "Workspace.plot",
+    ("kinematics.chart", "view"): "Workspace.plot",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

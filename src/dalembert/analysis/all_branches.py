@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from .branches import all_closed
-from .closure import Closure, Outcome, turning
+from .closure import Closure, Outcome
 
 __all__ = ["all_branches"]
 
@@ -27,8 +27,6 @@ class _ClosureRows:
         for chord in closure.extra:
             self.groups.append(np.arange(end, end + len(chord.turns)))
             end += len(chord.turns)
-        self.periods = np.zeros(model.nv)
-        self.periods[turning(model)[1]] = 2 * np.pi
 
     def residual(self, q: Array) -> Array:
         return self.closure.residual(q)

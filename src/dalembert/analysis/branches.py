@@ -44,13 +44,14 @@ class ScaledRows(Protocol):
     nv : int
     groups : sequence of int arrays
         Rows that belong together: those of a connection.
-    periods : (nv,)
-        By how much a scaled coordinate may differ and mean the same; 0 for none.
     """
 
     nv: int
-    groups: Sequence[Places]
-    periods: Array
+
+    @property
+    def groups(self) -> Sequence[Places]:
+        """Rows that belong together."""
+        ...
 
     def residual(self, q: Array) -> Array:
         """Return r (B, rows) at q (B, nq)."""
@@ -180,8 +181,9 @@ def solved(H: Array, b: Array) -> Array:
     if n == 2:
         p, s, u, w = H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1]
         det = (p * w - s * u)[:, None]
-        return np.stack([w[:, None] * b[:, 0] - s[:, None] * b[:, 1], p[:, None] * b[:, 1] - u[:, None] * b[:, 0]], 1) / (
-            det[:, None]
+        return (
+            np.stack([w[:, None] * b[:, 0] - s[:, None] * b[:, 1], p[:, None] * b[:, 1] - u[:, None] * b[:, 0]], 1)
+            / (det[:, None])
         )
     return np.asarray(np.linalg.solve(H, b))
 

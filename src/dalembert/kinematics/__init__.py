@@ -1,12 +1,14 @@
 """Motion without forces: how a mechanism can move, and how it moves when some of it is driven."""
 
-from .circuit import Bifurcation, Circuit, Circuits, DeadPoint, Singularity
+from .chart import Workspace
+from .circuit import Circuit, Circuits
 from .circuits import circuits
-from .continuation import Path
 from .drives import better_drive
 from .equations import Equations, RelativeEquations
 from .mobility_range import MobilityRange, mobility_range
-from .workspace import Workspace, workspace
+from .path import Path
+from .special import Bifurcation, DeadPoint, Singularity
+from .workspace import workspace
 
 __all__ = [
     "Bifurcation",

@@ -9,19 +9,21 @@ closed to second order,
 
     a^T A a = 0,     A_ij = y . g_qq [n_i, n_j]                                                                      (2)
 
-two directions if det A < 0, none if det A > 0: an isolated point. Where this does not decide (det A = 0, or more motions
-than two), the closed configurations on a small sphere around the point are looked for.
+two directions if det A < 0, none if det A > 0: an isolated point. Where this does not decide (det A = 0, or more
+motions than two), the closed configurations on a small sphere around the point are looked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.branches import descend, distinct
-from .continuation import Place, Tracer
+from .continuation import Tracer
+from .path import Place
 
 __all__ = ["Meeting", "meeting"]
 
@@ -128,7 +130,8 @@ class _Sphere:
 
     def __init__(self, tracer: Tracer, q: Array, radius: float) -> None:
         self._closed, self._q, self._radius = tracer.closed, q, radius
-        self.nv, self.groups, self.periods = tracer.closed.nv, (), tracer.closed.periods
+        self.nv = tracer.closed.nv
+        self.groups: Sequence[NDArray[np.intp]] = ()
 
     def residual(self, q: Array) -> Array:
         x = self._closed.between(self._q, q)
@@ -158,4 +161,4 @@ def _around(tracer: Tracer, q: Array, N: Array) -> Array:
     ends = ends[worst[:, 0] < 1e-10]
     ends = ends[distinct(sphere, ends)[0]]
     x = sphere.between(q, ends)
-    return x / np.linalg.norm(x, axis=1)[:, None]
+    return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])

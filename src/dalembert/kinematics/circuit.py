@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,86 +16,16 @@ from ..errors import ModelError
 from ..model import Model
 from ..result import Result
 from .closed import Measure, named
-from .continuation import Path, Place, Tracer
+from .continuation import Tracer
 from .drives import best_drives
+from .path import Path, Place
+from .special import Bifurcation, DeadPoint, Singularity
 
-__all__ = ["Bifurcation", "Circuit", "Circuits", "DeadPoint", "Singularity"]
+__all__ = ["Circuit", "Circuits"]
 
 Array = NDArray[np.float64]
 
 _STILL = 1e-9  # scaled rates below this are rounding
-
-
-@dataclass(frozen=True, eq=False)
-class DeadPoint:
-    """Where a coordinate turns back although the mechanism moves on.
-
-    Attributes
-    ----------
-    coordinate : str
-    value : float, rad or m
-    maximum : bool
-        Whether it is the largest value around; else the smallest.
-    q : (nq,) rad or m
-    path : int
-        On which way of the circuit.
-    s : float
-        Where on it, arclength.
-    drive : tuple of str
-        Coordinates that can be driven through here, the best first.
-    """
-
-    coordinate: str
-    value: float
-    maximum: bool
-    q: Array = field(repr=False)
-    path: int
-    s: float
-    drive: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Bifurcation:
-    """Where ways of closed configurations meet.
-
-    Attributes
-    ----------
-    q : (nq,) rad or m
-    value : float, rad or m
-        Of the input.
-    mobility : int
-        Independent motions there, to first order.
-    paths : tuple of int
-        The ways of the circuit that meet.
-    directions : (k, nv)
-        In which closed configurations leave, scaled, of length 1; two for each way that goes through.
-    """
-
-    q: Array = field(repr=False)
-    value: float
-    mobility: int
-    paths: tuple[int, ...]
-    directions: Array = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Singularity:
-    """Where the driven motion is singular.
-
-    Attributes
-    ----------
-    kind : str
-        ``"input"``: the input rests while the output moves, so the input cannot drive (a dead point of it; second kind
-        of Gosselin and Angeles 1990). ``"output"``: the output rests while the input moves (first kind). ``"both"``:
-        both rest, or ways meet (third kind).
-    input, output : float, rad or m
-    q : (nq,) rad or m
-    """
-
-    kind: str
-    input: float
-    output: float
-    q: Array = field(repr=False)
 
 
 class Circuit:
@@ -228,7 +158,7 @@ class Circuit:
             period = measure.period or np.inf
             low, high = (np.floor((x - value) / period) for x in (w.min(), w.max()))
             turns = np.arange(low, high + 2) if measure.period else np.zeros(1)
-            for target in value + (turns * measure.period if measure.period else 0.0):
+            for target in (value + turns * measure.period).tolist():
                 off = w - target
                 last = len(path) - 1
                 for k in np.flatnonzero((off[:-1] * off[1:] < 0) | (off[:-1] == 0)):
@@ -251,7 +181,9 @@ class Circuit:
     @cached_property
     def dead_points(self) -> dict[str, list[DeadPoint]]:
         """Where each coordinate turns back, by name; coordinates that never do are left out."""
-        found = {name: [p for k in range(len(self.paths)) for p in self._folds(m, k)] for name, m in self._measures.items()}
+        found = {
+            name: [p for k in range(len(self.paths)) for p in self._folds(m, k)] for name, m in self._measures.items()
+        }
         return {name: points for name, points in found.items() if points}
 
     def _folds(self, measure: Measure, number: int) -> list[DeadPoint]:
@@ -270,7 +202,7 @@ class Circuit:
         if path.closed and len(moving) and sign[0] == 0:
             moving = np.append(moving, len(path) - 1 + moving[0])  # a turning point at the seam
         found = []
-        for a, b in zip(moving[:-1], moving[1:], strict=True):
+        for a, b in pairwise(moving.tolist()):
             if sign[a] * sign[b % (len(path) - 1) if b >= len(path) else b] > 0 or b - a > 2:
                 continue
             if b - a == 2:  # the point between them is one
@@ -303,7 +235,8 @@ class Circuit:
         return found
 
     def _singular(self, kind: str, output: Measure, q: Array) -> Singularity:
-        return Singularity(kind, *(m.usual(float(m.values(q))) for m in (self._measure, output)), q)
+        driven, follows = (m.usual(float(m.values(q))) for m in (self._measure, output))
+        return Singularity(kind, driven, follows, q)
 
     def __str__(self) -> str:
         m = self._measure
@@ -312,13 +245,12 @@ class Circuit:
         lines = [f"{m.name} {how}{ways}"]
         lines += [f"  ends: {end}" for path in self.paths for end in path.ends if end]
         for name, points in self.dead_points.items():
-            unit = _unit(self._measures[name])
             listed = ", ".join(f"{p.value:.6g}" for p in points[:6]) + ", ..." * (len(points) > 6)
-            if name == self.input:
-                listed += f"; drive {points[0].drive[0]} through" if points[0].drive else ""
-            lines.append(f"  dead points of {name} at {listed}{unit}" if ";" not in listed else f"  dead points of {name} at {listed.replace(';', unit + ';', 1)}")
+            instead = f"; drive {points[0].drive[0]} through" if name == self.input and points[0].drive else ""
+            lines.append(f"  dead points of {name} at {listed}{_unit(self._measures[name])}{instead}")
         for b in self.bifurcations:
-            lines.append(f"  bifurcation at {m.name} = {b.value:.6g}{_unit(m)}: {b.mobility} motions, {len(b.directions)} ways off")
+            where = f"{m.name} = {b.value:.6g}{_unit(m)}"
+            lines.append(f"  bifurcation at {where}: {b.mobility} motions, {len(b.directions)} ways off")
         return "\n".join(lines)
 
 

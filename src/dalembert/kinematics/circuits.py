@@ -17,14 +17,17 @@ from ..analysis.assemble import assemble
 from ..analysis.branches import all_closed, descend, distinct
 from ..analysis.prescribed import Prescribed
 from ..checks import finite_number
+from ..connections.hinges import Revolute
 from ..errors import AssemblyError, ModelError
 from ..model import Model, as_model
 from ..system import System
 from .bifurcation import Meeting, meeting
-from .circuit import Bifurcation, Circuit, Circuits
+from .circuit import Circuit, Circuits
 from .closed import Closed, Measure, held_values, measures_of, named
-from .continuation import Path, Tracer
+from .continuation import Tracer
 from .equations import Equations, RelativeEquations
+from .path import Path
+from .special import Bifurcation
 
 __all__ = ["circuits"]
 
@@ -130,12 +133,15 @@ def _closed(
 ) -> tuple[Equations, Closed, Array, Exception | None]:
     """Return equations, the closed configurations, one to start from, and what hindered it from closing."""
     problem: Exception | None = None
-    if not isinstance(system, (System, Model, RelativeEquations)) and hasattr(system, "jacobian"):
+    if not isinstance(system, (System, Model, RelativeEquations)):
+        if not hasattr(system, "acceleration_terms"):
+            raise ModelError("circuits", "system", system, "give a System, a Model or closure equations")
         if q is None:
             raise ModelError("circuits", "q", None, "give a configuration near a closed one")
         first = np.asarray(q, dtype=float)
         return system, Closed(system, held_values(system, first, fixed, item="circuits"), t), first, None
     model = system.model if isinstance(system, RelativeEquations) else as_model(system)
+    _refuse_no_length(model)
     if not model.nc:
         raise ModelError("circuits", "system", model.system.name, f"it has no loops, and {model.nv} freedoms: draw it")
     equations = RelativeEquations(model, driven=False)
@@ -188,34 +194,47 @@ def _refuse_other_mobility(tracer: Tracer, seeds: Array, equations: Equations) -
     if least == 1:
         return
     name = equations.model.system.name if isinstance(equations, RelativeEquations) else "mechanism"
-    short = _without_length(equations.model) if isinstance(equations, RelativeEquations) else ""
     if least == 0:
-        remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one{short}"
+        remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one"
         raise ModelError("circuits", "system", name, remedy)
     q = seeds[int(np.argmin(numbers))]
+    spot = meeting(tracer, tracer.look(q), along=False)
+    if spot is not None and not len(spot.directions):
+        remedy = (
+            f"it closes at single configurations only, where {least} motions exist to first order: check the lengths"
+        )
+        raise ModelError("circuits", "system", name, remedy)
     Vt = np.linalg.svd(tracer.closed.jacobian(q))[2][-least:]
     moving = [n for n, x in zip(equations.speed_names, np.abs(Vt).max(0), strict=True) if x > 1e-6]
     remedy = (
-        f"it has {least} freedoms, and circuits are of mechanisms with one: hold {least - 1} of {', '.join(moving[:8])} "
-        f"by fixed=...{short}"
+        f"it has {least} freedoms, and circuits are of mechanisms with one: hold {least - 1} of "
+        f"{', '.join(moving[:8])} by fixed=..."
     )
     raise ModelError("circuits", "system", name, remedy)
 
 
-def _without_length(model: Model) -> str:
-    """Return which bodies have all their hinges in one place, in words."""
-    found = []
+def _refuse_no_length(model: Model) -> None:
+    """Refuse bodies between two revolutes about one axis: they turn by themselves, and nothing else moves."""
     for body in model.system.bodies.values():
         ends = [
-            (connection.name, end.position)
+            (connection, end)
             for connection in model.system.connections.values()
-            if hasattr(connection, "first")
             for end in (connection.first, connection.second)
             if end.body is body
         ]
-        if len(ends) > 1 and max(float(np.linalg.norm(p - ends[0][1])) for _, p in ends) < 1e-9 * model.length:
-            found.append(f"body {body.name!r} has a length of 0 m between {' and '.join(n for n, _ in ends)}")
-    return f" ({'; '.join(found)})" if found else ""
+        if len(ends) != 2 or not all(isinstance(connection.element, Revolute) for connection, _ in ends):
+            continue
+        (one, first), (two, second) = ends
+        away = second.position - first.position
+        axes = [end.rotation @ connection.element.axis for connection, end in ends]  # type: ignore[union-attr]
+        off = float(np.linalg.norm(np.cross(away, axes[0])))
+        if off < 1e-9 * model.length and float(np.linalg.norm(np.cross(*axes))) < 1e-9:
+            raise ModelError(
+                f"body {body.name!r}",
+                f"the distance of {one.name} and {two.name}",
+                off,
+                "both turn about one axis, so it turns by itself: give the link a length, or leave it out",
+            )
 
 
 def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Meeting], list[set[int]]]:
@@ -291,7 +310,13 @@ def _gathered(
     for number in dict.fromkeys(owner):
         mine = [k for k, own in enumerate(owner) if own == number]
         spots = [
-            Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, tuple(mine.index(k) for k in sorted(ways)), m.directions)
+            Bifurcation(
+                m.q,
+                measure.usual(float(measure.values(m.q))),
+                m.mobility,
+                tuple(mine.index(k) for k in sorted(ways)),
+                m.directions,
+            )
             for m, ways in zip(meetings, joined, strict=True)
             if ways & set(mine)
         ]

@@ -3,7 +3,8 @@
     r = S Phi(q, t),   J = S Phi_q D,   v = D x                                                                     (1)
 
 and below them one row for each coordinate that is held. Equations of any form serve: those that take no batches are
-asked state by state. What coordinates a user may name is a `Measure`: of the tree, or of a hinge at which a loop was cut.
+asked state by state. What coordinates a user may name is a `Measure`: of the tree, or of a hinge at which a
+loop was cut.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Measure:
         if self.column >= 0:
             return np.asarray(q[..., self.place])
         model = self.equations.model  # type: ignore[attr-defined]
-        return np.asarray(model.cut_motion(q, np.zeros((*q.shape[:-1], model.nv)), np.zeros(model.nv))[0][..., self.place])
+        return np.asarray(
+            model.cut_motion(q, np.zeros((*q.shape[:-1], model.nv)), np.zeros(model.nv))[0][..., self.place]
+        )
 
     def rates(self, q: Array, v: Array) -> Array:
         """Return its rates (...) at speeds v (..., nv)."""
@@ -120,13 +123,13 @@ def measures_of(equations: Equations) -> dict[str, Measure]:
             period = _TURN if column + k in turns else 0.0
             found[name] = _measure(equations, name, element, k, place + k, column + k, period)
     for chord in model.forest.chords:
-        element = chord.element
-        if not isinstance(element, Hinge) or element.nq != element.nv:
+        closing = chord.element
+        if not isinstance(closing, Hinge) or closing.nq != closing.nv:
             continue
         place = model.cut_slice(chord.name).start
-        for k, name in enumerate(full_names(chord.name, element.coordinates)):
-            turn = element.coordinate_units[k] == "rad" and not element.counts_turns
-            found[name] = _measure(equations, name, element, k, place + k, -1, _TURN if turn else 0.0)
+        for k, name in enumerate(full_names(chord.name, closing.coordinates)):
+            turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
+            found[name] = _measure(equations, name, closing, k, place + k, -1, _TURN if turn else 0.0)
     order = {name: k for k, name in enumerate(model.system.connections)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0].split(".")[0], len(order))))
 
@@ -135,7 +138,10 @@ def _measure(
     equations: RelativeEquations, name: str, element: Hinge, k: int, place: int, column: int, period: float
 ) -> Measure:
     unit = element.coordinate_units[k]
-    stops = [-np.inf if element.lower is None else element.lower[k], np.inf if element.upper is None else element.upper[k]]
+    stops = [
+        -np.inf if element.lower is None else element.lower[k],
+        np.inf if element.upper is None else element.upper[k],
+    ]
     scale = equations.model.length if unit == "m" else 1.0
     return Measure(equations, name, unit, place, column, period, float(scale), float(stops[0]), float(stops[1]))
 
@@ -225,10 +231,12 @@ class Closed:
         """Return where scaled steps x (..., nv) lead."""
         if q.ndim == 1 or self._batches:
             return np.asarray(self.equations.integrate(q, x * self.scales))
-        return np.array([self.equations.integrate(a, b * self.scales) for a, b in zip(q, x, strict=True)]).reshape(q.shape)
+        return np.array([self.equations.integrate(a, b * self.scales) for a, b in zip(q, x, strict=True)]).reshape(
+            q.shape
+        )
 
     def between(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one of both may be one configuration."""
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one may be a single configuration."""
         q0, q1 = np.broadcast_arrays(q0, q1)
         if q1.ndim == 1 or self._batches:
             x = self.equations.difference(q0, q1) / self.scales
@@ -250,7 +258,7 @@ class Closed:
         if rows is not None:
             owners = {self._owners[k] for k in rows if k < len(self._owners)}
             against = against[..., [name in owners for name in chords_with_axes(self.equations.model)]]
-        return ~against.any(-1)
+        return np.asarray(~against.any(-1))
 
     def shift(self, q: Array, near: Array) -> Array:
         """Return the configuration q (nq,) with full turns added so that it is near another."""

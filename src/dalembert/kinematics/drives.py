@@ -1,7 +1,7 @@
 """Which coordinate can drive a mechanism from where it stands.
 
-With N (n, f) an orthonormal basis of the scaled motions at q, a coordinate with the scaled row c drives well if |c N| is
-large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f freedoms together if
+With N (n, f) an orthonormal basis of the scaled motions at q, a coordinate with the scaled row c drives well if |c N|
+is large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f freedoms together if
 the matrix of their rows times N has a large smallest singular value; they are chosen one after the other, by pivots.
 """
 

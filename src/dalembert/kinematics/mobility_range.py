@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class MobilityRange:
     def __str__(self) -> str:
         ends = [0, *(k for k, _, _ in self.changes), len(self.at)]
         lines = [f"{'from':>12} {'to':>12} {'mobility':>9} {'smallest singular value':>25}"]
-        for a, b in zip(ends[:-1], ends[1:], strict=True):
+        for a, b in pairwise(ends):
             k = a + int(np.argmin(self.smallest[a:b]))
             least = f"{self.smallest[k]:.4g} at {self.at[k]:.6g}"
             lines.append(f"{self.at[a]:>12.6g} {self.at[b - 1]:>12.6g} {self.mobility[a]:>9} {least:>25}")
@@ -138,7 +139,9 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
         q = np.asarray(along, dtype=float)
         s = np.arange(len(q), dtype=float) if q.ndim else np.zeros(0)
     if q.ndim != 2 or q.shape[1] != model.nq or not len(q):
-        raise ModelError("mobility_range", "along", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit")
+        raise ModelError(
+            "mobility_range", "along", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit"
+        )
     return s, q
 
 

@@ -29,12 +29,15 @@ def outline(grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[
         Places of the grid points along the axes.
     marked : (nx, ny) or (nx, ny, nz) bool
     part : callable
-        From marked cells and their neighbours that are not, as numbers (k,), to the part (k,) of the way that is inside.
+        From numbers (k,) of marked cells and of their neighbours that are not to the part (k,) of the way inside.
     """
     numbers = np.arange(marked.size).reshape(marked.shape)
     pairs: list[tuple[int, int]] = []
     for axis in range(marked.ndim):
-        a, b = (np.take(numbers, range(*ends), axis).ravel() for ends in ((0, marked.shape[axis] - 1), (1, marked.shape[axis])))
+        a, b = (
+            np.take(numbers, range(*ends), axis).ravel()
+            for ends in ((0, marked.shape[axis] - 1), (1, marked.shape[axis]))
+        )
         differ = marked.flat[a] != marked.flat[b]
         pairs += list(zip(a[differ].tolist(), b[differ].tolist(), strict=True))
     if not pairs:
@@ -47,7 +50,7 @@ def outline(grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[
     crossings = points[inside] + share * (points[outside] - points[inside])
     if marked.ndim != 2:
         return [crossings]
-    return _linked(marked, {pair: point for pair, point in zip(pairs, crossings, strict=True)})
+    return _linked(marked, dict(zip(pairs, crossings, strict=True)))
 
 
 def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Array]:

@@ -1,8 +1,8 @@
 """Poses that a mechanism can take, on a grid: from coarse to fine, all cells of a level at once.
 
 The platform is led by a free hinge p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
-of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is followed
-to the next finer grid along the tangent,
+of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is
+followed to the next finer grid along the tangent,
 
     dr = G dp,    G = -(J_r^T J_r)^-1 J_r^T J_p                                                                      (1)
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.branches import Block, ScaledRows, blocks_of, descend, distinct, solved, spread, ways_to_close
+from .cells import next_to, strides, surrounded
 from .closed import Closed, Measure
 
 __all__ = ["Reach", "Ways"]
@@ -27,9 +28,9 @@ Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 _TOLERANCE = 1e-8
-_COARSE = 12  # cells along an axis of the first grid
 _STARTS = 12  # of a block of two columns, at each cell of the first grid
 _FAR = 0.1  # by how much a coordinate may move before a way may have become another
+_REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
 _SLOTS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
 
@@ -103,15 +104,15 @@ class Reach:
     def sweep(self, poses: Array, shape: tuple[int, ...]) -> Ways:
         """Return the ways at all cells; poses (cells, nq) are configurations with the platform in place."""
         numbers = np.arange(len(poses)).reshape(shape)
-        strides = _strides(shape)
-        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, strides, strict=True)]
+        apart = strides(shape)
+        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, apart, strict=True)]
         cells = numbers[np.ix_(*at)]
         ways = self._coarse(poses[cells.ravel()])
         while any(len(a) < n for a, n in zip(at, shape, strict=True)):
-            strides = [max(1, s // 4) for s in strides]
+            apart = [max(1, s // 4) for s in apart]
             finer = [
                 np.unique(np.append(np.arange(s // 2, n, s), n - 1)) if s > 1 else np.arange(n)
-                for n, s in zip(shape, strides, strict=True)
+                for n, s in zip(shape, apart, strict=True)
             ]
             nearest = [np.abs(a[None] - f[:, None]).argmin(1) for a, f in zip(at, finer, strict=True)]
             source = np.arange(cells.size).reshape(cells.shape)[np.ix_(*nearest)].ravel()
@@ -139,7 +140,7 @@ class Reach:
                 owner = owner[mine]
             closing = [(q, owner)] * len(self.blocks)
         for k, (q, owner) in enumerate(closing):
-            real = self.closed.genuine(q, self.blocks[k].rows)
+            real = self.closed.genuine(q, self.blocks[k].rows) & self._single(k, q)
             q, owner = q[real], owner[real]
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
@@ -157,6 +158,19 @@ class Reach:
         flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
         return Ways(flat.reshape(len(parents), slots, -1), closed)
 
+    def _single(self, k: int, q: Array) -> Marks:
+        """Return which ways of a block are isolated: a leg whose ends coincide turns freely."""
+        good = np.ones(len(q), dtype=bool)
+        J = self.closed.jacobian(q)
+        for rows, columns in self._of_block(k):
+            if len(rows):
+                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR
+        return good
+
+    def _of_block(self, k: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return rows and columns of a block whose determinants tell its ways apart."""
+        return [self._squares[k]] if self.independent else self._squares
+
     def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
         """Return for each block its ways to close and of which parent they are; starts are those of all blocks."""
         widest = max((len(block.columns) for block in self.blocks), default=0)
@@ -173,8 +187,11 @@ class Reach:
             kept = []
             for parent in np.unique(owner[good]):
                 mine = good[owner[good] == parent]
-                first = distinct(self.closed, q[mine], block.columns)[0] if self.isolated else slice(_SLOTS)
-                kept.append(mine[first])
+                if self.isolated:
+                    mine = mine[self._single(k, q[mine])]
+                    kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
+                else:
+                    kept.append(mine[:_SLOTS])
             places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
             found.append((q[places], owner[places]))
         return found
@@ -195,10 +212,9 @@ class Reach:
 
         Of a block that is closed step by step, every step has a sign.
         """
-        squares = [self._squares[k]] if self.independent else self._squares
         J = self.closed.jacobian(q)
         code, patterns = np.zeros(len(q), dtype=np.intp), 1
-        for rows, columns in squares:
+        for rows, columns in self._of_block(k):
             if len(rows):
                 negative = np.linalg.slogdet(J[:, rows[:, None], columns])[0] < 0
                 code, patterns = code + patterns * negative, 2 * patterns
@@ -231,7 +247,7 @@ class Reach:
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
         donors_of = np.array(
-            [[_next_to(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
+            [[next_to(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
         ).reshape(slots, nb, cells)
         hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
         for slot in range(slots):
@@ -251,9 +267,8 @@ class Reach:
                 x = self.closed.between(start[origin], there)[:, self.held]
                 step = np.einsum("bij,bj->bi", G[origin], x)
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
-                start_here = self.closed.moved(there, step)
-                q[part, slot], good = self.close(start_here, iterations=5)
-                closed[part, slot] = good & self._unchanged(slot, start_here, q[part, slot], good)
+                q[part, slot], good = self.close(self.closed.moved(there, step), iterations=5)
+                closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good)
         return Ways(q, closed)
 
     def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
@@ -276,11 +291,11 @@ class Reach:
             tried = np.zeros((len(poses), nb), dtype=np.intp)
             for turn in range(40):
                 closed = ways.closed[:, slot]
-                donors = np.array([_next_to(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
+                donors = np.array([next_to(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
                 # where another block closes in no way, nothing is gained
-                hopeful = ((donors.T >= 0) | ways.closed.any(1)).all(1)
+                hopeful = np.all((donors.T >= 0) | ways.closed.any(1), axis=1)
                 # a hole within what closes is tried from all sides
-                most = np.array([np.where(_surrounded(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
+                most = np.array([np.where(surrounded(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
                 wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
                 new = np.flatnonzero(wanted.any(1))
                 if not len(new):
@@ -314,7 +329,11 @@ class Reach:
 
     def within(self, q: Array) -> Marks:
         """Return which blocks (B, blocks) have their coordinates within their stops at states q (B, nq)."""
-        return np.stack([self._within(q, k) for k in range(len(self.blocks))], 1) if self.blocks else np.ones((len(q), 0), dtype=bool)
+        return (
+            np.stack([self._within(q, k) for k in range(len(self.blocks))], 1)
+            if self.blocks
+            else np.ones((len(q), 0), dtype=bool)
+        )
 
     def _within(self, q: Array, k: int) -> Marks:
         """Return whether coordinates that a block moves are within their stops."""
@@ -346,7 +365,7 @@ class _Stopped:
 
     def __init__(self, closed: Closed, stops: Sequence[Measure]) -> None:
         self._closed, self._stops = closed, stops
-        self.nv, self.groups, self.periods = closed.nv, closed.groups, closed.periods
+        self.nv, self.groups = closed.nv, closed.groups
 
     def residual(self, q: Array) -> Array:
         beyond = [(_beyond(m, q) / m.scale)[:, None] for m in self._stops]
@@ -375,7 +394,9 @@ def _beyond(measure: Measure, q: Array) -> Array:
     return np.asarray(values - np.clip(values, measure.lower, measure.upper))
 
 
-def _square(closed: Closed, block: Block, q: Array, random: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _square(
+    closed: Closed, block: Block, q: Array, random: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return as many rows of a block as it has columns, which are independent somewhere; none if there are too few."""
     from scipy.linalg import qr
 
@@ -387,48 +408,3 @@ def _square(closed: Closed, block: Block, q: Array, random: np.random.Generator)
     J = closed.jacobian(closed.moved(q, kick))[np.ix_(block.rows, block.columns)]
     order = qr(J.T, mode="r", pivoting=True)[1][: len(block.columns)]
     return block.rows[np.sort(order)], block.columns
-
-
-def _strides(shape: tuple[int, ...]) -> list[int]:
-    """Return the strides of the first grid: powers of four, so that it has about a dozen cells along an axis."""
-    most = _COARSE if len(shape) == 2 else _COARSE // 2
-    found = []
-    for n in shape:
-        stride = 1
-        while n / stride > 1.5 * most:
-            stride *= 4
-        found.append(stride)
-    return found
-
-
-def _next_to(closed: Marks, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
-    """Return for each cell itself if it is marked, else a marked one next to it; -1 for none.
-
-    Which of several neighbours is taken depends on `turn`.
-    """
-    found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
-    sides = _sides(shape)
-    for k in range(len(sides)):
-        here, there = sides[(k + turn) % len(sides)]
-        target, source = found[here], found[there].copy()
-        np.copyto(target, source, where=(target < 0) & (source >= 0))
-    return found.ravel()
-
-
-def _surrounded(closed: Marks, shape: tuple[int, ...]) -> Marks:
-    """Return which cells have marked neighbours on all sides but one, at least."""
-    number = np.zeros(shape, dtype=int)
-    for here, there in _sides(shape):
-        number[here] += closed.reshape(shape)[there]
-    return (number >= 2 * len(shape) - 1).ravel()
-
-
-def _sides(shape: tuple[int, ...]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Return slices of cells and of their neighbours, one side after the other."""
-    whole, sides = [slice(None)] * len(shape), []
-    for axis in range(len(shape)):
-        for ends in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
-            here, there = whole.copy(), whole.copy()
-            here[axis], there[axis] = ends
-            sides.append((tuple(here), tuple(there)))
-    return sides

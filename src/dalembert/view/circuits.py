@@ -51,7 +51,17 @@ def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None,
             if spots:
                 x, y = np.array(spots).T
                 face = style.PAPER if hollow else style.INK
-                axes.plot(x, y, marker, color=style.INK, markerfacecolor=face, markersize=4.5, label=label, zorder=4, clip_on=False)
+                axes.plot(
+                    x,
+                    y,
+                    marker,
+                    color=style.INK,
+                    markerfacecolor=face,
+                    markersize=4.5,
+                    label=label,
+                    zorder=4,
+                    clip_on=False,
+                )
         for name, setter, ticks in ((found.input, axes.set_xlabel, axes.xaxis), (output, axes.set_ylabel, axes.yaxis)):
             unit = _unit(found[0], name)
             setter(f"{name} [{unit}]" if unit else name)
