@@ -301,3 +301,57 @@ def test_pictures(tmp_path) -> None:
     found.plot("D", path=tmp_path / "circuits.png")
     assert (tmp_path / "circuits.png").stat().st_size > 5000
     assert "1 circuit, input A" in str(found) and "drive" in str(found)
+
+
+class FourBarInPoints:
+    """A four-bar with the coordinates of its two moving points: three quadratic equations, one of them twice."""
+
+    nq = nv = 4
+    rows = 4
+    speed_names = ("x1", "y1", "x2", "y2")
+    row_names = ("crank", "coupler", "rocker", "rocker again")
+    column_scales = np.ones(4)
+    row_scales = np.ones(4)
+
+    def __init__(self, a: float, b: float, c: float, d: float) -> None:
+        self.lengths, self.d = (a, b, c), d
+
+    def bars(self, q: np.ndarray) -> np.ndarray:
+        return np.array([q[:2], q[2:] - q[:2], q[2:] - [self.d, 0], q[2:] - [self.d, 0]])
+
+    def residual(self, q: np.ndarray, t: float) -> np.ndarray:
+        a, b, c = self.lengths
+        return 0.5 * ((self.bars(q) ** 2).sum(1) - np.array([a, b, c, c]) ** 2)
+
+    def jacobian(self, q: np.ndarray, t: float) -> np.ndarray:
+        one, two, three, again = self.bars(q)
+        still = np.zeros(2)
+        return np.array([[*one, *still], [*-two, *two], [*still, *three], [*still, *again]])
+
+    def velocity_terms(self, q: np.ndarray, t: float) -> np.ndarray:
+        return np.zeros(4)
+
+    def acceleration_terms(self, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
+        return -np.array([v[:2] @ v[:2], (v[2:] - v[:2]) @ (v[2:] - v[:2]), v[2:] @ v[2:], v[2:] @ v[2:]])
+
+    def integrate(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        return q + step
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return q1 - q0
+
+
+def test_any_closure_equations_serve() -> None:
+    two = da.circuits(FourBarInPoints(1.0, 2.5, 2.0, 2.2), "x1", q=[0.9, 0.4, 2.0, 2.0])
+    assert len(two) == 2
+    for circuit in two:
+        np.testing.assert_allclose(sorted(p.value for p in circuit.dead_points["x1"]), [-1.0, 1.0], atol=1e-10)
+    one = da.circuits(FourBarInPoints(2.0, 2.5, 2.2, 3.0), "x1", q=[1.8, 0.8, 3.0, 2.2])
+    assert len(one) == 1
+    flat = da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0), "x1", q=[0.5, 0.8, 2.5, 0.8])
+    assert len(flat) == 1 and len(flat[0].paths) == 2 and len(flat[0].bifurcations) == 2
+    np.testing.assert_allclose(sorted(b.value for b in flat[0].bifurcations), [-1.0, 1.0], atol=1e-9)
+    with pytest.raises(da.ModelError, match="only a circuit of a system"):
+        one[0].result()
+    with pytest.raises(da.ModelError, match="give a configuration"):
+        da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0))

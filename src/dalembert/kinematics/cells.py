@@ -9,12 +9,12 @@ __all__ = ["next_to", "strides", "surrounded"]
 
 Marks = NDArray[np.bool_]
 
-_COARSE = 12  # cells along an axis of the first grid
+_COARSE = 8  # cells along an axis of the first grid, at least
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:
     """Return the strides of the first grid, so that it has a dozen cells or so along an axis."""
-    most = _COARSE if len(shape) == 2 else _COARSE // 2
+    most = _COARSE if len(shape) == 2 else 6
     return [int(np.ceil(n / (1.5 * most))) for n in shape]
 
 

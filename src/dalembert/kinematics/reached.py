@@ -30,6 +30,7 @@ Marks = NDArray[np.bool_]
 _TOLERANCE = 1e-8
 _STARTS = 12  # of a block of two columns, at each cell of the first grid
 _FAR = 0.1  # by how much a coordinate may move before a way may have become another
+_STEEP = 8.0  # G of (1) above which a leg is nearly stretched or folded
 _REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
 _SLOTS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
@@ -138,9 +139,10 @@ class Reach:
             for step in self.steps:
                 q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
                 owner = owner[mine]
-            closing = [(q, owner)] * len(self.blocks)
+            single = self._single(0, q)
+            closing = [(q[single], owner[single])] * len(self.blocks)
         for k, (q, owner) in enumerate(closing):
-            real = self.closed.genuine(q, self.blocks[k].rows) & self._single(k, q)
+            real = self.closed.genuine(q, self.blocks[k].rows)
             q, owner = q[real], owner[real]
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
@@ -184,11 +186,11 @@ class Reach:
         found = []
         for k, block in enumerate(self.blocks):
             good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
+            good = good[self._single(k, q[good])] if self.isolated else good
             kept = []
             for parent in np.unique(owner[good]):
                 mine = good[owner[good] == parent]
                 if self.isolated:
-                    mine = mine[self._single(k, q[mine])]
                     kept.append(mine[distinct(self.closed, q[mine], block.columns)[0]])
                 else:
                     kept.append(mine[:_SLOTS])
@@ -220,12 +222,12 @@ class Reach:
                 code, patterns = code + patterns * negative, 2 * patterns
         return code, patterns
 
-    def _unchanged(self, slot: int, start: Array, q: Array, good: Marks) -> Marks:
-        """Return where blocks (B, blocks) have not gone over to another way: looked at where they have moved far."""
+    def _unchanged(self, slot: int, start: Array, q: Array, good: Marks, steep: Marks) -> Marks:
+        """Return where blocks (B, blocks) have not gone over to another way; looked at if far from the start or steep."""
         same = np.ones(good.shape, dtype=bool)
         if not self.isolated:
             return same
-        far = np.abs(self.closed.between(start, q)) > _FAR
+        far = (np.abs(self.closed.between(start, q)) > _FAR) | steep[:, None]
         for k, block in enumerate(self.blocks):
             suspects = np.flatnonzero(far[:, block.columns].any(1) & good[:, k])
             if len(suspects):
@@ -257,6 +259,7 @@ class Reach:
             G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
             if some.any():
                 G[some] = self.sensitivity(start[some])
+            steep = np.abs(G).max((1, 2), initial=0.0) > _STEEP
             chosen = np.flatnonzero(some[source])
             q[:, slot] = self.put(self.q0, poses)
             for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
@@ -268,7 +271,7 @@ class Reach:
                 step = np.einsum("bij,bj->bi", G[origin], x)
                 step *= np.minimum(1.0, 0.5 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
                 q[part, slot], good = self.close(self.closed.moved(there, step), iterations=5)
-                closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good)
+                closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good, steep[origin])
         return Ways(q, closed)
 
     def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
@@ -305,7 +308,7 @@ class Reach:
                 start = self.put(start, poses[new])
                 q, good = self.close(start, iterations=10)
                 good &= wanted[new]
-                good &= self._unchanged(slot, start, q, good)
+                good &= self._unchanged(slot, start, q, good, np.ones(len(q), dtype=bool))
                 self._take(ways, slot, new, q, good)
         return ways
 
