@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.closure import opposed
+from ..analysis.closure import axes_against
 from ..analysis.freedoms import freedoms_of
 from ..analysis.scales import Scales
 from ..bodies.markers import Marker
@@ -237,7 +237,7 @@ class Reach:
         """Return where targets and loops hold, (b,)."""
         marks: Marks = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
         if self.closures and marks.any():
-            marks[marks] = ~opposed(self.model, q[marks])[1].any(axis=1)
+            marks[marks] = ~axes_against(self.model, q[marks]).any(axis=1)
         return marks
 
     def missed(self, r: Array) -> tuple[Array, Array]:
