@@ -398,7 +398,7 @@ class Run:
         if change is None:
             return False
         after = State(q=now.q, v=now.v, t=t, x=x)
-        self._after_change(change, now, self._energy(now.conditions, after) - self._energy(self.conditions, before))
+        self._after_change(change, now, self._gain(before, now.conditions, after))
         self.conditions = now.conditions
         self._collect_counts()
         self.integrator = self.present.integrator(self.conditions, self.breaks)
