@@ -210,6 +210,9 @@ class Dry:
             self._note(note)
         if decider.jams and not jams:
             return self.settle(now, passed, decider.jams)
+        turning = [k for k in np.flatnonzero(~rows.alone & at_rest & ~self.modes.stuck) if self.modes.sign[k]]
+        if turning:  # what begins to slide has a direction, and nothing left of another one
+            self._still(now, base, turning)
         now.conditions = decider.under(self.modes)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
@@ -262,19 +265,20 @@ class Dry:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
 
     def _jam(self, now: Situation, base: Conditions, jams: Sequence[int], change: Change) -> None:
-        """Stop rows at once."""
-        if not len(jams):
-            return
+        """Stop rows that jam."""
+        if len(jams):
+            self._still(now, base, jams)
+            change.words += [f"{self.rows.names[k]} jams" for k in jams]
+            change.loses = True
+
+    def _still(self, now: Situation, base: Conditions, chosen: Sequence[int]) -> None:
+        """Take the speeds of rows."""
         rows, model = self.rows, self.model
-        J = rows.jacobian(now.q)[list(jams)]
+        J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
-        wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(jams)]])
-        now.v = (
-            now.v
-            + Jumps(model, now.q, base.paced, np.vstack([P, J])).respond(np.zeros((1, model.nv)), None, wanted[None])[0]
-        )
-        change.words += [f"{rows.names[k]} jams" for k in jams]
-        change.loses = True
+        wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
+        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]))
+        now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: Situation) -> Change | None:
         """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""
