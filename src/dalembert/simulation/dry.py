@@ -191,6 +191,11 @@ class Dry:
         slow = self.rest * self.wide * np.where(before.stuck, SETTLED, 1.0)
         at_rest = mine & (rows.together(u) <= slow)
         came = [*came, *jams]
+        slowest = [int(k) for k in np.flatnonzero(~rows.alone & (at_rest | np.isin(np.arange(len(rows)), came)))]
+        if np.abs(u[slowest]).max(initial=0.0) > 0:  # what is nearly at rest is, and what stops with it
+            self._still(now, base, slowest)
+            u = rows.motion(now.q[None], now.v[None])[1][0]
+            at_rest = mine & (rows.together(u) <= slow)
         at_rest[came] = mine[came]
         at_rest[went] = False
         side = self._closed(s, u, mine, happened)
@@ -210,9 +215,6 @@ class Dry:
             self._note(note)
         if decider.jams and not jams:
             return self.settle(now, passed, decider.jams)
-        turning = [k for k in np.flatnonzero(~rows.alone & at_rest & ~self.modes.stuck) if self.modes.sign[k]]
-        if turning:  # what begins to slide has a direction, and nothing left of another one
-            self._still(now, base, turning)
         now.conditions = decider.under(self.modes)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
