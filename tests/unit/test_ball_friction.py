@@ -108,8 +108,9 @@ def test_a_cut_ball_joint_sticks_too():
         s.initial("C", position=0.3, speed=2.0)
         result = da.simulate(s, 1.5)
         assert abs(result["energy.balance"]).max() < 1e-6
+        assert set(words(result)) == {"A sticks", "B sticks", "C sticks", "X sticks"}
         ends.append(result["C.position"][-1])
-    assert ends[0] == pytest.approx(ends[1], abs=1e-5)
+    assert ends[0] == pytest.approx(ends[1], abs=1e-3)  # the bar, which may spin, starts turned otherwise
 
 
 def test_load_friction_of_a_ball_goes_with_its_whole_force():

@@ -184,7 +184,7 @@ class Dry:
         base = self.let_go(now.conditions)
         mine = self._mine(base)
         happened = [self.watched[event] for event in passed if event < len(self.watched)]
-        came = self._with_partners([k for kind, k in happened if kind == "rest" and self._slid(before, k)])
+        came: list[int] = self._with_partners([k for kind, k in happened if kind == "rest" and self._slid(before, k)])
         went = self._with_partners([k for kind, k in happened if kind == "rest" and not self._slid(before, k)])
         self._jam(now, base, jams, change)
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
