@@ -97,19 +97,20 @@ def test_a_cut_ball_joint_sticks_too():
         crank = s.body("crank", da.box(0.3, 0.05, 0.05, mass=1.0))
         bar = s.body("bar", da.box(0.5, 0.05, 0.05, mass=1.0))
         block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
-        s.connect("crank", da.Revolute("z", friction=0.1), s.ground, crank.at(-0.15, 0, 0))
-        s.connect("slide", da.Prismatic("x", friction=0.2), s.ground.at(0.75, 0, 0.2), block)
+        s.connect("C", da.Revolute("z", friction=0.1), s.ground, crank.at(-0.15, 0, 0))
+        s.connect("X", da.Prismatic("x", friction=0.2), s.ground.at(0.75, 0, 0.2), block)
         joints = {
             "A": (crank.at(0.15, 0, 0), bar.at(-0.25, 0, 0)),
             "B": (block, bar.at(0.25, 0, 0)),
         }
         for name in (*(n for n in joints if n != last), last):
             s.connect(name, da.Spherical(friction=0.15), *joints[name])
-        s.initial("crank", position=0.3, speed=2.0)
+        s.initial("C", position=0.3, speed=2.0)
         result = da.simulate(s, 1.5)
         assert abs(result["energy.balance"]).max() < 1e-6
-        ends.append(result["crank.position"][-1])
-    assert ends[0] == pytest.approx(ends[1], abs=1e-5)
+        assert set(words(result)) == {"A sticks", "B sticks", "C sticks", "X sticks"}
+        ends.append(result["C.position"][-1])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-3)  # the bar, which may spin, starts turned otherwise
 
 
 def test_load_friction_of_a_ball_goes_with_its_whole_force():

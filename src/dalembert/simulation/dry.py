@@ -184,13 +184,18 @@ class Dry:
         base = self.let_go(now.conditions)
         mine = self._mine(base)
         happened = [self.watched[event] for event in passed if event < len(self.watched)]
-        came = self._with_partners([k for kind, k in happened if kind == "rest" and self._slid(before, k)])
+        came: list[int] = self._with_partners([k for kind, k in happened if kind == "rest" and self._slid(before, k)])
         went = self._with_partners([k for kind, k in happened if kind == "rest" and not self._slid(before, k)])
         self._jam(now, base, jams, change)
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
         slow = self.rest * self.wide * np.where(before.stuck, SETTLED, 1.0)
         at_rest = mine & (rows.together(u) <= slow)
         came = [*came, *jams]
+        slowest = [int(k) for k in np.flatnonzero(~rows.alone & (at_rest | np.isin(np.arange(len(rows)), came)))]
+        if np.abs(u[slowest]).max(initial=0.0) > 0:  # what is nearly at rest is, and what stops with it
+            self._still(now, base, slowest)
+            u = rows.motion(now.q[None], now.v[None])[1][0]
+            at_rest = mine & (rows.together(u) <= slow)
         at_rest[came] = mine[came]
         at_rest[went] = False
         side = self._closed(s, u, mine, happened)
@@ -262,19 +267,20 @@ class Dry:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
 
     def _jam(self, now: Situation, base: Conditions, jams: Sequence[int], change: Change) -> None:
-        """Stop rows at once."""
-        if not len(jams):
-            return
+        """Stop rows that jam."""
+        if len(jams):
+            self._still(now, base, jams)
+            change.words += [f"{self.rows.names[k]} jams" for k in jams]
+            change.loses = True
+
+    def _still(self, now: Situation, base: Conditions, chosen: Sequence[int]) -> None:
+        """Take the speeds of rows."""
         rows, model = self.rows, self.model
-        J = rows.jacobian(now.q)[list(jams)]
+        J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
-        wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(jams)]])
-        now.v = (
-            now.v
-            + Jumps(model, now.q, base.paced, np.vstack([P, J])).respond(np.zeros((1, model.nv)), None, wanted[None])[0]
-        )
-        change.words += [f"{rows.names[k]} jams" for k in jams]
-        change.loses = True
+        wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
+        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]))
+        now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: Situation) -> Change | None:
         """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""

@@ -161,7 +161,11 @@ class RowsAtRest:
         bound = (x <= lower) | (x >= upper)
         bound[found.free] = False
         for ball in balls:
-            bound[ball] = np.linalg.norm(x[ball] / limit[ball]) >= 1.0 - ON
+            size = (
+                ON * (np.abs(self.A[ball]) @ np.abs(x)).max()
+            )  # on its bound without a pull: others could hold as well
+            pulled = np.linalg.norm(found.w[ball]) > size
+            bound[ball] = pulled and np.linalg.norm(x[ball] / limit[ball]) >= 1.0 - ON
         for ball in self.balls:  # as a whole
             bound[ball] = bound[ball].all()
         free = self.independent([*(k for k in found.free if not bound[k]), *np.flatnonzero(~bound).tolist()])

@@ -186,10 +186,8 @@ def dry_rows(model: Model) -> DryRows:
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
     whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
     sizes = [np.array(column, dtype=float) for column in columns[8:]]
-    fields = [
-        *("places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"),
-        *("sliding", "static", "more", "lower", "upper", "restitution"),
-    ]
+    fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
+    fields += ["sliding", "static", "more", "lower", "upper", "restitution"]
     values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
     return DryRows(model, tuple(names), tuple(units), **values)
 
