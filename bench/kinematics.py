@@ -10,11 +10,12 @@ import one_thread  # noqa: F401  (before NumPy)
 import argparse  # isort: skip
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from mechanisms import jansen
 
 import dalembert as da
+from dalembert.library import jansen
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
 from dalembert.model.driven_rates import swept
 
@@ -73,15 +74,15 @@ def main() -> None:
         ("four-bar", four_bar),
         ("slider-crank", slider_crank),
         ("Andrews", andrews),
-        ("six Jansen legs", jansen),
+        ("six Jansen legs", partial(jansen, 6)),
     ):
         s = build()
         crank = next(iter(s.connections))
         start = float(da.assemble(s).q[0])
         motion = da.kinematics(s, drive=crank, values=start + turn)
         model, t, q = motion.model, motion.t, motion.q[0]
-        core, jerks = (fastest(lambda j=j: swept(model, t, q, jerk=j), rounds) for j in (False, True))
-        whole = fastest(lambda: da.kinematics(model, times=t), rounds)
+        core, jerks = (fastest(partial(swept, model, t, q, jerk=jerk), rounds) for jerk in (False, True))
+        whole = fastest(partial(da.kinematics, model, times=t), rounds)
         loops = len(model.forest.chords)
         print(f"{name:22}{model.nb:8}{loops:7}{core:10.3f}{jerks:12.3f}{whole:12.3f}")
     found = peer()
@@ -95,9 +96,7 @@ def main() -> None:
     ours = motion["rocker.at(3, 0, 0).position"]
     points = check()
     gap = min(np.abs(points - np.roll(ours[:, :2], shift, axis=0))[5:-5].max() for shift in (0, 1, -1))
-    pairs = [
-        (fastest(lambda: da.kinematics(model, times=turn), 1), fastest(theirs, 1)) for _ in range(rounds)
-    ]  # one after the other
+    pairs = [(fastest(partial(da.kinematics, model, times=turn), 1), fastest(theirs, 1)) for _ in range(rounds)]
     mine, other = (min(column) for column in zip(*pairs, strict=True))
     print(f"four-bar beside pylinkage: {mine:.3f} and {other:.3f} ms, {other / mine:.1f} times (differ by {gap:.1e})")
 

@@ -161,7 +161,7 @@ template <class Form> bool correct(Form &form, Room &room, double *q, double flo
 // x (nv), with known ones in their places: J x = b; a guess stands in what the rank leaves open. False if rows contradict.
 template <class Form> bool rates(Form &form, Room &room, const double *b, double *x) {
   double size = 0.0, missed = 0.0;
-  for (int round = 0; round < 3; ++round) { // the second removes the rounding of the first, the third looks at what is left
+  for (int round = 0; round < 2; ++round) { // the second looks at what is left, and removes the rounding of the first
     missed = 0.0; // compared with all terms that there were: at rest those of the last round are rounding themselves
     for (int i = 0; i < form.rows; ++i) {
       const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : 1.0;
@@ -175,8 +175,6 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
       if (!(std::fabs(room.rhs[i]) <= missed))
         missed = std::fabs(room.rhs[i]);
     }
-    if (round == 2)
-      break;
     solve(room.factors, room.rhs, room.x);
     for (int k = 0; k < room.count; ++k)
       x[room.unknown[k]] += form.column_scale[room.unknown[k]] * room.x[k];
