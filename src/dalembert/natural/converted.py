@@ -1,0 +1,198 @@
+"""A system of bodies and hinges in natural coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis import assemble
+from ..connections.constraints.plain import Distance
+from ..connections.drives import Drive
+from ..connections.hinges import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from ..errors import ModelError
+from ..model import Model
+from ..system import System
+from .dynamics import NaturalDynamics
+from .equations import NaturalEquations
+from .mechanism import Mechanism
+from .motion import NaturalMotion
+from .sharing import Builder
+
+__all__ = ["NaturalModel", "natural_model"]
+
+Array = NDArray[np.float64]
+Homes = dict[str, tuple[str, Array, bool]]
+
+
+class NaturalModel:
+    """A system in natural coordinates.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Points, vectors, rows; drives and masses as the system has them.
+    model : Model
+        The same system in hinge coordinates.
+    plane : (3, 2) or None
+        Axes of the plane in which a planar system is described; None in space.
+    """
+
+    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: Homes) -> None:
+        self.mechanism, self.model, self.plane = mechanism, model, plane
+        self._homes = homes
+
+    def equations(self) -> NaturalEquations:
+        """Return the closure equations."""
+        return self.mechanism.equations()
+
+    def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
+        """Follow the drives through times (k,) s; see `Mechanism.motion`."""
+        return self.mechanism.motion(times, q, **options)
+
+    def dynamics(self, forces: Any = None) -> NaturalDynamics:
+        """Return the equations of motion, with the system's gravity.
+
+        Raises
+        ------
+        ModelError
+            If hinges have dampers, friction, stops or drive trains, which have no natural form here.
+        """
+        for name, connection in self.model.system.connections.items():
+            for what in ("damping", "friction", "armature", "lower", "upper"):
+                value = getattr(connection.element, what, None)
+                if value is not None and (what in ("lower", "upper") or np.any(value)):
+                    raise ModelError(f"hinge {name!r}", what, value, "it has no natural form: use form='relative'")
+        g = np.asarray(self.model.system.gravity, dtype=float)
+        return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, forces)
+
+    def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
+        """Return q (n,) of natural coordinates for hinge coordinates q; with v their rates, with a their second rates.
+
+        Angles and distances are not among them: they keep the values described.
+        """
+        model, e = self.model, self.equations()
+        found = []
+        for c in e.coordinates:
+            home = self._homes.get(c.name)  # none: it is fixed, an angle or a distance
+            if home is None:
+                found.append(c.value if v is None else np.zeros_like(c.value))
+                continue
+            body, local, point = home
+            if v is None:
+                pose = model.pose(body, q)
+                x = pose.rotation @ local + (pose.position if point else 0.0)
+            else:
+                R = model.pose(body, q).rotation
+                w = model.velocity(body, q, v)
+                x = np.cross(w[:3], R @ local) + (w[3:] if point else 0.0)
+                if a is not None:
+                    b = model.acceleration(body, q, v, a)
+                    turned = np.cross(w[:3], np.cross(w[:3], R @ local)) + np.cross(b[:3], R @ local)
+                    x = turned + (b[3:] if point else 0.0)
+            found.append(x if self.plane is None else self.plane.T @ x)
+        return np.asarray(np.concatenate(found)[e._unknown], dtype=float)
+
+    def pose(self, body: str, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
+        """Return rotation (dim, dim) and position (dim,) of a body's frame, from natural coordinates q (n,).
+
+        In the plane, the rotation is from how the body lay when it was converted.
+        """
+        e = self.equations()
+        X = e.all_values(np.asarray(q, dtype=float), t)
+        values = {c.name: X[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
+        frame = self.mechanism.bodies[body].frame
+        if self.plane is None:
+            R = np.array([d.value(values) for d in frame.base]).T @ np.linalg.inv(frame.columns)
+        else:
+            d, c = frame.base[0].value(values), frame.columns[:, 0]
+            cosine, sine = float(c @ d) / float(c @ c), float(c[0] * d[1] - c[1] * d[0]) / float(c @ c)
+            R = np.array([[cosine, -sine], [sine, cosine]])
+        assert frame.origin is not None
+        return R, np.asarray(values[frame.origin] - R @ frame.origin_at)
+
+
+def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike | None = None) -> NaturalModel:
+    """Describe a system of rigid bodies in natural coordinates.
+
+    Parameters
+    ----------
+    system : System
+        With hinges of the library, distances, drives of single coordinates, and no other constraints.
+    dimension : int
+        2 or 3; if left out, 2 wherever all hinges move in one plane.
+    q : (nq,)
+        A closed configuration, near which positions are looked for; assembled if left out.
+
+    Raises
+    ------
+    ModelError
+        If the system has parts that have no natural form here.
+    """
+    model = system.compile()
+    _refuse(system, model)
+    at = assemble(model).q if q is None else np.asarray(q, dtype=float)
+    normal = _normal(system, model, at)
+    if dimension not in (None, 2, 3):
+        raise ModelError("compile", "dimension", dimension, "use 2 or 3")
+    if dimension == 2 and normal is None:
+        raise ModelError("compile", "dimension", dimension, "the hinges do not move in one plane: use 3")
+    plane = None
+    if normal is not None and dimension != 3:
+        x = np.eye(3)[int(np.abs(normal).argmin())]
+        if abs(normal[2]) > 0.9999999:
+            x = np.array([1.0, 0.0, 0.0])
+        x = x - (x @ normal) * normal
+        x /= np.linalg.norm(x)
+        plane = np.column_stack([x, np.cross(normal, x)])
+    builder = Builder(system, model, at, plane)
+    return NaturalModel(builder.build(), model, plane, builder.homes)
+
+
+def _refuse(system: System, model: Model) -> None:
+    known = (Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal, Distance)
+    if model.flexible_names:
+        raise ModelError("compile", "form", "natural", f"{model.flexible_names[0]!r} is flexible: use form='relative'")
+    for name, connection in system.connections.items():
+        if type(connection.element) not in known:
+            kind = type(connection.element).__name__
+            raise ModelError(f"connection {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
+    for name in (*system.couplings, *system.forces):
+        raise ModelError(f"{name!r}", "form", "natural", "elements and couplings have none: use form='relative'")
+    for name, drive in system.drives.items():
+        if not isinstance(drive, Drive) or drive.level:
+            raise ModelError(
+                f"drive {name!r}", "form", "natural", "only positions of single coordinates are driven here"
+            )
+
+
+def _normal(system: System, model: Model, q: Array) -> Array | None:
+    """Return the normal of the plane in which all hinges move, or None."""
+    n: Array | None = None
+    slides = []
+    for connection in system.connections.values():
+        element = connection.element
+        R = model.pose(connection.first, q).rotation
+        if isinstance(element, (Revolute, Planar)):
+            axis = R @ np.asarray(element.axis if isinstance(element, Revolute) else element.normal)
+            if n is not None and float(np.linalg.norm(np.cross(n, axis))) > 1e-9:
+                return None
+            n = axis if n is None else n
+        elif isinstance(element, Prismatic):
+            slides.append(R @ np.asarray(element.axis))
+        elif not isinstance(element, Fixed):
+            return None
+    if n is None or any(abs(float(n @ s)) > 1e-9 for s in slides):
+        return None
+    return n
