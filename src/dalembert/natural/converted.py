@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,39 @@ from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Mechanism
 from .motion import NaturalMotion
-from .sharing import Builder
+from .sharing import GROUND, Builder
 
 __all__ = ["NaturalModel", "natural_model"]
 
 Array = NDArray[np.float64]
 Homes = dict[str, tuple[str, Array, bool]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Moving:
+    """A body's attitude, angular velocity and acceleration, and place, velocity and acceleration of its origin."""
+
+    R: Array
+    w: Array
+    alpha: Array
+    x: Array
+    v: Array
+    a: Array
+
+    @classmethod
+    def of(cls, model: Model, name: str, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> _Moving:
+        pose = model.pose(name, q)
+        V = np.zeros(6) if v is None else model.velocity(name, q, v)
+        A = np.zeros(6) if v is None or a is None else model.acceleration(name, q, v, a)
+        return cls(pose.rotation, V[:3], A[:3], pose.position, V[3:], A[3:])
+
+    def vector(self, local: Array, *, point: bool) -> tuple[Array, Array, Array]:
+        """Return a vector or a point that is fixed in the body, and its first two rates, in the world."""
+        r = self.R @ local
+        rates = (r, np.cross(self.w, r), np.cross(self.alpha, r) + np.cross(self.w, np.cross(self.w, r)))
+        if not point:
+            return rates
+        return rates[0] + self.x, rates[1] + self.v, rates[2] + self.a
 
 
 class NaturalModel:
@@ -78,31 +106,48 @@ class NaturalModel:
         return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, forces)
 
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
-        """Return q (n,) of natural coordinates for hinge coordinates q; with v their rates, with a their second rates.
+        """Return natural coordinates (n,) for hinge coordinates q; with v their rates, with v and a their second rates.
 
-        Angles and distances are not among them: they keep the values described.
+        Angles are within half a turn of those described.
         """
-        model, e = self.model, self.equations()
+        e = self.equations()
+        bodies = {name: _Moving.of(self.model, name, q, v, a) for name in self.mechanism.bodies}
+        bodies[GROUND] = _Moving(np.eye(3), *np.zeros((5, 3)))
+        order = 0 if v is None else 1 if a is None else 2
         found = []
         for c in e.coordinates:
-            home = self._homes.get(c.name)  # none: it is fixed, an angle or a distance
-            if home is None:
-                found.append(c.value if v is None else np.zeros_like(c.value))
-                continue
-            body, local, point = home
-            if v is None:
-                pose = model.pose(body, q)
-                x = pose.rotation @ local + (pose.position if point else 0.0)
+            if c.name in self._homes:
+                body, local, point = self._homes[c.name]
+                x = bodies[body].vector(local, point=point)[order]
+                found.append(x if self.plane is None else self.plane.T @ x)
+            elif c.fixed:
+                found.append(c.value if not order else np.zeros_like(c.value))
             else:
-                R = model.pose(body, q).rotation
-                w = model.velocity(body, q, v)
-                x = np.cross(w[:3], R @ local) + (w[3:] if point else 0.0)
-                if a is not None:
-                    b = model.acceleration(body, q, v, a)
-                    turned = np.cross(w[:3], np.cross(w[:3], R @ local)) + np.cross(b[:3], R @ local)
-                    x = turned + (b[3:] if point else 0.0)
-            found.append(x if self.plane is None else self.plane.T @ x)
+                hinge, _, kind = c.name.rpartition(".")
+                found.append(np.atleast_1d(self._of_hinge(hinge, kind, bodies, order, c.value)))
         return np.asarray(np.concatenate(found)[e._unknown], dtype=float)
+
+    def _of_hinge(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
+        """Return the angle or the slide of a hinge, or a rate of it."""
+        connection = self.model.system.connections[name]
+        element: Any = connection.element
+        first, second = (bodies[end.body.name] for end in (connection.first, connection.second))
+        p, q = (
+            m.vector(end.position, point=True) for m, end in ((first, connection.first), (second, connection.second))
+        )
+        d = [y - x for x, y in zip(p, q, strict=True)]
+        u = first.vector(connection.first.rotation @ element.frame()[:, 2], point=False)
+        if kind == "slide":
+            return np.asarray(
+                [d[0] @ u[0], d[1] @ u[0] + d[0] @ u[1], d[2] @ u[0] + 2 * d[1] @ u[1] + d[0] @ u[2]][order]
+            )
+        if order:
+            turn = (second.w - first.w, second.alpha - first.alpha)
+            return np.asarray([turn[0] @ u[0], turn[1] @ u[0] + turn[0] @ u[1]][order - 1])
+        R = first.R @ connection.first.rotation
+        angle = element.coordinates_of(R.T @ second.R @ connection.second.rotation, R.T @ d[0])
+        angle = angle[element.coordinates.index("angle")]
+        return np.asarray(angle + 2 * np.pi * np.round((described - angle) / (2 * np.pi)))
 
     def pose(self, body: str, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return rotation (dim, dim) and position (dim,) of a body's frame, from natural coordinates q (n,).

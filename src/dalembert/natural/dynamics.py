@@ -219,11 +219,13 @@ def _by_penalty(M: Array, Q: Array, J: Array, c: Array) -> Array:
     R = qr(np.vstack([root, np.sqrt(alpha) * A]), mode="r")[0][: len(Q)]
     if float(np.abs(np.diag(R)).min(initial=1.0)) < 1e-9:
         raise SingularityError("something moves that has no mass: give its body one (Mechanism.mass)")
-    lam, x = np.zeros(len(c)), np.zeros(len(Q))
+    lam, x, last = np.zeros(len(c)), np.zeros(len(Q)), np.inf
     for _ in range(100):
         right = Q / heavy + A.T @ (alpha * c - lam)
         before, x = x, solve_triangular(R, solve_triangular(R, right, trans=1))
         lam = lam + alpha * (A @ x - c)
-        if float(np.abs(x - before).max(initial=0.0)) <= 1e-13 * float(np.abs(x).max(initial=0.0)):
+        change = float(np.abs(x - before).max(initial=0.0)) / max(float(np.abs(x).max(initial=0.0)), 1e-300)
+        if change <= 1e-14 or (change < 1e-8 and change > 0.5 * last):  # rounding
             return np.asarray(x / heavy)
+        last = change
     raise SingularityError("the augmented Lagrangian does not settle here: rows nearly depend on each other; use 'R'")
