@@ -95,8 +95,11 @@ class NaturalModel:
         Raises
         ------
         ModelError
-            If hinges have dampers, friction, stops or drive trains, which have no natural form here.
+            If there are elements, or hinges with dampers, friction, stops or drive trains: they have no natural form
+            here.
         """
+        for name in self.model.system.forces:
+            raise ModelError(f"element {name!r}", "form", "natural", "elements do not act here: use form='relative'")
         for name, connection in self.model.system.connections.items():
             for what in ("damping", "friction", "armature", "lower", "upper"):
                 value = getattr(connection.element, what, None)
@@ -213,8 +216,8 @@ def _refuse(system: System, model: Model) -> None:
         if type(connection.element) not in known:
             kind = type(connection.element).__name__
             raise ModelError(f"connection {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
-    for name in (*system.couplings, *system.forces):
-        raise ModelError(f"{name!r}", "form", "natural", "elements and couplings have none: use form='relative'")
+    for name in system.couplings:
+        raise ModelError(f"coupling {name!r}", "form", "natural", "couplings have none: use form='relative'")
     for name, drive in system.drives.items():
         if not isinstance(drive, Drive) or drive.level:
             raise ModelError(
