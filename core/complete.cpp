@@ -482,6 +482,7 @@ ModelData complete(Tables &t) {
   complete_rows(t, m, way_lengths);
   complete_laws(t, m);
   complete_elements(t, m);
+  complete_fronts(t, m);
   return m;
 }
 

@@ -1,6 +1,7 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see scalar/isa.hpp.
 #include "kernels.hpp"
 #include "kinematics/relative.hpp"
+#include "system/newton.hpp"
 #include "system/report.hpp"
 #include "system/supplied.hpp"
 #include "tree/derivatives.hpp"
@@ -82,7 +83,8 @@ Family family_of(Kernel kernel) {
     return Family::closure;
   if (kernel == Kernel::report)
     return Family::report;
-  return kernel == Kernel::d_dynamics || kernel == Kernel::d_supplied ? Family::system_derivative : Family::system;
+  const bool derivative = kernel == Kernel::d_dynamics || kernel == Kernel::d_supplied || kernel == Kernel::newton_step;
+  return derivative ? Family::system_derivative : Family::system;
 }
 
 // ---- derivatives of trees, one state
@@ -275,19 +277,50 @@ struct SystemDerivativeMemory {
   MotionRoom motion;
   DerivativesRoom derivatives;
   double *a;
+  NewtonRoom newton;
+  NewtonFactors<double> fronts;
+  double *given; // 2 nv
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, SystemDerivativeMemory &d) {
+std::size_t lay_out(const ModelData &m, std::byte *base, Kernel kernel, SystemDerivativeMemory &d) {
   Arena arena{base};
   arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives));
   d.a = arena.take<double>(std::size_t(m.nv));
+  if (kernel != Kernel::newton_step)
+    return arena.used;
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.newton));
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.fronts));
+  d.given = arena.take<double>(2 * std::size_t(m.nv));
   return arena.used;
+}
+
+// not a number where there are no fronts, or a front is singular
+unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, const Arrays<double> &at) {
+  const double mu = *at[Take::lambda];
+  StateOf<double> s = state_of(at);
+  s.tau = s.prescribed = nullptr;
+  if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
+    return unsigned(host_failed);
+  const StepRates<double> rates{mu, mu * mu, s.v};
+  bool solved = by_fronts(m, c, true);
+  if (solved) {
+    linearize(m, c, d.motion, d.derivatives, d.newton, s, d.a, d.motion.system.lambda, ChordRate::second, true);
+    solved = factor_fronts(m, d.newton, rates, d.fronts);
+  }
+  if (solved)
+    solve_radau(m, d.newton, rates, d.fronts, d.given, at[Take::a], at[Take::tau], at[Take::other], at.out[0], at.out[1], at.out[2]);
+  else
+    for (double *out : {at.out[0], at.out[1]})
+      std::fill_n(out, m.nv, std::numeric_limits<double>::quiet_NaN());
+  return 0;
 }
 
 unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
   SystemDerivativeMemory d;
-  lay_out(m, memory, d);
+  lay_out(m, memory, call.kernel, d);
+  if (call.kernel == Kernel::newton_step)
+    return newton_step_of_one(m, conditions_of(call, state), d, at);
   if (call.kernel == Kernel::d_supplied)
     return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
   DerivativeBlocks blocks;
@@ -329,7 +362,7 @@ std::size_t bytes_one(const ModelData &m, const Call &call) {
   }
   case Family::system_derivative: {
     SystemDerivativeMemory d;
-    return lay_out(m, nullptr, d);
+    return lay_out(m, nullptr, call.kernel, d);
   }
   }
   return 0;

@@ -49,6 +49,7 @@ enum class Kernel {
   loads_of_motion,     // q v a [lambda] -> loads of all connections
   report,              // q v -> whatever has an array: see ReportPart
   d_dynamics,          // q v -> derivatives: see DerivativePart
+  newton_step,         // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/radau.hpp, by fronts
 };
 
 // arrays that kernels take

@@ -13,8 +13,7 @@
 // complete.cpp.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "fronts.hpp"
 
 namespace dalembert {
 
@@ -338,6 +337,7 @@ struct ModelData {
   const DriveData *drives;
   const LawData *laws;
   const double *law_numbers;
+  FrontTables fronts; // of the Newton systems of implicit steps
 };
 
 // Frames fixed in one body, given in F; or points of a flexible body, with axes that turn with it there.

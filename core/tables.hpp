@@ -51,7 +51,21 @@ struct Tables {
   std::vector<std::int32_t> support, tree, coordinate;
   std::vector<double> support_factor;
   std::vector<unsigned char> is_holonomic, is_lean;
+  struct Fronts {
+    std::vector<LabelData> labels;
+    std::vector<TapData> taps;
+    std::vector<LinkData> links;
+    std::vector<FrontData> fronts;
+    std::vector<std::int32_t> unknowns, into, leaving, bodies, entries, label_of, own_tap, own_link, states_of, multipliers_of;
+    std::vector<SourceData> sources;
+    std::vector<ActedData> acted;
+    std::vector<ElementStamp> stamps;
+    std::vector<ChordStamp> chords;
+  } fronts;
 };
+
+// The part of `complete` that plans the elimination of implicit steps (fronts.hpp).
+void complete_fronts(Tables &tables, ModelData &m);
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
 // tables must not move afterwards.

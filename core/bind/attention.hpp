@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bind/arrays.hpp"
+#include "bind/gil.hpp"
 #include "steppers/run.hpp"
 #include <atomic>
 #include <chrono>
@@ -57,8 +58,8 @@ private:
   static constexpr std::chrono::milliseconds pause{50};
 
   void look() {
-    nanobind::gil_scoped_acquire acquired;
-    if (!PyErr_CheckSignals())
+    const Acquired acquired;
+    if (!or_stay([] { return PyErr_CheckSignals(); }))
       return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

@@ -144,7 +144,7 @@ void Scope::keep_error() {
 void Scope::call(void *self, const double *in, double *out) {
   const Hosted &law = *static_cast<Hosted *>(self);
   const int inputs = law.function->inputs, outputs = law.function->outputs;
-  nb::gil_scoped_acquire acquired;
+  const Acquired acquired;
   for (int k = 0; k < outputs; ++k)
     out[k] = k < outputs - 1 ? std::numeric_limits<double>::quiet_NaN() : 0.0; // energy may be left out
   if (law.scope->raised && !law.scope->persistent)
@@ -153,7 +153,9 @@ void Scope::call(void *self, const double *in, double *out) {
   bool complete = true;
   for (int k = 0; k < inputs; ++k)
     complete &= (arguments[k] = PyFloat_FromDouble(in[k])) != nullptr;
-  PyObject *result = complete ? PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr) : nullptr;
+  PyObject *result = nullptr;
+  if (complete)
+    result = or_stay([&] { return PyObject_Vectorcall(law.function->callable.ptr(), arguments, std::size_t(inputs), nullptr); });
   for (int k = 0; k < inputs; ++k)
     Py_XDECREF(arguments[k]);
   if (result && PyFloat_CheckExact(result)) {
@@ -189,11 +191,17 @@ static void fetch(const nb::object &array, double *to) {
 
 bool Scope::consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
-  nb::gil_scoped_acquire acquired;
+  const Acquired acquired;
   if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
     return false;
   try {
-    me.code.host(t, copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads);
+    const nb::object given[] = {nb::float_(t), copy_of(q, me.model.nq), copy_of(v, me.model.nv), copy_of(x, me.model.nx), me.laws, me.tau, me.loads};
+    PyObject *arguments[std::size(given)];
+    std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
+    PyObject *done = or_stay([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
+    if (!done)
+      throw nb::python_error();
+    Py_DECREF(done);
     fetch(me.laws, laws);
     if (me.code.pushes) {
       fetch(me.tau, tau);

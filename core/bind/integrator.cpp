@@ -327,7 +327,7 @@ private:
   template <class F> int guarded(F &&f) {
     Outcome outcome;
     {
-      nb::gil_scoped_release released;
+      const Released released;
       outcome = f();
     }
     if (scope.raise())

@@ -51,6 +51,9 @@ constexpr Spec specs[] = {
      .outputs = 21, .described = true, .chosen = true},
     {.kernel = Kernel::d_supplied, .name = "_d_supplied", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7,
      .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .described = true},
+    {.kernel = Kernel::newton_step, .name = "_newton_step",
+     .arguments = {q, v, Argument{"r1", T::a, E::v}, Argument{"r2", T::tau, E::v}, Argument{"r3", T::other, E::x}, Argument{"mu", T::lambda, E::one}, t, x},
+     .inputs = 8, .results = {E::v, E::v, E::x}, .outputs = 3, .described = true, .judged = false},
     // trees
     {.kernel = Kernel::bias_forces, .name = "_bias_forces", .arguments = {q, v, loads}, .inputs = 3, .results = {E::v}, .outputs = 1},
     {.kernel = Kernel::mass_matrix, .name = "mass_matrix", .arguments = {q}, .inputs = 1, .results = {E::matrix}, .outputs = 1,
@@ -109,11 +112,6 @@ PyTypeObject *named_type = nullptr; // a tuple with names for what `dynamics` gi
 
 // a single state of a model with fewer bodies is done before another thread could have had the GIL
 constexpr std::int32_t worth_releasing = 256;
-
-struct GilRelease {
-  PyThreadState *state = PyEval_SaveThread();
-  ~GilRelease() { PyEval_RestoreThread(state); }
-};
 
 // the object given for each argument, and for what is no array
 struct Given {
@@ -347,7 +345,7 @@ struct Work {
     if (count == 0)
       return 0;
     attention.emplace();
-    GilRelease released;
+    const Released released;
     return count < 0 ? model.run_one(*data, call) : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
   }
 

@@ -197,7 +197,7 @@ struct Factor {
       process = this_process();
     }
     {
-      nb::gil_scoped_release release;
+      const Released released;
       std::lock_guard guard(lock);
       if (count > 0)
         model->kernels->factor_solve(model->data, memory.data, x.data(), data_of(result), count);

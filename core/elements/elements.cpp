@@ -142,6 +142,18 @@ template <class T> static void clip(const ModelData &m, const ElementData &e, T 
       *outputs = -larger(T(-bound), -larger(T(-bound), *outputs));
 }
 
+// one element: measures, law, bounds; returns the number of inputs
+template <class T>
+static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
+                           Measured<T> *measured, T *in, T *outputs) {
+  const int n = gather(m, ws, at, e, q, v, measured, in);
+  answer(m, at, e, in, n, outputs);
+  if (e.bounded)
+    clip(m, e, outputs);
+  keep(at, e, outputs);
+  return n;
+}
+
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
 template <class T, class Act>
 static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
@@ -151,11 +163,7 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surr
       continue;
     Measured<T> measured[most_ports];
     T in[most_inputs], outputs[most_outputs];
-    const int n = gather(m, ws, at, e, q, v, measured, in);
-    answer(m, at, e, in, n, outputs);
-    if (e.bounded)
-      clip(m, e, outputs);
-    keep(at, e, outputs);
+    const int n = evaluate(m, ws, at, e, q, v, measured, in, outputs);
     act(e, measured, in, n, outputs);
   }
 }
@@ -191,6 +199,22 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
   for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, const T *outputs) {
     distribute(m, ws, e, measured, outputs, tau, cut, push);
   });
+}
+
+template <class T>
+void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, int element, const T *q, const T *v, Load<T> *ends) {
+  const ElementData &e = m.elements[element];
+  Measured<T> measured[most_ports];
+  T in[most_inputs], out[most_outputs];
+  evaluate(m, ws, at, e, q, v, measured, in, out);
+  const T *outputs = out;
+  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
+    const PortData &port = m.ports[e.port + k];
+    if (port.measure == Measure::hinge && port.chord < 0)
+      ends[k].f.x = *outputs;
+    else
+      ends[k] = port_load(port, measured[k], outputs);
+  }
 }
 
 // ---- energy
@@ -309,5 +333,6 @@ template void apply_elements(const ModelData &, Workspace<double> &, const Surro
                              double *);
 template void apply_elements(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
 template void apply_elements(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
+template void answer_element(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, int, const Dual *, const Dual *, Load<Dual> *);
 
 } // namespace dalembert::DALEMBERT_ISA

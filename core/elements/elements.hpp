@@ -15,6 +15,11 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T>
 void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut);
 
+// One of them: of each port the load on its end B, [moment; force] at its origin, world axes; at a hinge of a tree its effort
+// in force.x. Rates of its states and its signals as above.
+template <class T>
+void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, int element, const T *q, const T *v, Load<T> *ends);
+
 // What elements measure and do, of all of them in a row; null where it is not wanted.
 struct ElementRecords {
   double *measures = nullptr, *rates = nullptr, *forces = nullptr; // ModelData::measure_count each

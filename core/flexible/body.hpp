@@ -365,6 +365,27 @@ DALEMBERT_INLINE T modal_product(const ModalTables &t, const T *a, int r) {
   return sum;
 }
 
+// load on B by which the body opposes its motion, weight included; modal forces into `modal`
+template <class T>
+inline Load<T> flexible_load(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *a, int i, T *modal) {
+  const BodyData &b = m.bodies[i];
+  const ModalData &body = m.modal[b.modal];
+  const ModalTables t = modal_tables(m, body);
+  modal_inertia(m, ws, q, i);
+  const Motion<T> &A = ws.A[i];
+  for (int r = 0; r < t.n; ++r) {
+    const Load<T> &own = ws.modal_own[body.loads + r];
+    modal[r] = dot(own.n, A.w) + dot(own.f, A.v);
+    if (a)
+      modal[r] = modal[r] + modal_product(t, a + b.v, r);
+  }
+  Load<T> F = modal_load(m, ws, A, a ? a + b.v : nullptr, i);
+  const Load<T> left = modal_bias(m, ws, ws.w[i], q, v, i, modal);
+  F.n += left.n;
+  F.f += left.f;
+  return F;
+}
+
 // ---- composites and articulated inertias of modal bodies
 
 // before the nodes hand over: the body's own part

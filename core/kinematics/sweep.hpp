@@ -162,7 +162,7 @@ template <class Form> bool correct(Form &form, Room &room, double *q, double flo
 template <class Form> bool rates(Form &form, Room &room, const double *b, double *x) {
   double size = 0.0, missed = 0.0;
   for (int round = 0; round < 3; ++round) { // the second removes the rounding of the first, the third looks at what is left
-    size = missed = 0.0;
+    missed = 0.0; // compared with all terms that there were: at rest those of the last round are rounding themselves
     for (int i = 0; i < form.rows; ++i) {
       const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : 1.0;
       const double *line = room.J + std::ptrdiff_t(i) * form.nv;

@@ -3,7 +3,7 @@
 #include "steppers/control.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
-#include "system/derivatives.hpp"
+#include "system/newton.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
@@ -27,8 +27,12 @@ struct AlphaRoom {
   double *lambda;          // nc: at the end of the step
   double *lambda0;         // nc: at its beginning
   double *grip;            // nc: P M^-1 P^T of the row by itself, about; 0 for rows that can move nothing
+  // the same by fronts (system/newton.hpp)
+  NewtonRoom newton;
+  NewtonFactors<double> fronts;
   struct Kept {
     double length, tried;  // of the last step, 0: none; of the one under way
+    std::int32_t by_fronts; // where the factors are
   } *kept;
 };
 
@@ -51,6 +55,8 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, AlphaRoom &room)
   room.lambda0 = arena.take<double>(std::size_t(m.nc));
   room.grip = arena.take<double>(std::size_t(m.nc));
   room.kept = arena.take<AlphaRoom::Kept>(1);
+  arena.skip(lay_out(m, arena.here(), room.newton));
+  arena.skip(lay_out(m, arena.here(), room.fronts));
   return arena.used;
 }
 
@@ -109,6 +115,48 @@ static void bind_row(const ModelData &m, AlphaRoom &mine, const ChordData &chord
   E[row * (size + 1)] = -1e-10 * grip;
 }
 
+// calls f(row, its unknown) for all rows of the loops
+template <class F> static inline void for_multipliers(const ModelData &m, F &&f) {
+  for (int k = 0; k < m.chord_count; ++k)
+    for (int j = 0; j < m.chords[k].rows; ++j)
+      f(m.chords[k].row + j, m.fronts.labels[m.fronts.multipliers_of[k]].first + j);
+}
+
+// (4) by fronts
+static bool factor_alpha_by_fronts(const Integration &i, AlphaRoom &mine, double t, double rate, double second) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  LoopRoom<double> &loops = room.motion.system.loops;
+  const Conditions &c = i.run.conditions;
+  if (m.nc)
+    evaluate_chords<double>(m, loops.ws, room.q1, nullptr,
+                            {.values = loops.values, .leverage = loops.leverage, .opening = &loops.opening, .active = c.active, .held = c.held});
+  const StateOf<double> end{t, room.q1, room.v1, room.x1};
+  linearize(m, c, room.motion, mine.derivatives, mine.newton, end, room.a1, mine.lambda, ChordRate::position, false);
+  if (!factor_fronts(m, mine.newton, StepRates<double>{rate, second}, mine.fronts))
+    return false;
+  for_multipliers(m, [&](int row, int unknown) {
+    mine.grip[row] = mine.newton.fixed[unknown] ? 0.0 : 1.0;
+    if (mine.newton.fixed[unknown])
+      mine.lambda[row] = 0.0;
+  });
+  return true;
+}
+
+// (4) for the right-hand side in b
+static void solve_alpha(const ModelData &m, AlphaRoom &mine, double rate, double second) {
+  if (!mine.kept->by_fronts)
+    return solve_lu(mine.matrix, mine.exchange, m.nv + m.nc, mine.b);
+  double *x = mine.fronts.x;
+  std::fill_n(x, m.fronts.unknown_count, 0.0);
+  for (int f = 0; f < m.nv; ++f)
+    x[f] = second * mine.b[f];
+  for_multipliers(m, [&](int row, int unknown) { x[unknown] = mine.b[m.nv + row]; });
+  solve_fronts<double>(m, mine.newton, {rate, second}, mine.fronts, nullptr, nullptr);
+  copy(x, m.nv, mine.b);
+  for_multipliers(m, [&](int row, int unknown) { mine.b[m.nv + row] = x[unknown] / second; });
+}
+
 // the matrix of (4) at the state in q1, v1, a1, factored
 static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double rate, double second) {
   const ModelData &m = i.m;
@@ -119,6 +167,9 @@ static bool factor_alpha(const Integration &i, AlphaRoom &mine, double t, double
   double *E = mine.matrix;
   ++run.counts.jacobians;
   ++run.counts.factorizations;
+  mine.kept->by_fronts = by_fronts(m, run.conditions, false) && factor_alpha_by_fronts(i, mine, t, rate, second);
+  if (mine.kept->by_fronts)
+    return true;
   mass_matrix<double>(m, loops.ws, room.q1, mine.mass);
   for (std::ptrdiff_t k = 0; k < size * size; ++k)
     E[k] = 0.0;
@@ -231,7 +282,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
     }
     if (!all_finite(mine.b, size))
       return Outcome::not_finite;
-    solve_lu(mine.matrix, mine.exchange, size, mine.b);
+    solve_alpha(m, mine, rate, second);
     double square = 0.0;
     for (int f = 0; f < nv; ++f) {
       const double part = mine.b[f] / (run.atol[f] + run.rtol * position_size(m, room.q1, f));

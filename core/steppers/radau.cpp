@@ -3,7 +3,7 @@
 #include "steppers/control.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
-#include "system/derivatives.hpp"
+#include "system/newton.hpp"
 #include "tree/chart.hpp"
 #include <initializer_list>
 
@@ -38,6 +38,12 @@ struct RadauRoom {
   Complex *r, *work;         // n, nv + nx
   double *e, *real_work;     // n, nv + nx
   double *turning;           // nv: speeds that B was taken at
+  // the same by fronts (system/newton.hpp)
+  NewtonRoom newton;
+  NewtonFactors<double> real_fronts;
+  NewtonFactors<Complex> complex_fronts;
+  double *real_given;        // 2 nv: v0, a0
+  Complex *complex_given;
   // what is kept between steps; in the block, so that a copy of it is a checkpoint
   struct Kept {
     double factored_for;     // step length of the factors; 0: none
@@ -45,6 +51,7 @@ struct RadauRoom {
     double old_error;
     double rate;
     std::int32_t rounds, jacobian_old, jacobian_known;
+    std::int32_t by_fronts;  // what is known of the Jacobian is in `newton`
   } *kept;
 };
 
@@ -71,25 +78,19 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, RadauRoom &room)
   room.real_work = arena.take<double>(size);
   room.turning = arena.take<double>(nv);
   room.kept = arena.take<RadauRoom::Kept>(1);
+  arena.skip(lay_out(m, arena.here(), room.newton));
+  arena.skip(lay_out(m, arena.here(), room.real_fronts));
+  arena.skip(lay_out(m, arena.here(), room.complex_fronts));
+  room.real_given = arena.take<double>(2 * nv);
+  room.complex_given = arena.take<Complex>(2 * nv);
   return arena.used;
 }
 
-// calls f(row, column, entry) for the entries of B: -1/2 omega~ of attitudes, -u~ of places beside them
+// calls f(row, column, entry) for the entries of B
 template <class F> static inline void for_chart_slopes(const ModelData &m, const double *v, F &&f) {
-  for (int i = 1; i <= m.nb; ++i) {
-    const BodyData &b = m.bodies[i];
-    if (!has_quaternion(b))
-      continue;
-    for (int half = 0; half < b.nv / 3; ++half) {
-      const double *w = v + b.v + 3 * half, factor = half ? 1.0 : 0.5;
-      const int row = b.v + 3 * half;
-      for (int k = 0; k < 3; ++k) { // (xi x w)_k = xi_l w_n - xi_n w_l
-        const int l = (k + 1) % 3, n = (k + 2) % 3;
-        f(row + k, b.v + l, factor * w[n]);
-        f(row + k, b.v + n, -factor * w[l]);
-      }
-    }
-  }
+  for (int i = 1; i <= m.nb; ++i)
+    if (has_quaternion(m.bodies[i]))
+      for_chart_slopes(m.bodies[i], v, f);
 }
 
 // the matrix of (2), factored
@@ -144,6 +145,21 @@ static void solve_step(const ModelData &m, const RadauRoom &room, T mu, const T 
   for_chart_slopes(m, room.turning, [&](int row, int column, double entry) { r2[row] -= entry * w[column]; });
   for (int i = 0; i < nx; ++i)
     r3[i] = w[nv + i];
+}
+
+template <class T> static StepRates<T> rates_of(const RadauRoom &room, T mu) { return {mu, mu * mu, room.turning}; }
+
+static void solve_real(const ModelData &m, RadauRoom &room, double mu, double *r) {
+  double *r2 = r + m.nv, *r3 = r2 + m.nv;
+  if (room.kept->by_fronts)
+    return solve_radau(m, room.newton, rates_of(room, mu), room.real_fronts, room.real_given, r, r2, r3, r, r2, r3);
+  solve_step(m, room, mu, room.real, room.real_exchange, r, room.real_work);
+}
+static void solve_complex(const ModelData &m, RadauRoom &room, Complex mu, Complex *r) {
+  Complex *r2 = r + m.nv, *r3 = r2 + m.nv;
+  if (room.kept->by_fronts)
+    return solve_radau(m, room.newton, rates_of(room, mu), room.complex_fronts, room.complex_given, r, r2, r3, r, r2, r3);
+  solve_step(m, room, mu, room.complex, room.complex_exchange, r, room.work);
 }
 
 // increments at the stages from the polynomial of the last step, beyond its end
@@ -207,8 +223,8 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
                       radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
       radau_room.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
     }
-    solve_step(m, radau_room, real, radau_room.real, radau_room.real_exchange, r, radau_room.real_work);
-    solve_step(m, radau_room, complex, radau_room.complex, radau_room.complex_exchange, radau_room.r, radau_room.work);
+    solve_real(m, radau_room, real, r);
+    solve_complex(m, radau_room, complex, radau_room.r);
     double square = 0.0;
     for (int k = 0; k < n; ++k) {
       const Complex &d = radau_room.r[k];
@@ -238,14 +254,34 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
   return Outcome::unsolved;
 }
 
-// derivatives of accelerations and of rates of element states at the beginning of the step
-static bool find_derivatives(const Integration &i, RadauRoom &mine) {
+// derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from
+static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fronts) {
+  const ModelData &m = i.m;
+  const Conditions &c = i.run.conditions;
+  const StateOf<double> s{i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x};
+  ++i.run.counts.evaluations;
+  mine.kept->by_fronts = by_fronts;
+  if (by_fronts) {
+    if (!dynamics(m, c, i.room.motion, s, i.room.a, i.room.motion.system.unused))
+      return false;
+    linearize(m, c, i.room.motion, mine.derivatives, mine.newton, s, i.room.a, i.room.motion.system.lambda, ChordRate::second, true);
+    return true;
+  }
   DerivativeBlocks blocks;
   blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
   blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
-  ++i.run.counts.evaluations;
-  return derivatives(i.m, i.run.conditions, i.room.motion, mine.derivatives, {i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x}, i.room.a, blocks);
+  return derivatives(m, c, i.room.motion, mine.derivatives, s, i.room.a, blocks);
+}
+
+// factors of both systems for steps of length h; false if one is singular
+static bool factor_systems(const ModelData &m, RadauRoom &mine, double h) {
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  if (mine.kept->by_fronts)
+    return factor_fronts(m, mine.newton, rates_of(mine, real), mine.real_fronts) &&
+           factor_fronts(m, mine.newton, rates_of(mine, complex), mine.complex_fronts);
+  return factor_step(m, mine, real, mine.real, mine.real_exchange) && factor_step(m, mine, complex, mine.complex, mine.complex_exchange);
 }
 
 // Tries a step of length h, as explicit_step does.
@@ -260,7 +296,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
       ++run.counts.jacobians;
-      if (!find_derivatives(i, mine))
+      if (!find_derivatives(i, mine, by_fronts(m, run.conditions, true)))
         return Outcome::host;
       kept.jacobian_known = 1;
       kept.jacobian_old = 0;
@@ -270,8 +306,13 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
       copy(room.v, nv, mine.turning);
       ++run.counts.factorizations;
       kept.factored_for = 0.0;
-      if (!factor_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange) ||
-          !factor_step(m, mine, Complex(radau::mu_re / h, radau::mu_im / h), mine.complex, mine.complex_exchange))
+      bool regular = factor_systems(m, mine, h);
+      if (!regular && kept.by_fronts) { // a dense matrix may exchange any rows
+        if (!find_derivatives(i, mine, false))
+          return Outcome::host;
+        regular = factor_systems(m, mine, h);
+      }
+      if (!regular)
         return Outcome::unsolved;
       kept.factored_for = h;
     }
@@ -290,7 +331,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
   const auto estimate = [&](const double *rate) {
     for (int k = 0; k < n; ++k)
       e[k] = rate[k] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
-    solve_step(m, mine, radau::mu_real / h, mine.real, mine.real_exchange, e, mine.real_work);
+    solve_real(m, mine, radau::mu_real / h, e);
     return measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
   };
   copy(room.v, nv, room.K);

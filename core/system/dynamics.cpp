@@ -142,6 +142,25 @@ static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T>
   }
 }
 
+template <class T> Load<T> answer_chord(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const T *lambda, T *seconds) {
+  const ChordPlace<T> place = chord_place(ws, chord);
+  ChordRows<T> rows;
+  rows.moving = seconds != nullptr;
+  chord_rows(m, ws, chord, place.relative, rows);
+  Motion<T> acceleration{zero3<T>(), zero3<T>()};
+  if (seconds)
+    acceleration = chord_acceleration(ws, chord, place);
+  Load<T> load{zero3<T>(), zero3<T>()};
+  for (int j = 0; j < rows.count; ++j) {
+    const Motion<T> &g = rows.g[j];
+    if (seconds)
+      seconds[chord.row + j] = rows.bias[j] + dot(g.w, acceleration.w) + dot(g.v, acceleration.v);
+    load.n += scale(lambda[chord.row + j], g.w);
+    load.f += scale(lambda[chord.row + j], g.v);
+  }
+  return {mul(place.A.R, load.n), mul(place.A.R, load.f)};
+}
+
 // what the rows of chords do to bodies, for known multipliers; on the way second rates of the rows
 template <class T>
 static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &ws, const T *lambda, T *seconds) {
@@ -152,22 +171,8 @@ static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &w
         seconds[chord.row + j] = T(0.0);
       continue;
     }
-    const ChordPlace<T> place = chord_place(ws, chord);
-    ChordRows<T> rows;
-    rows.moving = seconds != nullptr;
-    chord_rows(m, ws, chord, place.relative, rows);
-    Motion<T> acceleration{zero3<T>(), zero3<T>()};
-    if (seconds)
-      acceleration = chord_acceleration(ws, chord, place);
-    Load<T> load{zero3<T>(), zero3<T>()};
-    for (int j = 0; j < rows.count; ++j) {
-      const Motion<T> &g = rows.g[j];
-      if (seconds)
-        seconds[chord.row + j] = rows.bias[j] + dot(g.w, acceleration.w) + dot(g.v, acceleration.v);
-      load.n += scale(lambda[chord.row + j], g.w);
-      load.f += scale(lambda[chord.row + j], g.v);
-    }
-    push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, mul(place.A.R, load.n), mul(place.A.R, load.f), [&](int body, const Load<T> &part) {
+    const Load<T> load = answer_chord(m, ws, chord, lambda, seconds);
+    push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, load.n, load.f, [&](int body, const Load<T> &part) {
       ws.p_A[body].n -= part.n;
       ws.p_A[body].f -= part.f;
     });
@@ -231,6 +236,7 @@ template void balance(const ModelData &, const Conditions &, SystemRoom<Pack> &,
 template std::size_t lay_out(const ModelData &, std::byte *, SystemRoom<Dual> &);
 template void balance(const ModelData &, const Conditions &, SystemRoom<Dual> &, const Surroundings<Dual> &, const StateOf<Dual> &, const Dual *,
                       const Dual *, Dual *);
+template Load<Dual> answer_chord(const ModelData &, Workspace<Dual> &, const ChordData &, const Dual *, Dual *);
 template void chord_loads(const ModelData &, const Conditions &, SystemRoom<Dual> &, const Dual *, Dual *);
 template void chord_loads(const ModelData &, const Conditions &, SystemRoom<double> &, const double *, double *);
 template void chord_loads(const ModelData &, const Conditions &, SystemRoom<Pack> &, const Pack *, Pack *);

@@ -28,6 +28,10 @@ template <class T>
 void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const Surroundings<T> &at, const StateOf<T> &s, const T *a,
              const T *lambda, T *seconds);
 
+// What the rows of one chord, no coupling, do to its end B for known multipliers: [moment; force] at its origin, world axes.
+// seconds: null, or second rates of its rows. The frames stand in the world with their velocities and accelerations.
+template <class T> Load<T> answer_chord(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const T *lambda, T *seconds);
+
 // Load of each chord's rows on its second frame B at its origin, world axes, [moment; force], after `balance`: of the
 // multipliers, and of efforts at its own coordinates. Zero for couplings and chords that do not hold.
 template <class T> void chord_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T *lambda, T *out);

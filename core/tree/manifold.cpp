@@ -63,8 +63,7 @@ template <class T> void coordinate_rates(const ModelData &m, const T *q, const T
   }
 }
 
-// slopes of the coordinates of hinge b in lane l, along unit speed number k
-static void seed_freedom(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on) {
+void seed_freedom(const BodyData &b, const double *q, int k, int l, Dual *duals, bool on) {
   if (!has_quaternion(b))
     return duals[b.q + k].slope.set(l, on ? 1.0 : 0.0);
   double unit[6] = {}, rate[7];

@@ -12,6 +12,7 @@ Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import errors, rotation
@@ -64,6 +65,7 @@ from .system import System
 if TYPE_CHECKING:
     from . import library, natural, structures, tribology
     from .io import load
+    from .library import linkage
     from .structures import Material, Section, Structure, beam
 
 __version__ = "0.1.0"
@@ -139,6 +141,7 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linkage",
     "load",
     "mobility",
     "motion_space",
@@ -162,6 +165,7 @@ _FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 
@@ -174,7 +178,8 @@ def __getattr__(name: str) -> Any:
         return globals()[name]
     if not name.startswith("__"):
         for room in (*_ROOMS, *_FURTHER):
-            module = globals().get(room) or import_module(f".{room}", __name__)
+            here = globals().get(room)
+            module = here if isinstance(here, ModuleType) else import_module(f".{room}", __name__)
             if name in getattr(module, "__all__", ()):
                 return getattr(module, name)
     raise AttributeError(f"module 'dalembert' has no attribute {name!r}")

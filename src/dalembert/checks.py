@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -69,6 +70,8 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 def finite_number(value: Any, *, item: str, field: str) -> float:
     """Return `value` as a finite float, or refuse it by name."""
+    if type(value) is float and -math.inf < value < math.inf:
+        return value
     return float(finite_array(value, (), item=item, field=field))
 
 

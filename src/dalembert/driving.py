@@ -20,6 +20,8 @@ from .connections.hinges import Free, Hinge
 from .connections.laws import as_law, integrated
 from .connections.prescribed import (
     LEVELS,
+    AngleConstraint,
+    angle_rows,
     is_several,
     place_rows,
     pose_drives,
@@ -32,7 +34,7 @@ from .errors import ModelError
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["drive", "place_of"]
+__all__ = ["angles_of", "drive", "place_of"]
 
 
 def drive(
@@ -138,12 +140,17 @@ def _drive_pose(system: System, item: str, hinge: Connection, part: str | None, 
         laws["xyz".index(part)] = as_law(position, item=item, field="position")
     elif position is not None:
         laws = several_laws(item, "position", position, ("x", "y", "z"))
+    angles = angle_rows(attitude)
     if rows is not None:
         system.remove(rows)
-    drives, left = pose_drives(hinge, attitude, (laws[0], laws[1], laws[2]))
+    for angle_before in angles_of(system, hinge) if rotation is not None else ():
+        system.remove(angle_before)
+    drives, left = pose_drives(hinge, None if angles else attitude, (laws[0], laws[1], laws[2]))
     element, held = place_rows(left)
     if before is not None:
         del system.drives[before.name]
+    for name, angle, law in angles:
+        drives.append(Drive(system.connect(f"{hinge.name}.{name}", angle, hinge.first, hinge.second), 0, law, 0))
     if element is not None:
         added = system.connect(f"{hinge.name}.place", element, hinge.first, hinge.second)
         drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
@@ -160,6 +167,17 @@ def place_of(system: System, hinge: Connection) -> Connection | None:
     rows = system.connections.get(f"{hinge.name}.place")
     mine = rows is not None and (rows.first, rows.second) == (hinge.first, hinge.second)
     return rows if mine and turns_freely(hinge.element) else None
+
+
+def angles_of(system: System, hinge: Connection) -> list[Connection]:
+    """Return the constraints that hold single angles of a driven hinge."""
+    found = [system.connections.get(f"{hinge.name}.angle_{k}") for k in (1, 2, 3)]
+    ends = (hinge.first, hinge.second)
+    return [
+        rows
+        for rows in found
+        if rows is not None and isinstance(rows.element, AngleConstraint) and (rows.first, rows.second) == ends
+    ]
 
 
 def _moved(system: System, item: str, target: Any) -> Marker | None:

@@ -28,7 +28,7 @@ from .connections.laws import Polynomial
 from .connections.prescribed import (
     turns_freely,
 )
-from .driving import drive, place_of
+from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .rotation import as_rotation_matrix, quaternion
 
@@ -385,7 +385,8 @@ class System:
         from there.
 
         The place of a `Free` hinge without its attitude, or a part of it, is held by a constraint that is added,
-        ``"F.place"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``. A second drive of
+        ``"F.place"``; so is a single angle of an attitude (``rotation=da.BryantAngles(None, law, None)``),
+        ``"F.angle_2"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``. A second drive of
         the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
 
         Returns
@@ -431,6 +432,8 @@ class System:
                 self.remove(coupling)
             if (rows := place_of(self, item)) is not None:
                 self.remove(rows)
+            for angle in angles_of(self, item):
+                self.remove(angle)
             self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
             self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
         elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:

@@ -355,7 +355,6 @@ BAD: dict[str, tuple[Any, str]] = {
         "half a turn apart",
     ),
     "times": (lambda s: da.AttitudeSpline([0, 1], TURNS), "one for each of 9"),
-    "one angle": (lambda s: da.BryantAngles(1.0, None, None), "CustomHinge of three turns"),
     "convention": (lambda s: da.EulerAngles((0, 0, 0), "XXZ"), "one axis"),
 }
 

@@ -32,6 +32,7 @@ SHORT_WAYS = {
     ("system", "view"): "System.draw",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "view"): "Result.plot, Result.animate and the like",
+    ("kinematics.reading", "view"): "plots of what is read off a motion",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

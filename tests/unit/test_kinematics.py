@@ -216,7 +216,7 @@ def test_a_motion_passes_straight_through_a_crossing() -> None:
 
 
 def test_an_end_is_named_with_the_motion_so_far() -> None:
-    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Beyond it drive 'B' or 'A'") as caught:
+    with pytest.raises(da.SingularityError, match=r"'D' cannot go beyond 4 m.*Drive 'B' or 'A' instead") as caught:
         da.kinematics(crank_and_slider(), drive="D", values=np.linspace(3.5, 4.5, 8))
     so_far = caught.value.result
     assert len(so_far) == 4 and so_far.status == "failed" and np.allclose(so_far["D.position"], so_far.t)
@@ -306,3 +306,53 @@ def test_driven_motion_refuses_a_singular_position() -> None:
         with pytest.raises(da.SingularityError, match="follow the motion through it with"):
             da.driven_motion(s, t)
     assert np.allclose(da.driven_motion(s, 1e-2).v[0], 1.0)
+
+
+def rod_between_balls(kind: str) -> da.System:
+    """A spatial four-bar whose rod is a row, a massless chain, or a body."""
+    s = da.System("RSSR")
+    crank, rocker = s.body("crank"), s.body("rocker")
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("D", da.Revolute("x"), s.ground.at(3, 0.5, 0.2), rocker)
+    first, second, length = crank.at(1, 0, 0), rocker.at(0, 1.5, 0), 2.6
+    if kind == "row":
+        s.connect("rod", da.Distance(length), first, second)
+    elif kind == "chain":
+        s.connect("rod", da.KinematicChain((da.Spherical(), da.Offset((length, 0, 0)), da.Spherical())), first, second)
+    else:
+        rod = s.body("rod")
+        s.connect("S", da.Spherical(), first, rod)
+        s.connect("U", da.Universal("y", "z"), rod.at(length, 0, 0), second)
+    s.initial("D", position=0.5, guess=True)
+    return s
+
+
+def test_a_rod_is_the_same_as_a_row_a_chain_and_a_body() -> None:
+    motions = [
+        da.kinematics(rod_between_balls(kind), drive="A", values=np.linspace(0, 0.5, 7))
+        for kind in ("row", "chain", "body")
+    ]
+    for name in ("D.position", "D.speed", "D.acceleration", "D.jerk"):
+        for other in motions[1:]:
+            assert np.allclose(other[name], motions[0][name], rtol=1e-8), name
+
+
+def test_a_cylinder_between_links_drives_a_four_bar() -> None:
+    """Garcia de Jalon and Bayo 1994, example 3.12, with the numbers of the instance A = 0, B = 4, links 2, 4, 3."""
+    s = da.System("hydraulic four-bar")
+    crank, coupler, rocker = s.body("crank"), s.body("coupler"), s.body("rocker")
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("1", da.Revolute("z"), crank.at(2, 0, 0), coupler)
+    s.connect("2", da.Revolute("z"), coupler.at(4, 0, 0), rocker.at(3, 0, 0))
+    s.connect("B", da.Revolute("z"), s.ground.at(4, 0, 0), rocker)
+    s.connect("cylinder", da.Distance(2 * np.sqrt(3)), crank.at(2, 0, 0), s.ground.at(4, 0, 0))
+    s.initial("A", position=np.pi / 3)
+    s.initial("B", position=1.3)
+    motion = da.kinematics(s, drive="cylinder", values=2 * np.sqrt(3) + np.array([0.0, 0.1]), speed=0.5)
+    first, second = "coupler", "coupler.at(4, 0, 0)"
+    v = [motion[f"{point}.velocity"][0, :2] for point in (first, second)]
+    a = [motion[f"{point}.acceleration"][0, :2] for point in (first, second)]
+    assert np.allclose(v, [[-0.433012701892, 0.25], [-0.391853547044, 0.112956414060]], atol=1e-11)
+    assert np.allclose(a, [[-0.0625, -0.108253175473], [-0.090899209276, -0.031490619321]], atol=1e-11)
+    with pytest.raises(da.SingularityError, match=r"\('cylinder' 2 m\)\. Drive"):
+        da.kinematics(s, drive="cylinder", values=[3.4, 2.5, 1.5])

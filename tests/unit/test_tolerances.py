@@ -1,161 +1,173 @@
-"""Absolute tolerances by kind and name, and motions so small that they show."""
+"""Sensitivity of positions to lengths and places, worst case and statistics."""
 
-import signal
+from __future__ import annotations
 
 import numpy as np
 import pytest
-from flexible_systems import random_flexible
 
 import dalembert as da
-from dalembert.library.mechanisms import four_bar
-from dalembert.simulation.options import make_options
+from dalembert.kinematics.tolerances import Tolerances
+from dalembert.library.mechanisms import andrews, four_bar, slider_crank
 
 
-def oscillators(*sizes: float) -> da.System:
-    """Return uncoupled oscillators of circular frequency 1 1/s, displaced by some lengths."""
-    s = da.System("oscillators", gravity=(0, 0, 0))
-    for k, size in enumerate(sizes):
-        s.connect(f"X{k}", da.Prismatic("x"), s.ground, s.body(f"b{k}", da.box(0.1, 0.1, 0.1, mass=1.0)))
-        s.connect(f"k{k}", da.HingeSpring(stiffness=1.0), f"X{k}")
-        s.initial(f"X{k}", position=size)
+def by_differences(report: Tolerances, step: float, row: int = 0) -> np.ndarray:
+    """Return the sensitivities (outputs, deviations) by building and assembling the mechanism with deviations."""
+    read = report._read
+    units = step * np.eye(len(report.amounts))
+    return np.array([(read(e, row) - read(-e, row)) / (2 * step) for e in units]).T
+
+
+def rssr() -> da.System:
+    s = da.System("RSSR", gravity=(0, 0, 0))
+    crank, rod, rocker = (s.body(n, da.rod(x, 1.0)) for n, x in (("crank", 0.3), ("rod", 1.0), ("rocker", 0.6)))
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Spherical(), crank.at(0.3, 0, 0), rod)
+    s.connect("C", da.Universal("y", "z"), rod.at(1.0, 0, 0), rocker.at(0.6, 0, 0))
+    s.connect("D", da.Revolute("y"), s.ground.at(0.8, 0.2, -0.1), rocker)
+    s.initial("A", position=0.4)
+    s.initial("D", position=-1.2, guess=True)
     return s
 
 
-def machine() -> da.Model:
-    """Return hinges of several kinds, a flexible body and a state of an element."""
-    s = da.System("machine")
-    cart = s.body("cart", da.box(0.1, 0.1, 0.1, mass=1.0))
-    ball = s.body("ball", da.sphere(0.1, mass=1.0))
-    arm = s.body("arm", random_flexible(np.random.default_rng(0), nm=2, clamped=True))
-    s.connect("X", da.Planar("z"), s.ground, cart)
-    s.connect("B", da.Spherical(), cart, ball)
-    s.connect("A", da.Revolute("y"), cart, arm.at(node=0))
-    s.connect("valve", da.Element("hinge", "-p", states={"p": (1.0, "-p")}, active=True), "A")
-    return s.compile()
+def test_lengths_of_a_slider_crank() -> None:
+    angle, a, b = 0.7, 0.2, 0.6
+    report = da.tolerances(
+        slider_crank(a, b, angle=angle), "slider.position.x", {"crank.length": 1e-4, "rod.length": 2e-4}, held="A"
+    )
+    root = np.sqrt(b**2 - (a * np.sin(angle)) ** 2)
+    exact = np.array([np.cos(angle) - a * np.sin(angle) ** 2 / root, b / root])
+    assert np.abs(report.sensitivities[0, 0] - exact).max() < 1e-12
+    assert report.worst[0, 0] == pytest.approx(exact @ [1e-4, 2e-4])
+    assert report.rss[0, 0] == pytest.approx(np.hypot(*(exact * [1e-4, 2e-4])))
+    assert "crank.length" in str(report) and "root of squares" in str(report)
 
 
-def numbers(atol: object, model: da.Model) -> np.ndarray:
-    return make_options(model, method="auto", rtol=1e-8, atol=atol, max_step=None, step=None).tolerances
+def test_four_bar_by_all_kinds_of_deviations() -> None:
+    s = four_bar(angle=0.9)
+    s["coupler"].marker("P", 1.2, 0.5, 0)
+    names = (
+        "crank.length",
+        "coupler.length",
+        "rocker.length",
+        "ground.A-D",
+        "D.ground.y",
+        "coupler.P.x",
+        "C.coupler.y",
+    )
+    deviations = dict.fromkeys(names, 1e-3)
+    for held in ("A", "D"):  # in the tree, and where the loop is cut
+        report = da.tolerances(s, ["coupler.P.position", "rocker.angle", "A", "B", "C", "D"], deviations, held=held)
+        assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
+        assert np.abs(report.sensitivity(held, "crank.length")).max() < 1e-15
 
 
-def test_kinds_and_names_find_their_variables() -> None:
-    m = machine()
-    nv = m.nv
-    speeds = list(m.speed_names)
-    units = np.array(m.compiled.names.speed_units)
-    eta = m.v_slice("arm")
-    assert (numbers(1e-7, m) == 1e-7).all()
-    found = numbers({"position": 1e-5, "speed": 1e-4, "state": 10.0}, m)
-    assert (found[:nv] == 1e-5).all() and (found[nv : 2 * nv] == 1e-4).all() and (found[2 * nv :] == 10.0).all()
-    found = numbers({"angle": 1e-3, "length.speed": 1e-2}, m)
-    turns, slides = np.flatnonzero(units == "rad"), np.flatnonzero(units == "m")
-    assert (found[turns] == 1e-3).all() and (found[nv + turns] == 1e-3).all()
-    assert (found[slides] == 1e-10).all() and (found[nv + slides] == 1e-2).all()
-    found = numbers({"arm.eta": 1e-3, "eta.speed": 1.0, "arm.eta[1].position": 1e-8}, m)
-    assert found[:nv][eta].tolist() == [1e-3, 1e-8] and found[nv : 2 * nv][eta].tolist() == [1e-3, 1e-3]
-    found = numbers({"valve": 5.0}, m)
-    assert found[2 * nv :].tolist() == [5.0]
-    assert numbers({"valve.p": 6.0, "valve": 5.0}, m)[2 * nv :].tolist() == [6.0]
-    found = numbers({"A": 1e-2, "A.speed": 1e-1, "position": 1.0}, m)
-    place = speeds.index("A")
-    assert found[place] == 1e-2 and found[nv + place] == 1e-1 and found[m.v_slice("B")][0] == 1.0
+def test_deviations_in_space() -> None:
+    names = ("crank.length", "rod.length", "D.ground.x", "B.crank.z", "C.rocker.y")
+    turned = ("A.ground.rx", "A.ground.ry", "D.ground.rz", "C.rod.rz", "D.rocker.rx")
+    report = da.tolerances(
+        rssr(), ["rod.at(0.5, 0.1, 0).position", "D"], dict.fromkeys((*names, *turned), 1e-3), held="A"
+    )
+    assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
 
 
-@pytest.mark.parametrize(
-    ("atol", "said"),
-    [
-        ({"positions": 1e-3}, "'position'"),
-        ({"valv": 1e-3}, "valve"),
-        ({"position": 0.0}, "above zero"),
-        ({"position": np.nan}, "above zero"),
-        ({"position": "small"}, "above zero"),
-        ({3: 1e-3}, "by strings"),
-        ("tight", "by kind and name"),
-        (0.0, "by kind and name"),
-    ],
-)
-def test_what_is_no_tolerance_is_refused(atol: object, said: str) -> None:
-    with pytest.raises(da.ModelError, match=said):
-        da.simulate(machine(), 0.1, atol=atol)
+def test_several_loops_and_a_joint_of_three_bodies() -> None:
+    report = da.tolerances(
+        andrews(),
+        ["K3.D.position", "B", "E3"],
+        dict.fromkeys(("K2.length", "K5.length", "ground.O-B", "E3.K2.y"), 1e-5),
+        held="O",
+    )
+    size = np.abs(report.sensitivities).max()
+    assert np.abs(by_differences(report, 1e-6) - report.sensitivities[0]).max() < 1e-5 * size
+    assert report.sensitivities[0, :, 0].any()  # E3, E4 and E6 move together on K2
 
 
-def test_hinges_that_close_loops_have_none() -> None:
-    m = four_bar().compile()
-    cut = next(iter(m.compiled.names.cut_v))
-    with pytest.raises(da.ModelError, match="closes a loop"):
-        da.simulate(m, 0.1, atol={cut: 1e-3})
+def test_a_tree_passes_deviations_on() -> None:
+    s = da.System("arm", gravity=(0, 0, 0))
+    upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(0.8, 1.0))
+    s.connect("A", da.Revolute("y"), s.ground, upper)
+    s.connect("B", da.Revolute("y"), upper.at(1, 0, 0), lower)
+    lower.marker("tip", 0.8, 0, 0)
+    report = da.tolerances(
+        s, "lower.tip.position", {"upper.length": 1e-3, "lower.tip.x": 1e-3, "A.ground.rz": 1e-3}, held=["A", "B"]
+    )
+    assert np.allclose(report.sensitivities[0], [[1, 1, 0], [0, 0, 1.8], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "radau", "scipy:DOP853", "scipy:Radau"])
-def test_each_variable_is_as_accurate_as_its_tolerance(method: str) -> None:
-    """One oscillator of nanometres beside one of metres: its own tolerance makes it right."""
-    s = oscillators(1.0, 1e-9)
-    t = np.linspace(0.0, 20.0, 41)
-    fine = da.simulate(s, 20.0, times=t, method=method, atol={"X1": 1e-15, "X0": 1e-9})
-    error = np.abs(fine["X1.position"] / 1e-9 - np.cos(t)).max()
-    assert error < 1e-4
-    assert np.abs(fine["X0.position"] - np.cos(t)).max() < 1e-5
-    assert fine.stats.atol == {"X1": 1e-15, "X0": 1e-9} and "X1 1e-15" in repr(fine.stats)
+def test_the_length_of_a_bar_between_two_balls() -> None:
+    s = da.System("four-bar with a bar", gravity=(0, 0, 0))
+    crank, rocker = s.body("crank", da.rod(1.0, 1.0)), s.body("rocker", da.rod(2.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("D", da.Revolute("z"), s.ground.at(2.2, 0, 0), rocker)
+    s.connect("bar", da.Distance(2.5), crank.at(1, 0, 0), rocker.at(2, 0, 0))
+    s.initial("A", position=0.9)
+    s.initial("D", position=1.3, guess=True)
+    report = da.tolerances(
+        s, ["D", "rocker.at(2, 0, 0).position"], {"bar.length": 1e-3, "crank.length": 1e-3}, held="A"
+    )
+    assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
+    links = da.tolerances(four_bar(angle=0.9), "D", {"coupler.length": 1e-3, "crank.length": 1e-3}, held="A")
+    assert np.allclose(links.sensitivities[0, 0], report.sensitivities[0, 0], atol=1e-9)
 
 
-def test_ensembles_take_them_in_lanes() -> None:
-    s = oscillators(1e-9)
-    t = np.linspace(0.0, 20.0, 41)
-    fine = da.simulate(s, 20.0, times=t, parameters={"k0.stiffness": np.ones(9)}, atol={"X0": 1e-15})
-    alone = da.simulate(s, 20.0, times=t, atol={"X0": 1e-15})
-    assert np.abs(fine["X0.position"] / 1e-9 - np.cos(t)).max() < 1e-4
-    np.testing.assert_allclose(fine.q[3], alone.q, rtol=0, atol=1e-15)
+def test_lengths_of_links_in_planes_beside_each_other() -> None:
+    s = da.System("quick return", gravity=(0, 0, 0))
+    crank, block, lever = s.body("crank"), s.body("block"), s.body("lever")
+    s.connect("A", da.Revolute("z"), s.ground.at(0, 1.0, 0), crank)
+    s.connect("B", da.Revolute("z"), crank.at(0.4, 0, 0.3), block.at(0, 0, -0.1))
+    s.connect("S", da.Prismatic("x"), lever.at(0, 0, 0.4), block)
+    s.connect("D", da.Revolute("z"), s.ground, lever)
+    s.initial("A", position=0.3)
+    s.initial("D", position=1.2, guess=True)
+    s.initial("S", position=1.1, guess=True)
+    motion = da.kinematics(s, drive="A", values=[0.3, 1.0])
+    report = da.tolerances(motion, "D", {"crank.length": 1e-4, "ground.A-D": 1e-4, "S.block.y": 1e-4})
+    pin = np.array([0.4 * np.cos(0.3), 1 + 0.4 * np.sin(0.3)])
+    across = np.array([-pin[1], pin[0]]) / (pin @ pin)  # how the angle of the lever follows the pin
+    exact = [across @ [np.cos(0.3), np.sin(0.3)], across @ [0.0, 1.0]]
+    assert report.sensitivities[0, 0, 0] == pytest.approx(exact[0], abs=1e-10)
+    assert report.sensitivities[0, 0, 1] == pytest.approx(exact[1], abs=1e-10)  # D moved down: as if the crank went up
+    assert np.abs(by_differences(report, 1e-5) - report.sensitivities[0]).max() < 1e-7
+    force = da.transmission_angle(motion, "S", output="D")  # across the lever, whatever the block does
+    assert np.abs(force.pressure).max() < 1e-10
 
 
-def test_coarser_ones_save_steps() -> None:
-    """A state in pascals need not be known to 1e-10 of them."""
-    s = da.System("valve", gravity=(0, 0, 0))
-    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
-    law = da.Element("hinge", "0", states={"p": (0.0, "1e3 * cos(20 * t)")}, active=True)
-    s.connect("valve", law, "X")
-    plain = da.simulate(s, 10.0, method="dopri5")
-    coarse = da.simulate(s, 10.0, method="dopri5", atol={"valve.p": 1e-2})
-    assert coarse.stats.steps < 0.5 * plain.stats.steps
-    assert np.abs(coarse["valve.p"] - 50 * np.sin(20 * coarse.t)).max() < 1.0
+def test_along_a_motion() -> None:
+    s = slider_crank(0.2, 0.6)
+    s.drive("A", speed=1.0)
+    result = da.simulate(s, 6.0, times=np.linspace(0, 6, 61))
+    report = da.tolerances(result, ["D", "slider.position.x"], {"crank.length": 1e-4, "rod.length": 1e-4})
+    angle = result["A"]
+    root = np.sqrt(0.36 - (0.2 * np.sin(angle)) ** 2)
+    assert np.abs(report.sensitivity("D", "rod.length") - 0.6 / root).max() < 1e-10
+    assert np.allclose(report.sensitivities[:, 0], report.sensitivities[:, 1])
+    assert np.abs(by_differences(report, 1e-6, row=30) - report.sensitivities[30]).max() < 1e-7
 
 
-def test_a_run_goes_on_with_the_same_ones_only() -> None:
-    def stop(state: da.State) -> dict[str, float]:
-        if state.t > 1.0 and not pressed:
-            pressed.append(True)
-            signal.raise_signal(signal.SIGINT)
-        return {}
-
-    pressed: list[bool] = []
-    s, atol = oscillators(1.0), {"X0": 1e-12}
-    whole = da.simulate(s, 5.0, atol=atol, control=lambda state: {})
-    part = da.simulate(s, 5.0, atol=atol, control=stop)
-    assert part.status == "interrupted"
-    with pytest.raises(da.ModelError, match="atol"):
-        da.simulate(s, 5.0, atol={"X0": 1e-11}, control=lambda state: {}, resume=part)
-    rest = da.simulate(s, 5.0, atol=dict(atol), control=lambda state: {}, resume=part)
-    np.testing.assert_array_equal(rest.q, whole.q)
+def test_samples_agree_to_first_order() -> None:
+    s = four_bar()
+    report = da.tolerances(
+        s, "rocker.angle", {"crank.length": 1e-3, "coupler.length": 2e-3, "ground.A-D": 1e-3}, held="A"
+    )
+    samples = report.sampled(120)
+    assert samples.errors.shape == (120, 1)
+    assert samples.rss[0] == pytest.approx(report.rss[0, 0], rel=0.2)  # 120 samples
+    assert samples.worst[0] == pytest.approx(report.worst[0, 0], rel=5e-3)
 
 
-def test_they_are_written_with_a_result(tmp_path: object) -> None:
-    result = da.simulate(oscillators(1.0), 1.0, atol={"position": 1e-9})
-    result.save(f"{tmp_path}/r.csv")
-    assert da.Result.load(f"{tmp_path}/r.csv").stats.atol == {"position": 1e-9}
-
-
-# ---- amplitudes near them
-
-
-def test_amplitudes_near_the_tolerance_are_said() -> None:
-    s = oscillators(1.0, 1e-9)
-    (note,) = da.simulate(s, 20.0).stats.notes
-    assert "X1 by 2e-09 m (atol 1e-10)" in note and "X0" not in note and "atol={'X1': 2e-13}" in note
-    assert da.simulate(s, 20.0, atol={"X1": 2e-13}).stats.notes == []
-    many = da.simulate(s, 20.0, parameters={"k0.stiffness": [1.0, 2.0]})
-    assert any("X1" in note for note in many.stats.notes)
-
-
-def test_rest_and_rounding_are_no_small_motion() -> None:
-    assert da.simulate(oscillators(1.0, 0.0), 5.0).stats.notes == []
-    assert da.simulate(oscillators(1.0, 1e-17), 5.0).stats.notes == []
-    assert da.simulate(oscillators(1e-9), 5.0, method="rk4", step=0.01).stats.notes == []  # has no tolerance
+def test_what_cannot_be_is_refused() -> None:
+    s = four_bar()
+    with pytest.raises(da.ModelError, match="can still move in 1 ways"):
+        da.tolerances(s, "C", {"coupler.length": 1e-3}, held=())
+    with pytest.raises(da.ModelError, match="over-constrained"):
+        da.tolerances(s, "C", {"C.coupler.z": 1e-3}, held="A")
+    with pytest.raises(da.ModelError, match="there are distances such as"):
+        da.tolerances(s, "C", {"coupler.width": 1e-3}, held="A")
+    with pytest.raises(da.ModelError, match="has the joints 'B', 'C'"):
+        da.tolerances(s, "C", {"coupler.B-D": 1e-3}, held="A")
+    with pytest.raises(da.ModelError, match="give the position of a point"):
+        da.tolerances(s, "coupler.velocity", {"coupler.length": 1e-3}, held="A")
+    with pytest.raises(da.ModelError, match="without sign"):
+        da.tolerances(s, "C", {"coupler.length": -1e-3}, held="A")
+    with pytest.raises(da.ModelError, match="joints at 3 places"):
+        da.tolerances(andrews(), "B", {"ground.length": 1e-3}, held="O")

@@ -175,6 +175,7 @@ def close_loops(
     starts: int = 1,
     random: np.random.Generator | None = None,
     branches: bool = False,
+    insist: bool = True,
 ) -> Assembly:
     """Close loops from a guess (nq,); see `assemble`.
 
@@ -186,6 +187,8 @@ def close_loops(
         Where the value is None, that of the guess.
     placed, firm : list of HeldChord
         Poses that are wished for, and those that are demanded.
+    insist : bool
+        Whether to start afresh from farther away where nothing closes better.
     """
     model = closure.model
     random = np.random.default_rng(0) if random is None else random
@@ -197,7 +200,7 @@ def close_loops(
     hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
     outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
     if outcome is None or not outcome.closed:
-        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=True)
+        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
     found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)

@@ -102,7 +102,7 @@ def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: 
         trial = q.copy()
         trial[place] = middle
         try:
-            q = close_loops(Closure(model, 1e-12, 100, t=t), trial, held, {}, []).q
+            q = close_loops(Closure(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
             low = middle
         except AssemblyError:
             high = middle

@@ -26,7 +26,7 @@ from .held import hold_places
 from .scales import Scales, singular_values
 from .starts import Starts
 
-__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "motion_with"]
+__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "drives_at", "motion_with"]
 
 Array = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def motion_with(
             rates = consistent_accelerations(model, at, speeds, rates, fixed=everything, t=t)
     except (AssemblyError, SingularityError) as error:
         order = 1 if isinstance(error, AssemblyError) else 2
-        raise type(error)(f"{_driven(model, t, order)}: {error}") from None
+        raise type(error)(f"{drives_at(model, t, order)}: {error}") from None
     return DrivenMotion(t, at, speeds, rates, model)
 
 
@@ -158,7 +158,7 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         if not model.drives:
             raise
         limit = unreachable_drive(model, t, closure.guess(at), held)
-        failure = AssemblyError(f"{_driven(model, t, 0)}: {limit or error}")
+        failure = AssemblyError(f"{drives_at(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
 
@@ -240,7 +240,7 @@ def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t
     return consistent_speeds(model, q, v, fixed=paced, t=t)
 
 
-def _driven(model: Model, t: float, order: int) -> str:
+def drives_at(model: Model, t: float, order: int) -> str:
     """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
     asked = []
     for drive in model.drives:

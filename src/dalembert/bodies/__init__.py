@@ -4,7 +4,7 @@ from .damping import Rayleigh
 from .flexible import FlexibleBody, Stiffening
 from .markers import Marker
 from .rigid import Body
-from .shapes import Shape, box, cylinder, plate, rod, sphere, tube
+from .shapes import Shape, box, cylinder, plate, prism, rod, sphere, tube
 
 __all__ = [
     "Body",
@@ -16,6 +16,7 @@ __all__ = [
     "box",
     "cylinder",
     "plate",
+    "prism",
     "rod",
     "sphere",
     "tube",

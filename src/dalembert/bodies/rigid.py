@@ -183,8 +183,10 @@ class Body:
                 raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
             kind = "cylinder"
         R = as_rotation_matrix(rotation, item=item)
-        place = finite_array((x, y, z), (3,), item=item, field="position") + R @ shape.com
-        self.visuals.append(Visual(kind, size, place, R))
+        place = finite_array((x, y, z), (3,), item=item, field="position")
+        if kind != "prism":
+            place = place + R @ shape.com
+        self.visuals.append(Visual(kind, size, place, R, outline=shape.outline))
         return self.visuals[-1]
 
     @property

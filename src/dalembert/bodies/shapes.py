@@ -9,15 +9,15 @@ is one of the body's axes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 
-__all__ = ["Shape", "box", "cylinder", "plate", "rod", "sphere", "tube"]
+__all__ = ["Shape", "box", "cylinder", "plate", "prism", "rod", "sphere", "tube"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Shape:
     Attributes
     ----------
     kind : str
-        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"`` or ``"tube"``.
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"`` or ``"prism"``.
     size : dict of str to float
         The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one.
     mass : float, kg, or None
@@ -36,6 +36,8 @@ class Shape:
         Centre of mass from the body's origin.
     inertia : (3, 3) kg m2
         About the centre of mass, in body axes; of 1 kg if it has no mass of its own.
+    outline : (k, 2) m or None
+        Of a prism, counterclockwise.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Shape:
     mass: float | None
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
+    outline: NDArray[np.float64] | None = None
 
 
 def rod(
@@ -142,6 +145,52 @@ def tube(
     squares = outer * outer + inner * inner
     size = {"length": length, "outer": outer, "inner": inner, "axis": float(k)}
     return _solid("tube", size, m, np.zeros(3), _axial(k, squares / 2, length * length / 12 + squares / 4))
+
+
+def prism(outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+    """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
+
+    Parameters
+    ----------
+    outline : (k, 2) m
+        Corners in order, from the body's origin; it must not cross itself. A hole is made by going in along a cut,
+        round the hole the other way, and out again.
+    thickness : float, m
+    mass, density : float, kg or kg/m3
+
+    Examples
+    --------
+    >>> triangle = prism([(0, 0), (3, 0), (0, 3)], 0.1, mass=2.0)
+    >>> print(triangle.com)
+    [1. 1. 0.]
+    """
+    shape = shape_of(outline)
+    if shape is None or len(shape) != 2 or shape[1] != 2 or shape[0] < 3:
+        raise ModelError("prism", "outline", outline, "give three corners or more, each of two numbers")
+    x = finite_array(outline, shape, item="prism", field="outline")
+    t = _length("prism", "thickness", thickness)
+    y = np.roll(x, -1, axis=0)
+    cross = x[:, 0] * y[:, 1] - x[:, 1] * y[:, 0]
+    area = float(cross.sum() / 2)
+    if abs(area) < 1e-9 * float(np.ptp(x, axis=0).max()) ** 2:
+        raise ModelError("prism", "outline", f"an area of {area:.3g} m2", "it must enclose an area")
+    com = (cross[:, None] * (x + y)).sum(0) / (6 * area)
+    a, b = x - com, y - com
+    second = np.einsum("k,kij->ij", a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], _moments(a, b)) / (24 * area)
+    m = _mass("prism", mass, density, abs(area) * t)
+    S = np.diag([0.0, 0.0, t * t / 12])
+    S[:2, :2] = second
+    size = {"area": abs(area), "thickness": t}
+    solid = _solid("prism", size, m, np.array([*com, 0.0]), np.trace(S) * np.eye(3) - S)
+    return replace(solid, outline=x if area > 0 else x[::-1].copy())
+
+
+def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 24 times the integral of x x^T over triangles (origin, a, b), by twice their areas, (k, 2, 2)."""
+    aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
+    ab = np.einsum("ki,kj->kij", a, b)
+    result: NDArray[np.float64] = 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
+    return result
 
 
 def _solid(

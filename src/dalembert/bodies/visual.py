@@ -17,11 +17,11 @@ class Visual:
     Attributes
     ----------
     kind : str
-        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"`` or ``"mesh"``.
+        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
     size : dict of str to float
         Lengths in m, named as in `Shape`: box x, y, z; cylinder and capsule length (a capsule's
         without its caps), radius and axis (2: along z); sphere radius; plate x, y, thickness; tube
-        length, outer, inner and axis. A mesh has the factors x, y, z by which it is scaled.
+        length, outer, inner and axis; prism thickness. A mesh has the factors x, y, z by which it is scaled.
     position : (3,) m
         Centre of the geometry (for a mesh its own origin) from the body's origin, in body axes.
     rotation : (3, 3)
@@ -33,6 +33,8 @@ class Visual:
     color : (4,) float or None
         Red, green, blue and opacity, each from 0 to 1; None where the model file gives none.
     name : str or None
+    outline : (k, 2) m or None
+        Of a prism, in its x-y plane.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Visual:
     collision: bool = False
     color: tuple[float, float, float, float] | None = None
     name: str | None = None
+    outline: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         size = ", ".join(f"{key}={value:.6g}" for key, value in self.size.items() if key != "axis")

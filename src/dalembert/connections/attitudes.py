@@ -40,6 +40,11 @@ class Attitude:
     laws: tuple[Law, ...]
     axes: tuple[int, ...] = ()
 
+    @property
+    def parts(self) -> dict[int, Law]:
+        """The angles that are given, by number, where others are left open; empty if all of the attitude is given."""
+        return {}
+
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         """Return quaternion (4,), angular velocity (3,) rad/s and acceleration (3,) rad/s2 at t, s."""
         jets = np.array([law(t) for law in self.laws], dtype=float)
@@ -59,6 +64,8 @@ class EulerAngles(Attitude):
     Parameters
     ----------
     angles : (3,) of number, callable of t, or law; rad
+        None for one or two that are left open; then those that are given stay within half a turn to both sides of zero
+        (the second: a quarter turn, or, if first and third turn about the same axis, between zero and half a turn).
     convention : str
         Three axis letters as in `rotation.euler`. Capitals: each turn about an axis already turned (``"ZXZ"`` Euler,
         ``"XYZ"`` Bryant); small letters: about axes of the first marker.
@@ -82,19 +89,34 @@ class EulerAngles(Attitude):
             raise ModelError(item, "convention", convention, "two turns about one axis after each other are one turn")
         if isinstance(angles, (str, bytes)) or not isinstance(angles, (Sequence, np.ndarray)) or len(angles) != 3:
             raise ModelError(item, "angles", angles, "give three: numbers, functions of time, or laws")
-        if any(angle is None for angle in angles):
-            remedy = "give all three; an angle alone is driven as a coordinate of a CustomHinge of three turns"
-            raise ModelError(item, "angles", angles, remedy)
-        laws = [as_law(angle, item=item, field=f"angles[{k}]") for k, angle in enumerate(angles)]
+        given = {
+            k: as_law(angle, item=item, field=f"angles[{k}]") for k, angle in enumerate(angles) if angle is not None
+        }
+        if not given:
+            raise ModelError(item, "angles", angles, "give at least one; None stands for one that is left open")
         axes = ["xyz".index(letter) for letter in letters.lower()]
         if letters.islower():
-            laws, axes = laws[::-1], axes[::-1]
+            given, axes = {2 - k: law for k, law in given.items()}, axes[::-1]
         self.convention = letters
-        self.laws, self.axes = tuple(laws), tuple(axes)
+        self.laws, self.axes = tuple(given[k] for k in sorted(given)), tuple(axes)
+        self._parts = given if len(given) < 3 else {}
+
+    @property
+    def parts(self) -> dict[int, Law]:
+        return dict(self._parts)
+
+    def __call__(self, t: float) -> tuple[Array, Array, Array]:
+        if self._parts:
+            missing = 3 - len(self._parts)
+            raise ModelError(type(self).__name__, "angles left open", missing, "an attitude needs all three")
+        return super().__call__(t)
 
 
 class BryantAngles(EulerAngles):
-    """An attitude by Bryant (Cardan) angles: turns about x, the turned y, the turned z; each a law of time, rad."""
+    """An attitude by Bryant (Cardan) angles: turns about x, the turned y, the turned z; each a law of time, rad.
+
+    None for one or two that are left open; see `EulerAngles`.
+    """
 
     def __init__(self, angle_1: Any, angle_2: Any, angle_3: Any) -> None:
         super().__init__((angle_1, angle_2, angle_3), "XYZ")

@@ -424,6 +424,8 @@ def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
 
 def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
     """Return times of breaks, as they are given."""
+    if isinstance(given, tuple) and not given:
+        return np.zeros(0)
     shape = shape_of(given)
     if shape is None or len(shape) != 1:
         raise ModelError(item, "breaks", given, "give times, s, in increasing order")

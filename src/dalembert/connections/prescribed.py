@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from .attitudes import Attitude
+from .attitudes import Attitude, EulerAngles
 from .connection import Connection
 from .constraints.custom import CustomConstraint
 from .constraints.plain import Constraint, PointOnPoint
@@ -19,7 +19,9 @@ from .laws import Law, as_law
 
 __all__ = [
     "LEVELS",
+    "AngleConstraint",
     "Place",
+    "angle_rows",
     "is_several",
     "place_rows",
     "pose_drives",
@@ -78,6 +80,57 @@ def pose_drives(connection: Connection, attitude: Attitude | None, place: Place)
         whole = tuple(law for law in place if law is not None)
         return [PoseDrive.of(connection, attitude, whole)], (None, None, None)
     return [PoseDrive.of(connection, attitude)], place
+
+
+class AngleConstraint(CustomConstraint):
+    """One of three angles by which an attitude is described stays zero, or follows a drive.
+
+    Parameters
+    ----------
+    axes : (3,) int
+        About which the three turns are, each about axes that those before have turned: 0 to 2.
+    number : int
+        Of the angle, 0 to 2.
+    """
+
+    def __init__(self, axes: Sequence[int], number: int) -> None:
+        i, j, last = axes
+        k = last if last != i else 3 - i - j
+        same, e = last == i, "" if (j - i) % 3 == 1 else "-"
+        minus = "-" if not e else ""
+
+        def R(row: int, column: int) -> str:
+            return "R" + "xyz"[row] + "xyz"[column]
+
+        if same:
+            formulas = (f"atan2({R(j, i)}, {minus}{R(k, i)})", f"acos({R(i, i)})", f"atan2({R(i, j)}, {e}{R(i, k)})")
+        else:
+            formulas = (
+                f"atan2({minus}{R(j, k)}, {R(k, k)})",
+                f"asin({e}{R(i, k)})",
+                f"atan2({minus}{R(i, j)}, {R(i, i)})",
+            )
+        object.__setattr__(self, "_limits", (-np.pi, np.pi))
+        if number == 1:
+            object.__setattr__(self, "_limits", (0.0, np.pi) if same else (-np.pi / 2, np.pi / 2))
+        super().__init__(formulas[number], names=["angle"], units="rad")
+
+    @property
+    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+        """What the angle may be, rad."""
+        found: tuple[float, float] = self._limits  # type: ignore[attr-defined]
+        return found
+
+
+def angle_rows(attitude: Attitude | None) -> list[tuple[str, AngleConstraint, Law]]:
+    """Return names, constraints and laws for an attitude of which some angles are left open; else none."""
+    if not isinstance(attitude, EulerAngles):
+        return []
+    turned = attitude.convention.islower()
+    return [
+        (f"angle_{3 - k if turned else k + 1}", AngleConstraint(attitude.axes, k), law)
+        for k, law in sorted(attitude.parts.items())
+    ]
 
 
 def place_rows(place: Place) -> tuple[Constraint | None, list[Law]]:

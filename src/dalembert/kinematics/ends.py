@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.drive_limits import limit_reached
+from ..analysis.driven import drives_at
 from ..analysis.prescribed import Prescribed
 from ..analysis.scales import Scales
 from ..errors import AssemblyError, SingularityError
@@ -30,9 +31,10 @@ def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | Sin
         return f"{where}: drives ask for speeds or accelerations that the loops do not permit", SingularityError
     given = driven_speeds(model)
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
+    nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."
     others = _better(model, found.q_last, found.t_last, given)
-    remedy = f" Beyond it drive {others}." if others else ""
-    return f"{where}: {limit or 'no position nearby obeys loops and drives.'}{remedy}", SingularityError
+    remedy = f" Drive {others} instead." if others else ""
+    return f"{where}: {limit or nowhere}{remedy}", SingularityError
 
 
 def _better(model: Model, q: Array, t: float, given: NDArray[np.bool_]) -> str:

@@ -1,23 +1,81 @@
 """Ready systems: to start from, to measure with, to test against."""
 
 from . import mechanisms
+from .cam_laws import FollowerMotion
+from .cams import Cam, cam_drive
 from .chains import binary_tree, chain
+from .gear_meshes import GearPair, Rack, ring_for
+from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur_gears
+from .gears import Gear, involute, involute_angle
 from .humanoid import humanoid
+from .linkages import linkage
+from .machines import cardan_shaft, geneva, geneva_angle, oldham, pantograph, quick_return, scissor_lift, scotch_yoke
 from .manipulator import space_manipulator
+from .platforms import delta, delta_angles, five_bar, stewart, stewart_lengths, three_rrr, three_rrr_angles
 from .pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
+from .six_bars import stephenson_six_bar, watt_six_bar
+from .straight_lines import chebyshev, hart, hoeken, peaucellier, roberts, scott_russell, watt
+from .suspensions import ackermann, ackermann_lean, double_wishbone, macpherson, rack_steering
+from .walking import jansen, klann
 from .windows import windows
 from .woodpecker import woodpecker, woodpecker_impacts
 
 __all__ = [
+    "Cam",
+    "FollowerMotion",
+    "Gear",
+    "GearPair",
     "PumpData",
     "PumpFilms",
+    "Rack",
+    "ackermann",
+    "ackermann_lean",
     "binary_tree",
+    "cam_drive",
+    "cardan_gears",
+    "cardan_shaft",
     "chain",
+    "chebyshev",
+    "delta",
+    "delta_angles",
+    "differential",
+    "double_wishbone",
+    "five_bar",
     "fuel_injection_pump",
+    "geneva",
+    "geneva_angle",
+    "hart",
+    "hoeken",
     "humanoid",
+    "involute",
+    "involute_angle",
+    "jansen",
+    "klann",
+    "linkage",
+    "macpherson",
     "mechanisms",
+    "oldham",
+    "pantograph",
+    "peaucellier",
+    "planetary",
     "pump_films",
+    "quick_return",
+    "rack_drive",
+    "rack_steering",
+    "ring_for",
+    "roberts",
+    "scissor_lift",
+    "scotch_yoke",
+    "scott_russell",
     "space_manipulator",
+    "spur_gears",
+    "stephenson_six_bar",
+    "stewart",
+    "stewart_lengths",
+    "three_rrr",
+    "three_rrr_angles",
+    "watt",
+    "watt_six_bar",
     "windows",
     "woodpecker",
     "woodpecker_impacts",

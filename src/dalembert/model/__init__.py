@@ -2,7 +2,7 @@
 
 from .conditions import Conditions
 from .factor import Factor
-from .hosted import History
+from .history import History
 from .loads import ConnectionLoads, SelfStress
 from .model import Model, as_model
 from .sampled import Answers, Sampled

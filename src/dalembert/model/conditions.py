@@ -12,7 +12,8 @@ from .. import _core
 from ..checks import finite_array, finite_number
 from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
-from .hosted import History, Host
+from .history import History
+from .hosted import Host
 from .sampled import Answers, Sampled
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from ..compile.signals import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
-from .interpolation import hermite, interpolate
 from .once import once_per_model
 from .state import State
 
 if TYPE_CHECKING:
+    from ..result.outputs import Motion
+    from .history import History
     from .model import Model
 
-__all__ = ["History", "Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
+__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
 
 Array = NDArray[np.float64]
 
@@ -49,14 +50,41 @@ class HostedInput:
             raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
         self.output, self.delay = output, wanted.delay
 
-    def value(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> float:
+    def value(self, moments: Moments) -> float:
         """Return the value at a state, or, with a delay, that of a run some time before."""
         if self.delay is None:
-            return float(self.output.evaluate(model, t, q, v, x))
-        then = t - self.delay.time
-        if history is None or then < history.begin:
-            return float(self.delay.before(then)[0])
-        return float(self.output.evaluate(model, then, *history.at(then)))
+            return float(self.output.value(moments.now)[0])
+        then = moments.then(self.delay.time)
+        if then is None:
+            return float(self.delay.before(moments.t - self.delay.time)[0])
+        return float(self.output.value(then)[0])
+
+
+class Moments:
+    """A state of a run and those some time before it; what several inputs ask for is looked up once."""
+
+    def __init__(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> None:
+        self.model, self.history, self.t, self.state = model, history, t, (q, v, x)
+        self.known: dict[float, Motion] = {}
+
+    @cached_property
+    def now(self) -> Motion:
+        """The state itself."""
+        return self._motion(self.t, *self.state)
+
+    def then(self, delay: float) -> Motion | None:
+        """Return the state some time before; None before the run began."""
+        time = self.t - delay
+        if self.history is None or time < self.history.begin:
+            return None
+        if time not in self.known:
+            self.known[time] = self._motion(time, *self.history.at(time))
+        return self.known[time]
+
+    def _motion(self, t: float, q: Array, v: Array, x: Array) -> Motion:
+        from ..result.outputs import Motion
+
+        return Motion(self.model, np.array([t]), q[None], v[None], x[None])
 
 
 class Host:
@@ -83,25 +111,29 @@ class Host:
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
         self.clipped: dict[int, tuple[float, float]] = {}
 
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool(np.isfinite(effort_bounds(self.model)).any())
+
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), hinge forces (nv,) and loads (nb, 6)."""
-        for k, law in enumerate(self.model.hosted):
-            if isinstance(law, HostedInput):
-                laws[k] = law.value(self.model, self.history, t, q, v, x), 0.0, 0.0
-            else:
-                laws[k] = law(t)
+        if self.model.hosted:
+            moments = Moments(self.model, self.history, t, q, v, x)
+            for k, law in enumerate(self.model.hosted):
+                laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
         if self.control is not None:
-            state = State(q=q, v=v, t=t, x=x)
-            tau[:] = within_bounds(self.model, t, hinge_forces(self.model, self.control, state), self.clipped)
+            asked = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            tau[:] = within_bounds(self.model, t, asked, self.clipped) if self._bounded else asked
 
 
 def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
     """Return the hinge forces (nv,) that a user's function gives at a state."""
-    title = getattr(control, "__name__", type(control).__name__)
     try:
         given = control(state)
     except Exception as error:
-        raise UserFunctionError(f"control {title} failed at t = {state.t:.6g} s: {error!r}") from error
+        raise UserFunctionError(f"control {_title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
+    if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
+        return given
     tau = np.zeros(model.nv)
     if isinstance(given, dict):
         for name, value in given.items():
@@ -116,10 +148,14 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
     if not np.isfinite(tau).all():
         raise UserFunctionError(
-            f"control {title} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, or a "
-            "dict of numbers by name of hinge"
+            f"control {_title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
+            "or a dict of numbers by name of hinge"
         )
     return tau
+
+
+def _title(control: Callable[..., Any]) -> str:
+    return str(getattr(control, "__name__", type(control).__name__))
 
 
 def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:
@@ -142,41 +178,3 @@ def effort_bounds(model: Model) -> Array:
         if hinge.element.max_effort is not None:
             bounds[model.v_slice(hinge.name)] = hinge.element.max_effort
     return bounds
-
-
-class History:
-    """States of a run so far, for what depends on them after a while.
-
-    Rows are added as the run goes on; between them positions are interpolated on their manifold by quintics that have
-    speeds and accelerations of both ends, states of elements by cubics.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.t: list[float] = []
-        self.rows: list[tuple[Array, Array, Array, Array, Array]] = []  # q, v, x, a, dx
-
-    @property
-    def begin(self) -> float:
-        """Time of the first row, s."""
-        return self.t[0] if self.t else np.inf
-
-    def add(self, t: float, q: Array, v: Array, x: Array, a: Array, dx: Array) -> None:
-        """Add a row; one at the time of the last takes its place."""
-        if self.t and t <= self.t[-1]:
-            self.t.pop()
-            self.rows.pop()
-        self.t.append(t)
-        self.rows.append((q.copy(), v.copy(), x.copy(), a.copy(), dx.copy()))
-
-    def at(self, t: float) -> tuple[Array, Array, Array]:
-        """Return q, v and x at a time within the run so far."""
-        k = bisect_right(self.t, t) - 1
-        if k >= len(self.t) - 1 or self.t[k] == t:
-            return self.rows[min(k, len(self.t) - 1)][:3]
-        times, h = np.array(self.t[k : k + 2]), self.t[k + 1] - self.t[k]
-        q, v, x, a, dx = (np.array(column) for column in zip(*self.rows[k : k + 2], strict=True))
-        names = self.model.coordinate_names, self.model.speed_names
-        places, speeds = interpolate(times, q, v, a, np.array([t]), *names)
-        part = np.array((t - self.t[k]) / h)
-        return places[0], speeds[0], hermite(part, np.array(h), (x[0], dx[0]), (x[1], dx[1]))[0]

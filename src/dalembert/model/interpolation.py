@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Attitude", "attitudes", "hermite", "interpolate"]
+__all__ = ["Attitude", "Piece", "attitudes", "hermite", "interpolate"]
 
 Array = NDArray[np.float64]
 
@@ -70,11 +70,7 @@ def interpolate(
     ends = []
     for rows in (left, left + 1):
         ends.append(_rates(q[rows], v[rows], None if a is None else a[rows], turning))
-    for at in turning:  # the nearer of the two quaternions of the same attitude
-        span = slice(at.place, at.place + 4)
-        flip = np.where((ends[0][0][:, span] * ends[1][0][:, span]).sum(1) < 0, -1.0, 1.0)[:, None]
-        for derivative in ends[1]:
-            derivative[:, span] *= flip
+    _nearer(ends, turning)
     step = (t[left + 1] - t[left])[:, None]
     step = np.where(step > 0, step, 1.0)
     position, rate = hermite((times - t[left])[:, None] / step, step, *ends)
@@ -86,18 +82,75 @@ def hermite(s: Array, h: Array, first: Sequence[Array], last: Sequence[Array]) -
 
     `first` and `last` hold value, first and, perhaps, second derivative at the two ends.
     """
+    *others, value = coefficients(h, first, last)
+    rate = len(others) * value
+    for k, c in reversed(list(enumerate(others))):
+        value = c + s * value
+        if k:
+            rate = k * c + s * rate
+    return value, rate / h
+
+
+def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]) -> list[Array]:
+    """Return the coefficients, by powers of the part of an interval h, of the polynomial; see `hermite`."""
     y0, y1 = first[0], last[0]
     d0, d1 = h * first[1], h * last[1]
     rise = y1 - y0
-    if len(first) == 2:  # y0 + d0 s + c s^2 + e s^3
-        c, e = 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1
-        return y0 + s * (d0 + s * (c + s * e)), (d0 + s * (2 * c + s * 3 * e)) / h
+    if len(first) == 2:
+        return [y0, d0, 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1]
     b0, b1 = h * h * first[2] / 2, h * h * last[2] / 2
-    # y0 + d0 s + b0 s^2 + s^3 (c + e s + f s^2), the last three from value and derivatives at s = 1
+    # the last three from value and derivatives at the end
     r, r1, r2 = rise - d0 - b0, d1 - d0 - 2 * b0, 2 * b1 - 2 * b0
-    c, e, f = 10 * r - 4 * r1 + r2 / 2, -15 * r + 7 * r1 - r2, 6 * r - 3 * r1 + r2 / 2
-    value = y0 + s * (d0 + s * (b0 + s * (c + s * (e + s * f))))
-    return value, (d0 + s * (2 * b0 + s * (3 * c + s * (4 * e + s * 5 * f)))) / h
+    return [y0, d0, b0, 10 * r - 4 * r1 + r2 / 2, -15 * r + 7 * r1 - r2, 6 * r - 3 * r1 + r2 / 2]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The motion from one state to another, as polynomials of the part of the time h between them.
+
+    Attributes
+    ----------
+    h : float, s
+    q : (6, nq)
+    x : (4, nx)
+    turning : list of Attitude
+    nv : int
+    """
+
+    h: float
+    q: Array
+    x: Array
+    turning: list[Attitude]
+    nv: int
+
+    @classmethod
+    def between(cls, h: float, first: Sequence[Array], last: Sequence[Array], turning: list[Attitude]) -> Piece:
+        """Return the motion between two states q, v, x with their rates a, dx."""
+        ends = [_rates(q[None], v[None], a[None], turning) for q, v, _, a, _ in (first, last)]
+        _nearer(ends, turning)
+        q = np.concatenate(coefficients(h, *ends))
+        x = np.array(coefficients(h, (first[2], first[4]), (last[2], last[4])))
+        return cls(h, q, x, turning, len(first[1]))
+
+    def at(self, s: float) -> tuple[Array, Array, Array]:
+        """Return q, v and x at a part s of the time."""
+        powers = [1.0, s, s**2, s**3, s**4, s**5]
+        rates = [0.0, *((k + 1) * power / self.h for k, power in enumerate(powers[:5]))]
+        q, rate = np.array([powers, rates]) @ self.q
+        x = np.array(powers[:4]) @ self.x
+        if not self.turning:
+            return q, rate, x
+        places, speeds = _back(q[None], rate[None], self.turning, self.nv)
+        return places[0], speeds[0], x
+
+
+def _nearer(ends: Sequence[Sequence[Array]], turning: list[Attitude]) -> None:
+    """Take the nearer of the two quaternions of the same attitude at the second end."""
+    for at in turning:
+        span = slice(at.place, at.place + 4)
+        flip = np.where((ends[0][0][:, span] * ends[1][0][:, span]).sum(1) < 0, -1.0, 1.0)[:, None]
+        for derivative in ends[1]:
+            derivative[:, span] *= flip
 
 
 def _rates(q: Array, v: Array, a: Array | None, turning: list[Attitude]) -> list[Array]:

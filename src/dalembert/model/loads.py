@@ -207,7 +207,7 @@ class UnknownConnection(ModelError, KeyError):
 
 
 def weightless_loads(
-    model: Model, q: Array, a: Array, lam: Array, *, loads: Array | None = None, t: float = 0.0
+    model: Model, q: Array, a: Array, lam: Array, *, loads: Array | None = None, t: ArrayLike = 0.0
 ) -> Array:
     """Return the loads of all connections, (B, connections, 6), that accelerations or jumps from rest bring about.
 

@@ -25,7 +25,7 @@ from ..system import System
 from . import refusals
 from .conditions import Conditions, locked_freedoms, mind_closure, parameter_place, parameter_vector
 from .factor import Factor
-from .hosted import History
+from .history import History
 from .loads import ConnectionLoads
 from .named import NamedModel
 from .sampled import Sampled

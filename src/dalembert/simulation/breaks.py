@@ -27,6 +27,9 @@ __all__ = ["Timetable", "breaks_until", "timetable"]
 
 Array = NDArray[np.float64]
 
+ECHOES = 4  # times that a break comes back by a delay before it is too smooth to matter
+MOST_ECHOES = 1000  # of one generation
+
 
 @dataclass(frozen=True, eq=False)
 class _Formulas:
@@ -56,6 +59,7 @@ class Timetable:
     def __init__(self, model: Model) -> None:
         self.laws: list[Any] = [drive.law for drive in model.drives]
         self.formulas: list[_Formulas] = []
+        self.delays: list[Delay] = []
         for force in model.system.forces.values():
             element = force.element
             self.laws += list(getattr(element, "given", {}).values())
@@ -77,7 +81,8 @@ class Timetable:
             for label, source in element.sources.items()
             if not isinstance(source, (str, Sensor, Reaction))
         }
-        self.laws += [source.before if isinstance(source, Delay) else source for source in sources.values()]
+        self.delays += [source for source in sources.values() if isinstance(source, Delay)]
+        self.laws += [source for source in sources.values() if not isinstance(source, Delay)]
         if element.program is None:
             self.laws.append(element.force)  # a function may carry its breaks
             return
@@ -89,10 +94,26 @@ class Timetable:
 
     def between(self, parameters: Array, t_start: float, t_end: float, *, smooth: bool = True) -> Array:
         """Return the breaks from t_start to t_end, (n,) s; without those of splines if not `smooth`."""
+        if not (self.laws or self.formulas or self.delays):
+            return np.zeros(0)
         laws = self.laws if smooth else [law for law in self.laws if not isinstance(law, Spline)]
         told = [breaks_of(law, t_start, t_end) for law in laws]
         told += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
+        if self.delays:
+            told.append(self._echoes(np.concatenate([[t_start], *told]), t_start, t_end, ECHOES if smooth else 1))
         return apart(np.concatenate([np.zeros(0), *told]))
+
+    def _echoes(self, times: Array, t_start: float, t_end: float, most: int) -> Array:
+        """Return when breaks, and the start, come back by delays, (n,) s; each time smoother than before."""
+        spans = np.unique([delay.time for delay in self.delays])
+        found = [breaks_of(delay.before, t_start - delay.time, t_start) + delay.time for delay in self.delays]
+        for _ in range(most):
+            times = apart((times[:, None] + spans).ravel())
+            times = times[times <= t_end]
+            if len(times) > MOST_ECHOES:
+                break
+            found.append(times)
+        return np.concatenate(found)
 
 
 @once_per_model
@@ -114,6 +135,8 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
         Further ones.
     """
     times = timetable(conditions.model).between(conditions.parameters, t_start, t_end, smooth=smooth)
+    if conditions.control is None and not len(also) and not len(times):
+        return times
     further = np.asarray(also, dtype=float)
     if isinstance(conditions.control, Sampled):
         fixed = conditions.control.breaks(t_start, t_end)

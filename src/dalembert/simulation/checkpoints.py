@@ -14,6 +14,7 @@ from ..result import EventRecord
 __all__ = ["packed", "unpacked"]
 
 _HEAD = b"dalembert checkpoint 2\n"
+_PAST = "history_"
 _PLAIN = (
     "notes",
     "methods",
@@ -45,6 +46,7 @@ def packed(point: dict[str, Any]) -> bytes:
         counts=point["counts"],
         g=point["g"],
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
+        **{f"{_PAST}{k}": part for k, part in enumerate(point["history"])},
     )
     blob = buffer.getvalue()
     return _HEAD + hashlib.sha256(blob).digest() + blob
@@ -67,4 +69,5 @@ def unpacked(blob: bytes) -> dict[str, Any]:
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")
     point["counts"], point["g"] = parts["counts"], parts["g"]
+    point["history"] = tuple(parts[f"{_PAST}{k}"] for k in range(sum(name.startswith(_PAST) for name in parts)))
     return point

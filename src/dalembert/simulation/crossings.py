@@ -8,8 +8,10 @@ a step; they lie a little beside even spaces, so that nothing periodic hides beh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,12 +27,17 @@ __all__ = ["Crossing", "find_crossings"]
 Array = NDArray[np.float64]
 
 NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which outputs are looked at
+# cubic polynomials: what a move, a speed before and one after make of the place, and of the speed, by powers of s
+CUBIC = np.array([[0, 0, 0, 0, 1, 0], [0, 1, 0, 6, -4, -2], [3, -2, -1, -6, 3, 3], [-2, 1, 1, 0, 0, 0]], dtype=float)
 MOST_NODES = 4096  # in a step, where outputs change fast
 FORETOLD = 0.1  # of the range in a step: what a point may be off the line through its neighbours
 NEAR = 3.0  # ranges that an output may be away from its value, to matter
 UNFORETOLD = 0.2  # if more than this part of the points is further off, more are needed
 JUST_AFTER = 1e-6  # fraction of a step at which an output that starts at its value shows where it goes
 DIPS = 8  # most points that are added where an output nearly touches its value
+CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points around a guessed root
+EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
+SAME = 2e-16  # fraction of a step: roots no further apart are one
 TOGETHER = 1e-12  # of a step: events no further apart happen together
 
 
@@ -67,7 +74,15 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     steps = Steps(t, q, v, x)
     g = _screened(run, steps)
     run.g = g[:, -1]
-    search = Search(run, steps, g, _finer(run, steps, g))
+    count = len(NODES) - 1
+    nodes = g[:, np.arange(0, g.shape[1] - 1, count)[:, None] + np.arange(count + 1)]  # (events, steps, nodes)
+    begins = g[:, 0] == 0
+    if begins.any():  # it has just been there, or begins there: what counts is where it goes
+        nodes[begins, 0, 0] = _just_after(run, steps)[begins]
+    suspects, finer = _suspects(nodes), _finer(run, steps, nodes)
+    if not suspects.any() and not finer:
+        return []
+    search = Search(run, steps, g, suspects, finer)
     active = [k for k, event in enumerate(run.watch.events) if event.active]
     first = search.first_of(active)
     limit = np.inf if first is None else first.moment + TOGETHER * (t[first.step + 1] - t[first.step])
@@ -91,15 +106,25 @@ def _has(found: list[Crossing], event: int) -> bool:
 class Search:
     """Looks for crossings step by step; dense output of a step is prepared once."""
 
-    def __init__(self, run: Run, steps: Steps, g: Array, finer: dict[int, tuple[Array, Array]]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        steps: Steps,
+        g: Array,
+        suspects: NDArray[np.bool_],
+        finer: dict[int, tuple[Array, Array]],
+    ) -> None:
         self.run, self.steps, self.g, self.finer = run, steps, g, finer
         self.inner: dict[int, Array] = {}
         self.known: dict[tuple[int, int], list[Crossing]] = {}
-        self.suspects = [np.union1d(self._suspects(row), self._fast(event)) for event, row in enumerate(g)]
+        for step, (_, values) in finer.items():
+            signs = np.sign(values)
+            suspects[:, step] |= (signs != signs[:, :1]).any(axis=1)
+        self.suspects = [np.flatnonzero(row).tolist() for row in suspects]
 
     def first_of(self, events: list[int]) -> Crossing | None:
         """Return the earliest crossing of any of the events."""
-        for step in sorted({int(k) for event in events for k in self.suspects[event]}):
+        for step in sorted({k for event in events for k in self.suspects[event]}):
             found = [c for event in events if step in self.suspects[event] for c in self._in_step(event, step)]
             if found:
                 return min(found, key=lambda crossing: crossing.moment)
@@ -107,24 +132,7 @@ class Search:
 
     def all_of(self, event: int, last: int) -> list[Crossing]:
         """Return all crossings of an event up to a step."""
-        return [c for step in self.suspects[event] if step <= last for c in self._in_step(event, int(step))]
-
-    def _fast(self, event: int) -> list[int]:
-        """Return the steps with many points in which an output may cross."""
-        rows = {step: values[event] for step, (_, values) in self.finer.items()}
-        return [step for step, row in rows.items() if len(np.unique(np.sign(row))) > 1]
-
-    def _suspects(self, row: Array) -> NDArray[np.intp]:
-        """Return the steps in which an output may cross, by its values at the nodes of all steps."""
-        if row[0] != 0.0 and (row == row[0]).all():
-            return np.empty(0, dtype=np.intp)
-        nodes = np.lib.stride_tricks.sliding_window_view(row, len(NODES))[:: len(NODES) - 1]
-        signs = np.sign(nodes)
-        suspect = (signs[:, :1] != signs).any(axis=1) | (signs[:, 0] == 0)
-        for k in range(1, len(NODES) - 1):
-            place, value = _vertex(NODES[k - 1 : k + 2], nodes[:, k - 1 : k + 2].T)
-            suspect |= ~np.isnan(place) & (value * signs[:, k] < 0.25 * np.abs(nodes[:, k]))
-        return np.flatnonzero(suspect)
+        return [c for step in self.suspects[event] if step <= last for c in self._in_step(event, step)]
 
     def _in_step(self, event: int, step: int) -> list[Crossing]:
         if (event, step) not in self.known:
@@ -132,37 +140,28 @@ class Search:
         return self.known[event, step]
 
     def _crossings(self, event: int, step: int) -> list[Crossing]:
-        def value(s: float) -> float:
-            return float(self._values(step, np.array([s]))[event, 0])
+        def values(s: Array) -> Array:
+            found: Array = self._values(step, s)[event]
+            return found
 
         count = len(NODES) - 1
         nodes = self.finer[step][0] if step in self.finer else NODES
         if step not in self.inner:
-            self.inner[step] = self._values(step, nodes[1:-1])
-        ends = self.g[event, [count * step, count * (step + 1)]]
-        s, g = list(nodes), [ends[0], *self.inner[step][event], ends[1]]
+            self.inner[step] = self._values(step, np.concatenate([[JUST_AFTER], nodes[1:-1]]))
+        ends, inner = self.g[event, [count * step, count * (step + 1)]], self.inner[step][event]
+        s, g = nodes.tolist(), [ends[0], *inner[1:].tolist(), ends[1]]
         if g[0] == 0:  # it has just been there, or begins there: what counts is where it goes
-            s[0], g[0] = JUST_AFTER, value(JUST_AFTER)
+            s[0], g[0] = JUST_AFTER, inner[0]
         if not self.run.watch.turns[event]:
-            _add_dips(s, g, value)
+            _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
         direction = self.run.watch.events[event].direction
         moments = [
-            self._root(value, s[k : k + 2], g[k : k + 2])
+            _root(values, s, g, k)
             for k in range(len(s) - 1)
             if _passes(g[k], g[k + 1], direction, self.run.watch.turns[event])
         ]
         begin, h = self.steps.t[step], self.steps.t[step + 1] - self.steps.t[step]
         return [Crossing(event, step, float(begin + s * h), self._state(step, s)) for s in moments]
-
-    @staticmethod
-    def _root(value: Callable[[float], float], s: list[float], g: list[float]) -> float:
-        from scipy.optimize import brentq
-
-        if g[1] == 0:
-            return s[1]
-        ends = dict(zip(s, g, strict=True))  # as they were seen: rounding must not take a sign away
-        found = float(brentq(lambda x: ends[x] if x in ends else value(x), *s, xtol=1e-15, rtol=8.9e-16))
-        return 1.0 if found > 1.0 - TOGETHER else found  # what jumps at a break has jumped there, not just before
 
     def _state(self, step: int, s: float) -> State:
         if s == 1.0:
@@ -176,21 +175,73 @@ class Search:
         return self.run.watched(begin + s * h, *self._dense(step, s))
 
     def _dense(self, step: int, s: Array) -> tuple[Array, Array, Array]:
-        return self.run.track.within_step(self.steps.start(step), self.steps.start(step + 1), s)
+        pair, steps = slice(step, step + 2), self.steps
+        return self.run.track.within_step(steps.t[pair], steps.q[pair], steps.v[pair], steps.x[pair], s)
 
 
-def _finer(run: Run, steps: Steps, g: Array) -> dict[int, tuple[Array, Array]]:
+def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: int) -> float:
+    """Return the fraction of a step at which an output passes zero, to rounding.
+
+    Parameters
+    ----------
+    values : function
+        From fractions (n,) to outputs (n,); many cost hardly more than one.
+    s, g : fractions in order, and outputs there
+    k : int
+        Between g[k] and g[k + 1] it passes zero.
+    """
+    if g[k + 1] == 0:
+        return s[k + 1]
+    x, y, rising = list(s), list(g), g[k] < 0
+    while True:
+        low, high = x[k], x[k + 1]
+        width = high - low
+        chord = low - y[k] * width / (y[k + 1] - y[k])
+        near = slice(max(0, k - 1), k + 3)
+        guess = _inverse(x[near], y[near])
+        agreed = width < 0.01 and abs(guess - chord) <= SAME
+        if not low < guess < high:
+            guess = chord
+        at = sorted(
+            {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
+        )
+        if agreed or not at:
+            return 1.0 if guess > 1.0 - TOGETHER else guess  # what jumps at a break has jumped there, not before
+        x[k + 1 : k + 1] = at
+        y[k + 1 : k + 1] = values(np.array(at)).tolist()
+        while (y[k + 1] < 0) if rising else (y[k + 1] > 0):
+            k += 1
+        if y[k + 1] == 0:
+            return x[k + 1]
+
+
+def _inverse(x: list[float], y: list[float]) -> float:
+    """Return where the polynomial x(y) through a few points has y = 0; NaN if there is none."""
+    if len(set(y)) < len(y):
+        return math.nan
+    others = [[v for v in y if v != mine] for mine in y]
+    return sum(place * math.prod(v / (v - mine) for v in rest) for place, mine, rest in zip(x, y, others, strict=True))
+
+
+def _suspects(nodes: Array) -> NDArray[np.bool_]:
+    """Return in which steps outputs may cross, (events, n), by their values at the nodes of all steps."""
+    signs = np.sign(nodes)
+    suspects: NDArray[np.bool_] = (signs[..., :1] != signs).any(axis=-1) | (signs[..., 0] == 0)
+    triples = [[k - 1, k, k + 1] for k in range(1, len(NODES) - 1)]
+    place, value = _vertex(NODES[triples].T, np.moveaxis(nodes[..., triples], -1, 0))
+    near = ~np.isnan(place) & (value * signs[..., 1:-1] < 0.25 * np.abs(nodes[..., 1:-1]))
+    return suspects | near.any(axis=-1)
+
+
+def _finer(run: Run, steps: Steps, nodes: Array) -> dict[int, tuple[Array, Array]]:
     """Return fractions (k,) and outputs (events, k) for steps in which the usual nodes do not do."""
-    count = len(NODES) - 1
     found: dict[int, tuple[Array, Array]] = {}
-    shaken = np.random.default_rng(0).uniform(-0.2, 0.2, MOST_NODES)
-    usual = np.lib.stride_tricks.sliding_window_view(g, len(NODES), axis=1)[:, ::count]
-    for step in np.flatnonzero(_surprises(run, NODES, usual).any(axis=0)).tolist():
-        fractions, values = NODES, usual[:, step]
+    for step in np.flatnonzero(_surprises(run, NODES, nodes).any(axis=0)).tolist():
+        fractions, values = NODES, nodes[:, step]
         while len(fractions) <= MOST_NODES and _surprises(run, fractions, values).any():
             m = 2 * (len(fractions) - 1)
             fractions = np.arange(m + 1.0)
-            fractions[1:-1] += shaken[: m - 1]
+            fractions[1:-1] += _shaken()[: m - 1]
             fractions /= m
             one = Steps(*(part[step : step + 2] for part in (steps.t, steps.q, steps.v, steps.x)))
             inner = _screened(run, one, fractions)[:, 1:]
@@ -199,10 +250,17 @@ def _finer(run: Run, steps: Steps, g: Array) -> dict[int, tuple[Array, Array]]:
     return found
 
 
+@cache
+def _shaken() -> Array:
+    """Return by how much points lie beside even spaces, in spaces."""
+    return np.random.default_rng(0).uniform(-0.2, 0.2, MOST_NODES)
+
+
 def _surprises(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
     """Return where of points (events, ..., k) many are far off the lines through their neighbours, (events, ...)."""
-    turns = np.array(run.watch.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
-    g = np.where(turns, np.unwrap(g, axis=-1), g)
+    if any(run.watch.turns):
+        turns = np.array(run.watch.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
+        g = np.where(turns, np.unwrap(g, axis=-1), g)
     weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
     off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
     spread, least = np.ptp(g, axis=-1), np.abs(g).min(axis=-1)
@@ -223,14 +281,31 @@ def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
     return np.column_stack([run.g, run.watched(t, q, v, x)])
 
 
+def _just_after(run: Run, steps: Steps) -> Array:
+    """Return the outputs just after the first state, (events,)."""
+    first = Steps(*(part[:2] for part in (steps.t, steps.q, steps.v, steps.x)))
+    q, v = _inner(run.model, first, np.array([JUST_AFTER]))
+    t = first.t[:1] + JUST_AFTER * (first.t[1] - first.t[0])
+    values: Array = run.watched(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
+    return values
+
+
+@lru_cache(64)
+def _cubic(fractions: tuple[float, ...]) -> Array:
+    """Return the weights of cubic polynomials at fractions of a step, (6, 1, k, 1): see `CUBIC`."""
+    powers: Array = np.array(fractions)[:, None] ** np.arange(4)
+    weights: Array = (powers @ CUBIC).T[:, None, :, None]
+    return weights
+
+
 def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
     """Return coordinates and speeds (n, k, ...) at fractions of steps, by cubic polynomials through their ends."""
     h = np.diff(steps.t)[:, None, None]
-    s = fractions[None, :, None]
+    weights = _cubic(tuple(fractions.tolist()))
     move = model.difference(steps.q[:-1], steps.q[1:])[:, None, :]
     v0, v1 = steps.v[:-1, None, :], steps.v[1:, None, :]
-    xi = (3 * s**2 - 2 * s**3) * move + h * ((s - 2 * s**2 + s**3) * v0 + (s**3 - s**2) * v1)
-    slope = (6 * s - 6 * s**2) * move / h + (1 - 4 * s + 3 * s**2) * v0 + (3 * s**2 - 2 * s) * v1
+    xi = weights[0] * move + h * (weights[1] * v0 + weights[2] * v1)
+    slope = weights[3] * (move / h) + weights[4] * v0 + weights[5] * v1
     rows = np.repeat(steps.q[:-1, None, :], len(fractions), axis=1).reshape(-1, model.nq)
     return model.integrate(rows, xi.reshape(-1, model.nv)).reshape(*xi.shape[:2], model.nq), slope
 
@@ -257,17 +332,23 @@ def _vertex(s: Array, g: Array) -> tuple[Array, Array]:
 
 def _add_dips(s: list[float], g: list[float], value: Callable[[float], float]) -> None:
     """Add points where an output that keeps its sign at three neighbours comes near zero between them."""
+    rows = np.arange(len(s) - 2)[:, None] + np.arange(3)
+    values = np.array(g)[rows]
+    places, depths = _vertex(np.array(s)[rows].T, values.T)
+    if not (~np.isnan(places) & (depths * np.sign(values[:, 1]) < 0.25 * np.abs(values[:, 1]))).any():
+        return
     k = 1
     added = 0
     while k < len(s) - 1:
         sign = np.sign(g[k])
         same = sign != 0 and np.sign(g[k - 1]) == sign == np.sign(g[k + 1])
-        place, depth = _vertex(np.array(s[k - 1 : k + 2]), np.array(g[k - 1 : k + 2])) if same else (np.nan, 0.0)
-        fresh = min(abs(float(place) - other) for other in s[k - 1 : k + 2]) > 1e-9
+        found = _vertex(np.array(s[k - 1 : k + 2]), np.array(g[k - 1 : k + 2])) if same else (np.nan, 0.0)
+        place, depth = map(float, found)
+        fresh = min(abs(place - other) for other in s[k - 1 : k + 2]) > 1e-9
         if same and fresh and added < DIPS and depth * sign < 0.25 * abs(g[k]):
             at = k if place < s[k] else k + 1
-            s.insert(at, float(place))
-            g.insert(at, value(float(place)))
+            s.insert(at, place)
+            g.insert(at, value(place))
             added += 1
             k = max(1, at - 1)
             continue

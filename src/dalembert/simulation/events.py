@@ -204,19 +204,22 @@ class Watch:
     def values(self, conditions: ByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return each output that was asked for, less the value that its event waits for, (asked, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
-        rows = []
-        for event, output in zip(self.events, self.outputs, strict=False):
+        values = np.empty((self.asked, len(t)))
+        for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
             row = np.asarray(output.value(motion), dtype=float)
-            item = f"event {event.name!r}"
             if row.shape != t.shape:
+                item = f"event {event.name!r}"
                 raise ModelError(item, "output", event.output, "it has several numbers: name one component")
-            if not np.isfinite(row).all():
-                bad = int(np.argmin(np.isfinite(row)))
-                raise UserFunctionError(f"{item}: its output is {row[bad]} at t = {t[bad]:.6g} s; it must be finite")
-            rows.append(row - event.value)
-        values = np.array(rows).reshape(self.asked, len(t))
-        turns = np.array(self.turns[: self.asked], dtype=bool)
-        values[turns] = np.remainder(values[turns] + np.pi, 2 * np.pi) - np.pi
+            values[k] = row - event.value
+            if self.turns[k]:
+                values[k] = np.remainder(values[k] + np.pi, 2 * np.pi) - np.pi
+        finite = np.isfinite(values)
+        if not finite.all():
+            k, bad = np.argwhere(~finite)[0].tolist()
+            value = values[k, bad] + self.events[k].value
+            raise UserFunctionError(
+                f"event {self.events[k].name!r}: its output is {value} at t = {t[bad]:.6g} s; it must be finite"
+            )
         return values
 
 

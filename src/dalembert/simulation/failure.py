@@ -10,6 +10,7 @@ from .. import _core
 from ..analysis.drive_limits import limit_reached
 from ..analysis.mobility import mobility
 from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.plain import Constraint
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
@@ -17,9 +18,10 @@ from ..model.law_inputs import laws_that_fail
 from .settling import what_jumps
 
 if TYPE_CHECKING:
+    from ..model import Model
     from .run import Run
 
-__all__ = ["failure"]
+__all__ = ["at_limit", "failure"]
 
 _TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
 
@@ -149,3 +151,20 @@ def _singular(run: Run, t: float, q: np.ndarray) -> str:
         f"the constraint rows have rank {rank} here (smallest singular value {smallest:.3g}), and its motion, "
         f"{moving!r} foremost, has no continuation that obeys all loops. It may have locked"
     )
+
+
+def at_limit(model: Model, t: float) -> str:
+    """Say which drive of a constraint has come to the end of what its quantity can be; empty if none has."""
+    for drive in model.drives:
+        element = drive.connection.element
+        if not isinstance(element, Constraint) or not np.isfinite(element.limits).any():
+            continue
+        value = drive.law(t)[0]
+        reach = 1e-3 * max(abs(limit) for limit in element.limits if np.isfinite(limit)) or 1e-3
+        if min(abs(value - limit) for limit in element.limits) < reach:
+            lower, upper = element.limits
+            return (
+                f"drive {drive.name!r} asks for {value:.6g}, and a {element.kind} needs it between {lower:.6g} and "
+                f"{upper:.6g}: no motion goes on smoothly there"
+            )
+    return ""

@@ -14,7 +14,7 @@ __all__ = ["make_result"]
 
 def make_result(run: Run, status: str, message: str, wall_time: float) -> Result:
     """Return what a run has computed."""
-    kept = status == "interrupted" and run.stream is None and run.history is None
+    kept = status == "interrupted" and run.stream is None
     point = run.snapshot() if kept else None
     if run.stream is not None:
         run.stream.close(run)

@@ -22,8 +22,9 @@ from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
-from .failure import failure
+from .failure import at_limit, failure
 from .options import Options
+from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
 from .settling import what_jumps
@@ -43,6 +44,7 @@ REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", 
 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
+MOST_FIRST = 32  # steps after an event before the next look
 LOOK = 2_000  # tried steps after which the pace is looked at
 SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
 CRAWL = 1e9  # ... and to give up, whatever it is
@@ -103,6 +105,8 @@ class Run:
         self.recent: dict[str, list[float]] = {}
         self.g = np.zeros(len(watch.events))
         self.restarted = False
+        self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
+        self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
         # the core samples; else Python does, from the steps
         self.track = Track(times is not None and not watch.events and self.history is None)
@@ -149,7 +153,7 @@ class Run:
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         if outcome != REACHED:
             raise failure(self, outcome)
-        self._remember()
+        self._remember(begins=True)
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
     def change_conditions(self, conditions: Conditions) -> None:
@@ -175,11 +179,11 @@ class Run:
         if moved and timetable(self.model).uses:
             self._find_breaks(self.segments[0].begin)
 
-    def _remember(self) -> None:
+    def _remember(self, begins: bool = False) -> None:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
         self.segments[-1].usual_slack = self.integrator.usual_slack
         if self.history is not None:
-            self.history.add(*self.integrator.state())
+            remember(self, self.history, begins=begins)
 
     def _change_method(self, method: str) -> None:
         t, q, v, x = self.integrator.state()[:4]
@@ -192,7 +196,7 @@ class Run:
 
     def go(self) -> str:
         """Take steps to the end, an event that stops, or trouble; returns the status."""
-        steps = 1 if self.watch.events or self.history is not None else 16
+        steps = self._first_steps() if self.watch.events else 1 if self.history is not None else 16
         if self.t_end > self.horizon:
             self._find_breaks(self.segments[0].begin)
             self.segments[-1].breaks = self.breaks
@@ -208,15 +212,18 @@ class Run:
                 outcome = self.integrator.advance(until, steps, wanted, self.interrupt.flag)
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
+            stepped = time.perf_counter()
             rows = self.integrator.take()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
             self._remember()
             if self.watch.events:
-                if self._handle_events(rows):
+                ends = self._handle_events(rows)
+                self.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
+                if ends:
                     return "event"
                 if self.restarted:
-                    steps = 1
+                    steps = self._first_steps()
                     continue
             else:
                 self.records.extend(*rows[:4])
@@ -239,6 +246,16 @@ class Run:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
 
+    def _first_steps(self) -> int:
+        """Return how many steps to take before the first look at events.
+
+        As many as there were from one event to another, but none that would take longer than a look.
+        """
+        if self.history is not None or self.conditions.host is not None:
+            return 1
+        look, step = self.costs
+        return max(1, min(MOST_FIRST, self.apart + 1 + (self.apart > 0), int(look / step))) if step else 1
+
     def _until(self) -> float:
         """Return how far the core may go: to the end, or to where a control is sampled next."""
         if self.sampling is None:
@@ -260,6 +277,9 @@ class Run:
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
         if ahead > CRAWL and number >= 4 * LOOK:
+            ended = at_limit(self.model, t)
+            if ended:
+                raise IntegrationError(f"{crawls}: {ended}")
             raise IntegrationError(
                 f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
             )
@@ -294,6 +314,9 @@ class Run:
         active = [c for c in crossings if self.watch.events[c.event].active]
         self._note(passed)
         kept = active[0].step if active else len(t)
+        self.since += kept
+        if active:
+            self.apart, self.since = self.since, 0
         self.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
         self.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
         return self._happen(active, [c.event for c in passed if c.moment >= active[0].moment]) if active else False
@@ -309,6 +332,8 @@ class Run:
         if fresh:
             self.records.add(moment, state.q, state.v, state.x)
         before, old = state, self.conditions
+        if self.history is not None:
+            remember_jump(self, self.history, state)
         ends = False
         asked = self.watch.asked
         if self.dry is not None:  # actions see locks of their own only
@@ -325,7 +350,7 @@ class Run:
                 before = replace(now.before, t=moment)
                 self.records.drop_after(now.before.t)
                 self.records.add(moment, before.q, before.v, before.x)
-            energy = self._energy(now.conditions, after) - self._energy(self.conditions, before)
+            energy = self._gain(before, now.conditions, after)
             record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
             self.events.append(record)
             self._take_conditions(now.conditions)
@@ -355,7 +380,7 @@ class Run:
         now = Situation(self.conditions, state)
         change = self.dry.settle(now, passed)
         after = State(q=now.q, v=now.v, t=state.t, x=now.x)
-        energy = self._energy(now.conditions, after) - self._energy(self.conditions, state) if change.hits else 0.0
+        energy = self._gain(state, now.conditions, after) if change.hits else 0.0
         self._after_change(change, now, energy)
         self.conditions = now.conditions
         return after
@@ -368,9 +393,17 @@ class Run:
             self.events.append(EventRecord(words, now.t, now.q, now.v, now.x, energy))
             energy = 0.0
 
-    def _energy(self, conditions: Conditions, state: State) -> float:
-        """Return kinetic and potential energy, of elements too, J."""
-        return float(self.model.energy(state.q, state.v, t=state.t, x=state.x, conditions=conditions).total)
+    def _gain(self, before: State, conditions: Conditions, after: State) -> float:
+        """Return by how much kinetic and potential energy, of elements too, is more after a change, J."""
+
+        def energy(under: Conditions, *states: State) -> Array:
+            t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
+            total: Array = self.model.energy(q, v, t=t, x=x, conditions=under).total
+            return total
+
+        if conditions is self.conditions:
+            return float(np.diff(energy(conditions, before, after))[0])
+        return float((energy(conditions, after) - energy(self.conditions, before))[0])
 
     def _mind_chatter(self, event: Event, moment: float) -> None:
         """Refuse events that come faster and faster, or at the same moment: time would stand still."""
@@ -406,6 +439,7 @@ class Run:
             "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
             "answers": self._answers(),
+            "history": () if self.history is None else self.history.arrays(),
         }
 
     def restore(self, point: dict[str, Any]) -> None:
@@ -429,6 +463,8 @@ class Run:
         if self.sampling is not None:
             begin, times, tau = point["answers"]
             self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
+        if self.history is not None:
+            self.history.fill(point["history"])
         self.integrator = self.present.integrator(self.conditions)
         self._find_breaks(self.segments[0].begin)
         moved = bool(timetable(self.model).uses)

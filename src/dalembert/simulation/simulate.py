@@ -191,9 +191,8 @@ def simulate(
     control = as_control(control, period, delay, item="simulate")
     also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
-    if conditions.history is not None and (count is not None or resume or foreign):
-        what = "states" if count is not None else "resume" if resume else "method"
-        raise ModelError("simulate", what, "given", "inputs with a da.Delay need one run of our own, from its start")
+    if conditions.history is not None and foreign:
+        raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
     conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
     if dry is not None and foreign:
         remedy = (

@@ -31,13 +31,16 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
     if options.step:  # steps of one length have no tolerance
         return []
     model, atol = conditions.model, options.tolerances
+    places, speeds, states = atol[: model.nv], atol[model.nv : 2 * model.nv], atol[2 * model.nv :]
+    fastest = np.abs(v).reshape(-1, model.nv).max(axis=0, initial=0.0)
+    if not model.nx and (fastest >= NEAR * speeds).all() and np.isfinite(fastest).all():
+        return []
     names = model.compiled.names
     q, v, x = (part.reshape(int(np.prod(part.shape[:-1])), part.shape[-1]) for part in (q, v, x))
     finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
     q, v, x = q[finite], v[finite], x[finite]
     if not len(q):
         return []
-    places, speeds, states = atol[: model.nv], atol[model.nv : 2 * model.nv], atol[2 * model.nv :]
     moved, fastest, spread = np.full(model.nv, np.inf), np.abs(v).max(axis=0, initial=0.0), np.ptp(x, axis=0)
     for owner, coordinates in names.q.items():
         freedoms = names.v[owner]

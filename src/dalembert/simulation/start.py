@@ -20,6 +20,7 @@ from ..connections.elements.plain import Effort, Load
 from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State, as_model
+from ..model.once import once_per_model
 from ..system import System
 from .jumps import FAR
 
@@ -146,7 +147,7 @@ def start_state(
         q, v, x, notes = start_states(model, state, t, count)
         return State(q=q, v=v, t=t, x=x), notes
     if state is None:
-        return _from_starts(model, Starts.of(model), t)
+        return _described(model, t)
     x = state.x if len(state.x) else model.state_starts()
     q, v, x = (
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
@@ -169,6 +170,25 @@ def start_state(
         notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
     mind_inertia(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
+
+
+def _described(model: Model, t: float) -> tuple[State, list[str]]:
+    """Return the start that a model describes; worked out once where nothing but the model decides it."""
+    known = _known_starts(model)
+    found = known.get(t)
+    if found is None:
+        found = _from_starts(model, Starts.of(model), t)
+        if not model.drives:  # their laws may be functions of anything
+            known.clear()
+            known[t] = found
+    state, notes = found
+    return State(q=state.q.copy(), v=state.v.copy(), t=t, x=state.x.copy()), list(notes)
+
+
+@once_per_model
+def _known_starts(model: Model) -> dict[float, tuple[State, list[str]]]:
+    """Return the memory of `_described`: the start at the last time that was asked for."""
+    return {}
 
 
 def _from_starts(model: Model, starts: Starts, t: float) -> tuple[State, list[str]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DalembertError, ModelError
-from ..model import Answers, Conditions, Model, Sampled, State
+from ..model import Answers, Conditions, History, Model, Sampled, State
 from ..result import Result
 from .adapters import simulate_elsewhere
 from .dry import Dry
@@ -86,7 +86,9 @@ class Task:
         watch, strikes = self.watch, jump_events(self.jumps, self.t_start, self.t_end)
         if strikes:
             watch = Watch(self.model, [*watch.events, *strikes])
-        breaks = np.union1d(self.breaks, [event.value for event in strikes])  # no step goes across a jump
+        breaks = self.breaks
+        if strikes:  # no step goes across a jump
+            breaks = np.union1d(breaks, [event.value for event in strikes])
         line, interrupt = Progress(self.t_start, self.t_end, self.progress), Interrupt()
         run = Run(self.conditions, self.options, self.t_end, self.times, watch, line, interrupt, self.dry, breaks)
         if stream is not None:
@@ -136,12 +138,15 @@ class Task:
         def one(own: Conditions, start: State) -> Result:
             if isinstance(own.control, Sampled):
                 own = own.changed(answers=Answers(self.model.nv))
+            if own.history is not None:
+                own = own.changed(history=History(self.model))
             line, dry = Progress(self.t_start, self.t_end, False), None if self.dry is None else self.dry.fresh()
             watch = Watch(self.model, ())
             run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
             return _carry_out(run, start, self.t_start, [], None, "return")
 
-        if self.dry is None and not isinstance(self.conditions.control, Sampled):
+        apart = self.dry is not None or self.conditions.history is not None
+        if not apart and not isinstance(self.conditions.control, Sampled):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
             return simulate_many(*given, self.on_error, self.breaks, one, self.said)
         ensemble = simulate_each(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntegrationError
-from ..model import Conditions, State
+from ..model import Conditions
 from ..result import Periods
 from .options import Options
 
@@ -130,11 +130,10 @@ class Track:
 
     # ---- states between those on record
 
-    def within_step(self, base: State, end: State, fractions: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and x at fractions (k,) of the step from `base` to `end`, by the dense output of the method."""
-        t, *states = (np.array([getattr(base, name), getattr(end, name)]) for name in ("t", "q", "v", "x"))
+    def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
+        """Return q, v and x at fractions (k,) of the step between two states, by the dense output of the method."""
         rows = np.zeros(len(fractions), dtype=np.int64)
-        return _dense_states(self.segment_at(base.t), t, states, rows, fractions)
+        return _dense_states(self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""

@@ -21,7 +21,7 @@ from .projection import Placement, View, choose_view, paths_of
 from .scene import Scene, find_marker
 from .spatial import SpatialPicture, page_of
 
-__all__ = ["checked_factor", "configurations", "draw", "markers_of", "new_picture", "spread"]
+__all__ = ["checked_factor", "configurations", "draw", "markers_of", "new_picture", "page_size", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ def new_picture(
     low, high = scene.reach(placements)
     for line in paths:
         low, high = np.minimum(low, line.min(axis=0)), np.maximum(high, line.max(axis=0))
-    width, height = _page(chosen, low, high) if size is None else size
+    width, height = page_size(chosen, low, high) if size is None else size
     ax = style.axes_for(ax, path, width, height, solid=not chosen.flat)
     kind = FlatPicture if chosen.flat else SpatialPicture
     return kind(ax, scene, chosen, placements, low, high)
@@ -161,7 +161,7 @@ def checked_factor(exaggerate: Any) -> float:
     return factor
 
 
-def _page(view: View, low: Array, high: Array) -> tuple[float, float]:
+def page_size(view: View, low: Array, high: Array) -> tuple[float, float]:
     """Return width and height (inches) of a figure that suits what it shows."""
     if not view.flat:
         return page_of(view, low, high)

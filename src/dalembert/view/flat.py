@@ -167,7 +167,7 @@ class FlatPicture:
     def _add_bodies(self, placement: Placement) -> None:
         from matplotlib.collections import LineCollection, PolyCollection
 
-        self._pieces: list[tuple[int, Array]] = []
+        self._pieces: list[tuple[int, Array, bool]] = []
         self._bars: list[tuple[int, Array]] = []
         self._thin: list[tuple[int, Array]] = []
         self._bent: list[NDArray[np.int64]] = []
@@ -175,9 +175,11 @@ class FlatPicture:
         face, edge, bar, thin = [], [], [], []
         bent, meshed = [], []
         for body in self.scene.bodies:
-            pieces = [solid.corners for solid in body.solids] + ([] if body.panel is None else [body.panel])
-            for points in pieces:
-                self._pieces.append((body.number, self._outline(placement, body.number, points)))
+            pieces = [self._seen(placement, body.number, solid) for solid in body.solids]
+            if body.panel is not None:
+                pieces.append((self._outline(placement, body.number, body.panel), False))
+            for points, as_is in pieces:
+                self._pieces.append((body.number, points, as_is))
                 face.append((*tint(body.color, 0.72), 0.92))
                 edge.append(body.color)
             for pair in body.bars:
@@ -376,9 +378,17 @@ class FlatPicture:
             return points
         return points[solids.silhouette(self.view.project(placement.points(number, points)))]
 
-    def _polygon(self, placement: Placement, number: int, points: Array) -> Array:
+    def _seen(self, placement: Placement, number: int, solid: solids.Solid) -> tuple[Array, bool]:
+        """Return the outline of a solid, and whether it is to be drawn as it is: that of a prism from the front."""
+        if solid.outline is not None:
+            across = self.view.project(placement.points(number, solid.corners[[0, len(solid.outline)]]))
+            if np.hypot(*(across[1] - across[0])) < 1e-6 * np.linalg.norm(solid.corners[0] - solid.outline[0]):
+                return solid.outline, True
+        return self._outline(placement, number, solid.corners), False
+
+    def _polygon(self, placement: Placement, number: int, points: Array, as_is: bool) -> Array:
         seen = self.view.project(placement.points(number, points))
-        return seen if self.view.steady else seen[solids.silhouette(seen)]
+        return seen if self.view.steady or as_is else seen[solids.silhouette(seen)]
 
     def _block_size(self, joint: JointFigure) -> tuple[float, float]:
         length, width = _SIDEWAYS.get(joint.kind, (1.0, 1.0))

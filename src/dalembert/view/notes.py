@@ -16,7 +16,7 @@ from .scene import BodyFigure
 from .spatial import SpatialPicture, project
 from .style import INK, PALETTE
 
-__all__ = ["add_forces", "add_names", "add_points", "add_trace", "trace_color"]
+__all__ = ["add_forces", "add_names", "add_points", "add_trace", "drawn", "to_page", "trace_color"]
 
 Array = NDArray[np.float64]
 Picture = FlatPicture | SpatialPicture
@@ -92,7 +92,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
         ),
     ]
     wanted = [Label(name, to_page(picture, where), color, clear) for name, where, color, clear in items]
-    obstacles = np.concatenate([sampled(line) for line in _drawn(picture, placement, lines)])
+    obstacles = np.concatenate([sampled(line) for line in drawn(picture, placement, lines)])
     box = ax.get_window_extent()
     scale = 72 / ax.figure.dpi
     frame = (np.array([box.x0, box.y0]) * scale, np.array([box.x1, box.y1]) * scale)
@@ -138,7 +138,7 @@ def _joint_names(picture: Picture, placement: Placement) -> list[tuple[str, Arra
     return [(", ".join(names), where, INK, clear) for names, where, _ in groups]
 
 
-def _drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[Array]:
+def drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[Array]:
     """Return what names should not cover as lines (k, 2) pt of the page."""
     from . import solids
 

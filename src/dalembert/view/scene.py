@@ -79,7 +79,7 @@ class BodyFigure:
     bars, ties : list of ((3,), (3,))
         Links drawn thick, and thin lines that tie points off the shape to it.
     panel : (k, 3) or None
-        Joint points of a body without a shape that has three or more of them.
+        Joint points and named markers of a body without a shape that has three or more of them.
     com : (3,) or None
         Centre of mass, where the picture marks it.
     mesh : NodeMesh or None
@@ -278,6 +278,8 @@ class Scene:
         slides = any(
             j.kind in ("Prismatic", "Cylindrical") and number in (j.first.number, j.second.number) for j in self.joints
         )
+        named = [marker.position for marker in body.markers.values()]
+        points += [x for x in named if points and not any(np.allclose(x, p, rtol=0, atol=1e-9) for p in points)]
         return _from_points(figure, body, points, slides)
 
     def _flexible(self, figure: BodyFigure, flexible: FlexibleBody) -> BodyFigure:

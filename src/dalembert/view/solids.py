@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..bodies.rigid import Body
 
-__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "silhouette", "slender", "tube"]
+__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "prism", "silhouette", "slender", "tube"]
 
 Array = NDArray[np.float64]
 
@@ -29,17 +29,21 @@ class Solid:
         Whether the outline of a face is an edge of the solid, to be drawn as a line.
     round_about : (3,) or None
         Axis about which it is round, so that only a stroke tells how far it has turned.
+    outline : (k, 3) m or None
+        What is seen from the front of a prism, if it is not convex.
     """
 
     corners: Array
     faces: NDArray[np.int64]
     edged: NDArray[np.bool_]
     round_about: Array | None = None
+    outline: Array | None = None
 
     def moved(self, rotation: Array, position: Array) -> Solid:
         """Return it turned, then shifted."""
         about = None if self.round_about is None else rotation @ self.round_about
-        return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about)
+        outline = None if self.outline is None else self.outline @ rotation.T + position
+        return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about, outline)
 
 
 def block(x: float, y: float, z: float) -> Solid:
@@ -133,6 +137,45 @@ def tube(points: Array, radius: float, *, around: int = 8) -> tuple[Solid, NDArr
     return Solid(corners, faces, np.zeros(len(faces), dtype=bool)), owners
 
 
+def prism(outline: Array, thickness: float) -> Solid:
+    """Return a plate with corners (k, 2) m in the plane z = 0, counterclockwise."""
+    k = len(outline)
+    low, high = (np.column_stack([outline, np.full(k, z)]) for z in (-thickness / 2, thickness / 2))
+    here, on = np.arange(k), (np.arange(k) + 1) % k
+    walls = np.column_stack([here, on, k + on, k + here])
+    cap = _triangles(outline)
+    top = np.column_stack([cap, cap[:, 2:]]) + k
+    bottom = np.column_stack([cap[:, ::-1], cap[:, :1]])
+    faces = np.concatenate([walls, top, bottom])
+    return Solid(np.concatenate([low, high]), faces, np.zeros(len(faces), dtype=bool), outline=high)
+
+
+def _triangles(outline: Array) -> NDArray[np.int64]:
+    """Return a polygon (k, 2) as triangles (k - 2, 3) of its corners, by cutting ears."""
+    left, found = list(range(len(outline))), []
+    while len(left) > 3:
+        points = outline[left]
+        before, after = np.roll(points, 1, axis=0), np.roll(points, -1, axis=0)
+        area = _twice(before, points, after)
+        for j in np.argsort(-area):  # the bluntest ears last, so that few triangles are slivers
+            a, b, c = before[j], points[j], after[j]
+            inside = (_twice(a, b, points) > 0) & (_twice(b, c, points) > 0) & (_twice(c, a, points) > 0)
+            if not inside.any():
+                break
+        j = int(j)
+        found.append((left[j - 1], left[j], left[(j + 1) % len(left)]))
+        del left[j]
+    return np.array([*found, left])
+
+
+def _twice(a: Array, b: Array, c: Array) -> Array:
+    """Return twice the area of triangles, positive if counterclockwise."""
+    result: Array = (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (
+        c[..., 0] - a[..., 0]
+    )
+    return result
+
+
 def turned_z(direction: Array) -> Array:
     """Return a right-handed frame (3, 3) whose third column is the unit vector `direction`."""
     helper = np.eye(3)[int(np.abs(direction).argmin())]
@@ -161,10 +204,10 @@ def of_body(body: Body, *, around: int = _AROUND) -> list[Solid]:
             along = np.eye(3)[int(size["axis"])]
             found.append(_simple("cylinder", size, around).moved(np.eye(3), along * shape.com))
         else:
-            found.append(_simple(shape.kind, size, around))
+            found.append(_simple(shape.kind, size, around, shape.outline))
     looks = [v for v in body.visuals if v.kind != "mesh"]
     looks = [v for v in looks if not v.collision] or looks
-    return found + [_simple(v.kind, v.size, around).moved(v.rotation, v.position) for v in looks]
+    return found + [_simple(v.kind, v.size, around, v.outline).moved(v.rotation, v.position) for v in looks]
 
 
 def slender(body: Body) -> bool:
@@ -172,7 +215,9 @@ def slender(body: Body) -> bool:
     return body.shape is not None and body.shape.kind == "rod" and body.shape.size["radius"] == 0
 
 
-def _simple(kind: str, size: dict[str, float], around: int) -> Solid:
+def _simple(kind: str, size: dict[str, float], around: int, outline: Array | None = None) -> Solid:
+    if outline is not None:
+        return prism(outline, size["thickness"])
     if kind == "box":
         return block(size["x"], size["y"], size["z"])
     if kind == "plate":

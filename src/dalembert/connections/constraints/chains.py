@@ -193,7 +193,7 @@ class KinematicChain(Constraint):
 
         [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp.
         """
-        C, c, _ = self.programs.at(self._nearest(rotation, position)[0])
+        C, c, _ = self.programs.at(self._nearest(rotation, position, self.starts[:2])[0])
         turn = quaternion_from_matrix(rotation @ C.T)
         return np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
 
@@ -204,10 +204,11 @@ class KinematicChain(Constraint):
         s = np.linalg.svd(Y, compute_uv=False)
         return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
 
-    def _nearest(self, R: Array, p: Array) -> tuple[Array, float]:
-        """Return inner coordinates whose pose is nearest, and what it misses, m or rad."""
-        found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
-        for start in self.starts[1:]:
+    def _nearest(self, R: Array, p: Array, starts: Sequence[Array] | None = None) -> tuple[Array, float]:
+        """Return inner coordinates whose pose is nearest, and what it misses, m or rad; from all starts if left out."""
+        starts = self.starts if starts is None else starts
+        found = [self.programs.nearest(R, p, start, self.length) for start in starts[:1]]
+        for start in starts[1:]:
             if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
                 break
             found.append(self.programs.nearest(R, p, start, self.length))

@@ -107,7 +107,7 @@ class Curve:
     closed : bool
     pieces : Pieces
 
-    Other ways to make one: `Curve.from_function`, `Curve.polar`, `Curve.path`.
+    Other ways to make one: `Curve.from_function`, `Curve.from_derivatives`, `Curve.polar`, `Curve.path`.
 
     Raises
     ------
@@ -181,6 +181,39 @@ class Curve:
             except Exception as error:
                 raise UserFunctionError(f"the function of a curve failed at {x:.6g}: {error!r}") from error
         return cls(points, closed=closed)
+
+    @classmethod
+    def from_derivatives(cls, segments: Sequence[Sequence[Any]], *, start: float = 0.0, closed: bool = False) -> Curve:
+        """Return the curve through points with given first and second derivatives, in segments that meet smoothly.
+
+        Parameters
+        ----------
+        segments : sequence of (span, x, x1, x2)
+            How much of the parameter the segment takes, over which its points are evenly spaced; points and derivatives
+            by the parameter, (n, 2) or (n, 3) m each. Second derivatives may jump between segments.
+        start : float
+            Parameter at which the first segment begins.
+        closed : bool
+            The last segment ends where and as the first begins.
+
+        Raises
+        ------
+        ModelError
+            If there is a gap, with its size, or a corner, with its angle.
+        """
+        item, parts, widths = "Curve.from_derivatives", [], []
+        for k, segment in enumerate(_sequence(segments, item, "give (span, x, x1, x2) for each")):
+            if len(segment) != 4:
+                raise ModelError(item, "segment", k, "give (span, x, x1, x2)")
+            span = finite_number(segment[0], item=f"{item}: segment {k}", field="span")
+            x, x1, x2 = (_points(rows, least=2) for rows in segment[1:])
+            if span <= 0 or not len(x) == len(x1) == len(x2):
+                raise ModelError(item, "segment", k, "give a positive span, and as many derivatives as points")
+            h = span / (len(x) - 1)
+            parts.append(hermite_pieces(x, h * x1, h * h * x2))
+            widths.append(np.full(len(x) - 1, h))
+        start = finite_number(start, item=item, field="start")
+        return cls._joined(item, parts, widths, closed=closed, start=start)
 
     @classmethod
     def polar(cls, segments: Sequence[tuple[float, Any]], *, start: float = 0.0) -> Curve:

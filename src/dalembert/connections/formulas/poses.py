@@ -121,7 +121,10 @@ class PosePrograms:
                     break
                 damping = max(1e-6, 10 * damping)
                 continue
+            gained = float(e @ e - e_trial @ e_trial)
             q, e, H, damping = trial, e_trial, H_trial, max(1e-12, 0.1 * damping)
+            if gained < 1e-11 * float(e @ e):  # out of reach, and as near as it gets
+                break
         C, c, _ = self.at(q)
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))
 

@@ -89,7 +89,10 @@ class Motion:
         conditions: ByTime | None = None,
     ) -> None:
         self.model, self.q, self.v = model, q, v
-        self.t: Array = np.ascontiguousarray(np.broadcast_to(np.asarray(t, dtype=float), (len(q),)))
+        self.t: Array = np.asarray(t, dtype=float)
+        if self.t.shape != (len(q),):
+            self.t = np.broadcast_to(self.t, (len(q),))
+        self.t = np.ascontiguousarray(self.t)
         self.x: Array = np.tile(model.state_starts(), (len(q), 1)) if x is None else x
         self.conditions = conditions
         self._parts: dict[str, Array] = dict(known or {})

@@ -1,0 +1,106 @@
+"""A full turn of mechanisms in 361 positions with speeds and accelerations; a four-bar beside pylinkage.
+
+python bench/kinematics.py [--rounds 20]
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401  (before NumPy)
+
+import argparse  # isort: skip
+import time
+from collections.abc import Callable
+
+import numpy as np
+from mechanisms import jansen
+
+import dalembert as da
+from dalembert.library.mechanisms import andrews, four_bar, slider_crank
+from dalembert.model.driven_rates import swept
+
+POSITIONS = 361
+
+
+def crank_rocker() -> da.System:
+    """Return a four-bar with links 1, 3, 3 on a base of 4, without masses."""
+    s = da.System("four-bar")
+    crank, coupler, rocker = s.body("crank"), s.body("coupler"), s.body("rocker")
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler)
+    s.connect("C", da.Revolute("z"), coupler.at(3, 0, 0), rocker.at(3, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(4, 0, 0), rocker)
+    s.initial("B", position=0.5, guess=True)
+    return s
+
+
+def peer() -> tuple[Callable[[], object], Callable[[], np.ndarray]] | None:
+    """Return pylinkage's turn of the same four-bar, and its last position of C; None if it is not installed."""
+    try:
+        import pylinkage as pl
+    except ImportError:
+        return None
+    first, second = pl.Ground(0.0, 0.0), pl.Ground(4.0, 0.0)
+    crank = pl.Crank(first, 1.0, angular_velocity=2 * np.pi / (POSITIONS - 1))
+    pin = pl.RRRDyad(crank.output, second, distance1=3.0, distance2=3.0)
+    linkage = pl.Linkage([first, second, crank, pin])
+    linkage.compile()
+    start = linkage.get_coords()
+
+    def turn() -> object:
+        linkage.set_coords(start)
+        return linkage.step_fast_with_kinematics(iterations=POSITIONS, dt=1.0)
+
+    return turn, lambda: np.asarray(turn()[0])[:, 3]  # type: ignore[index]
+
+
+def fastest(call: Callable[[], object], rounds: int) -> float:
+    """Return the least time of a call, ms."""
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return 1e3 * min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=20)
+    rounds = parser.parse_args().rounds
+    turn = np.linspace(0.0, 2 * np.pi, POSITIONS)
+    print(f"{'':22}{'bodies':>8}{'loops':>7}{'core':>10}{'with jerks':>12}{'whole call':>12}   ms")
+    for name, build in (
+        ("four-bar", four_bar),
+        ("slider-crank", slider_crank),
+        ("Andrews", andrews),
+        ("six Jansen legs", jansen),
+    ):
+        s = build()
+        crank = next(iter(s.connections))
+        start = float(da.assemble(s).q[0])
+        motion = da.kinematics(s, drive=crank, values=start + turn)
+        model, t, q = motion.model, motion.t, motion.q[0]
+        core, jerks = (fastest(lambda j=j: swept(model, t, q, jerk=j), rounds) for j in (False, True))
+        whole = fastest(lambda: da.kinematics(model, times=t), rounds)
+        loops = len(model.forest.chords)
+        print(f"{name:22}{model.nb:8}{loops:7}{core:10.3f}{jerks:12.3f}{whole:12.3f}")
+    found = peer()
+    if found is None:
+        print("pylinkage is not installed")
+        return
+    theirs, check = found
+    s = crank_rocker()
+    motion = da.kinematics(s, drive="A", values=turn)
+    model = motion.model
+    ours = motion["rocker.at(3, 0, 0).position"]
+    points = check()
+    gap = min(np.abs(points - np.roll(ours[:, :2], shift, axis=0))[5:-5].max() for shift in (0, 1, -1))
+    pairs = [
+        (fastest(lambda: da.kinematics(model, times=turn), 1), fastest(theirs, 1)) for _ in range(rounds)
+    ]  # one after the other
+    mine, other = (min(column) for column in zip(*pairs, strict=True))
+    print(f"four-bar beside pylinkage: {mine:.3f} and {other:.3f} ms, {other / mine:.1f} times (differ by {gap:.1e})")
+
+
+if __name__ == "__main__":
+    main()

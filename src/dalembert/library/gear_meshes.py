@@ -1,0 +1,230 @@
+"""Involute gears in mesh: distance of axes, contact ratio, backlash, interference; racks; rings for their pinions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_number
+from ..connections.constraints.couplings import Coupling, gear, rack_and_pinion
+from ..errors import ModelError
+from .gears import Gear, involute, involute_angle
+
+__all__ = ["GearPair", "Rack", "ring_for"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GearPair:
+    """Two gears in mesh; the second may be internal.
+
+    Not looked at: whether a pinion's tips clear those of a ring with hardly more teeth, away from the line of action.
+
+    Parameters
+    ----------
+    first, second : Gear
+    distance : float, m
+        Of the axes; if left out, that at which they mesh without backlash.
+
+    Attributes
+    ----------
+    centre : float, m
+        Distance of the axes.
+
+    Raises
+    ------
+    ModelError
+        If they do not fit, cannot mesh at that distance, interfere, or a pair of teeth leaves before the next is there.
+
+    Examples
+    --------
+    >>> pair = GearPair(Gear(0.002, 20), Gear(0.002, 40))
+    >>> round(pair.centre, 9), round(pair.contact_ratio, 3)
+    (0.06, 1.635)
+    """
+
+    first: Gear
+    second: Gear
+    distance: float | None = None
+    centre: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        a, b = self.first, self.second
+        for name, value in (("first", a), ("second", b)):
+            if not isinstance(value, Gear):
+                raise ModelError("GearPair", name, value, "give a Gear")
+        if a.internal:
+            raise ModelError("GearPair", "first", "an internal gear", "give the ring second")
+        if abs(a.module - b.module) > 1e-9 * a.module or abs(a.pressure_angle - b.pressure_angle) > 1e-9:
+            both = f"module {a.module:.6g} m and {b.module:.6g} m, pressure angle {a.pressure_angle:.6g} and"
+            raise ModelError("GearPair", "second", b, f"{both} {b.pressure_angle:.6g} rad: they must be the same")
+        if self._teeth <= 0:
+            raise ModelError(
+                "GearPair", "second", b.teeth, f"the ring needs more teeth than the {a.teeth} of its pinion"
+            )
+        given = self.distance
+        centre = self._tight() if given is None else finite_number(given, item="GearPair", field="distance")
+        if centre <= self._base_sum:
+            remedy = f"the base circles add up to {self._base_sum:.6g} m: the axes must be further apart than that"
+            raise ModelError("GearPair", "distance", centre, remedy)
+        object.__setattr__(self, "centre", centre)
+        self._check_mesh()
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.second.internal else 1
+
+    @property
+    def _teeth(self) -> int:
+        return self.second.teeth + self._sign * self.first.teeth
+
+    @property
+    def _base_sum(self) -> float:
+        return self.second.base_radius + self._sign * self.first.base_radius
+
+    def _tight(self) -> float:
+        """Return the distance of the axes without backlash, m."""
+        a = self.first
+        shifts = self.second.shift + self._sign * a.shift
+        value = involute(a.pressure_angle) + 2 * math.tan(a.pressure_angle) * shifts / self._teeth
+        if value < 0:
+            remedy = (
+                f"the shifts, {a.shift:.4g} and {self.second.shift:.4g}, add up to {shifts:.4g}: too little to mesh"
+            )
+            raise ModelError("GearPair", "second", self.second.shift, remedy)
+        return self._base_sum / math.cos(involute_angle(value))
+
+    def _check_mesh(self) -> None:
+        a, b = self.first, self.second
+        line = self.centre * math.sin(self.working_angle)
+        reach = [math.sqrt(max(0.0, g.tip_radius**2 - g.base_radius**2)) for g in (a, b)]
+        past = reach[1] > line * (1 + 1e-12) if not b.internal else reach[1] < line * (1 - 1e-12)
+        if past or (not b.internal and reach[0] > line * (1 + 1e-12)):
+            which, other = ("second", "first") if past else ("first", "second")
+            remedy = (
+                f"its tips meet the {other} inside its base circle (interference): more shift there, or shorter teeth"
+            )
+            raise ModelError("GearPair", which, getattr(self, which).teeth, remedy)
+        if self.backlash < -1e-9 * a.module:
+            remedy = f"the teeth overlap by {-self.backlash:.3g} m: {self._tight():.6g} m is the least"
+            raise ModelError("GearPair", "distance", self.centre, remedy)
+        if self.contact_ratio < 1:
+            remedy = f"the contact ratio is {self.contact_ratio:.4g}: teeth part before the next pair meets"
+            raise ModelError("GearPair", "distance", self.centre, remedy)
+
+    @property
+    def working_angle(self) -> float:
+        """Pressure angle at which they work, rad."""
+        return math.acos(self._base_sum / self.centre)
+
+    @property
+    def ratio(self) -> float:
+        """Angle of the second by that of the first, as they turn on fixed axes."""
+        return -self._sign * self.first.teeth / self.second.teeth
+
+    @property
+    def contact_ratio(self) -> float:
+        """Pairs of teeth in touch, in the mean."""
+        first, second = (math.sqrt(g.tip_radius**2 - g.base_radius**2) for g in (self.first, self.second))
+        length = first + self._sign * second - self._sign * self.centre * math.sin(self.working_angle)
+        return length / self.first.base_pitch
+
+    @property
+    def backlash(self) -> float:
+        """Play along the working circles, m."""
+        first, second = (g.base_radius / math.cos(self.working_angle) for g in (self.first, self.second))
+        pitch = 2 * math.pi * first / self.first.teeth
+        if self.second.internal:
+            return self.second.thickness(second) - self.first.thickness(first)
+        return pitch - self.first.thickness(first) - self.second.thickness(second)
+
+    @property
+    def coupling(self) -> Coupling:
+        """The coupling of the two hinges: connect it between them."""
+        return gear(self.first.teeth, self.second.teeth, internal=self.second.internal)
+
+
+@dataclass(frozen=True)
+class Rack:
+    """A rack and its pinion.
+
+    Parameters
+    ----------
+    pinion : Gear
+        The rack has its module and pressure angle, and its addendum.
+
+    Examples
+    --------
+    >>> round(Rack(Gear(0.002, 20)).contact_ratio, 3)
+    1.769
+    """
+
+    pinion: Gear
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.pinion, Gear) or self.pinion.internal:
+            raise ModelError("Rack", "pinion", self.pinion, "give an external Gear")
+
+    @property
+    def distance(self) -> float:
+        """From the pinion's axis to the pitch line of the rack, m."""
+        return self.pinion.pitch_radius + self.pinion.shift * self.pinion.module
+
+    @property
+    def contact_ratio(self) -> float:
+        """Pairs of teeth in touch, in the mean."""
+        g = self.pinion
+        over = math.sqrt(g.tip_radius**2 - g.base_radius**2) - g.base_radius * math.tan(g.pressure_angle)
+        under = g.module * (g.addendum - g.shift) / math.sin(g.pressure_angle)
+        return (over + under) / g.base_pitch
+
+    @property
+    def coupling(self) -> Coupling:
+        """The coupling of the pinion's angle and the rack's slide."""
+        return rack_and_pinion(self.pinion.pitch_radius)
+
+    def outline(self, teeth: int) -> Array:
+        """Return the outline (k, 2) m of a rack with teeth up, a space in the middle of its pitch line, y = 0."""
+        g, count = self.pinion, int(teeth)
+        if count < 1:
+            raise ModelError("Rack", "teeth", teeth, "give one or more")
+        pitch, slope = math.pi * g.module, math.tan(g.pressure_angle)
+        up, down = g.addendum * g.module, g.dedendum * g.module
+        corners = [(-pitch / 4 - slope * down, -down), (-pitch / 4 + slope * up, up)]
+        corners += [(-x, y) for x, y in corners[::-1]]
+        centres = (np.arange(count) - (count - 1) / 2) * pitch + (0.0 if count % 2 == 0 else pitch / 2)
+        profile = np.array([(c + x, y) for c in centres for x, y in corners])
+        foot = -down - 2 * g.module
+        ends = [(centres[0] - pitch / 2, -down), (centres[-1] + pitch / 2, -down)]
+        below = [(ends[1][0], foot), (ends[0][0], foot)]
+        return np.concatenate([[ends[0]], profile, [ends[1]], below])[::-1]
+
+
+def ring_for(pinion: Gear, teeth: int) -> Gear:
+    """Return the internal gear without shift for a pinion: teeth as high as the pinion's, or as it can take.
+
+    The tips of a ring must not reach a pinion inside its base circle: beside small pinions its addendum is less.
+
+    Examples
+    --------
+    >>> print(round(ring_for(Gear(0.002, 18), 60).addendum, 4))
+    0.9086
+    """
+    if not isinstance(pinion, Gear) or pinion.internal:
+        raise ModelError("ring_for", "pinion", pinion, "give an external Gear")
+    if isinstance(teeth, bool) or not isinstance(teeth, (int, np.integer)) or teeth <= pinion.teeth:
+        raise ModelError("ring_for", "teeth", teeth, f"give a whole number above the {pinion.teeth} of the pinion")
+    m, alpha = pinion.module, pinion.pressure_angle
+    base = m * teeth / 2 * math.cos(alpha)
+    value = involute(alpha) - 2 * math.tan(alpha) * pinion.shift / (teeth - pinion.teeth)
+    if value < 0:
+        raise ModelError("ring_for", "pinion", pinion.shift, "its shift is too large for a ring without shift")
+    working = involute_angle(value)
+    shortest = (base - pinion.base_radius) * math.tan(working)  # to where the line of action touches the base circle
+    room = (m * teeth / 2 - math.hypot(base, shortest)) / m
+    height = min(pinion.addendum, room * (1 - 1e-12))
+    return Gear(m, teeth, alpha, addendum=height, dedendum=pinion.dedendum, internal=True)

@@ -1,0 +1,190 @@
+"""Involute gears: the numbers of a wheel, and its outline.
+
+Lengths in m, angles in rad. Spur gears of one basic rack: the module and pressure angle of a pair must be the same.
+Niemann and Winter, Maschinenelemente 2, chapter 21.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_number
+from ..errors import ModelError
+
+__all__ = ["Gear", "involute", "involute_angle"]
+
+Array = NDArray[np.float64]
+
+_FLANK = 9  # points of a flank
+
+
+def involute(angle: float) -> float:
+    """Return the involute function tan(angle) - angle."""
+    return math.tan(angle) - angle
+
+
+def involute_angle(value: float) -> float:
+    """Return the angle between 0 and pi/2 whose involute function has a value, 0 or more; by Newton's method."""
+    if not value >= 0:
+        raise ModelError("involute_angle", "value", value, "the involute function of a pressure angle is not negative")
+    angle = min(math.cbrt(3 * value), 1.5)
+    for _ in range(60):
+        step = (involute(angle) - value) / max(math.tan(angle) ** 2, 1e-300)
+        angle = min(max(angle - step, angle / 3), (angle + math.pi / 2) / 2)
+        if abs(step) < 1e-15:
+            break
+    return angle
+
+
+@dataclass(frozen=True)
+class Gear:
+    """A spur gear with involute teeth, external or internal.
+
+    Parameters
+    ----------
+    module : float, m
+        Pitch diameter by number of teeth.
+    teeth : int
+    pressure_angle : float, rad
+    shift : float
+        Profile shift in modules; outwards from the axis is positive, for internal gears too.
+    addendum, dedendum : float
+        Height of the tooth above and below the pitch circle without shift, in modules.
+    internal : bool
+        Teeth on the inside of a ring.
+    undercut : bool
+        Allow teeth that the basic rack would undercut. Lengths are then those without the cut.
+
+    Raises
+    ------
+    ModelError
+        If the teeth would be undercut (with the least number of teeth, and the least shift), come to a point, or reach
+        past the base circle of a ring.
+
+    Examples
+    --------
+    >>> wheel = Gear(0.002, 20)
+    >>> round(wheel.pitch_radius, 6), round(wheel.tip_radius, 6), round(wheel.root_radius, 6)
+    (0.02, 0.022, 0.0175)
+    """
+
+    module: float
+    teeth: int
+    pressure_angle: float = math.radians(20)
+    shift: float = 0.0
+    addendum: float = 1.0
+    dedendum: float = 1.25
+    internal: bool = False
+    undercut: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("module", "pressure_angle", "shift", "addendum", "dedendum"):
+            object.__setattr__(self, name, finite_number(getattr(self, name), item="Gear", field=name))
+        if isinstance(self.teeth, bool) or not isinstance(self.teeth, (int, np.integer)) or self.teeth < 3:
+            raise ModelError("Gear", "teeth", self.teeth, "give a whole number, 3 or more")
+        for name in ("module", "addendum", "dedendum"):
+            if getattr(self, name) <= 0:
+                raise ModelError("Gear", name, getattr(self, name), "it must be positive")
+        if not 0 < self.pressure_angle < math.radians(45):
+            raise ModelError("Gear", "pressure_angle", self.pressure_angle, "give 0 to 45 degrees, in rad: 0.349 is 20")
+        if self.internal:
+            self._check_ring()
+        else:
+            self._check_teeth()
+
+    def _check_teeth(self) -> None:
+        least = self.addendum - self.teeth * math.sin(self.pressure_angle) ** 2 / 2
+        if self.shift < least - 1e-12 and not self.undercut:
+            fewest = 2 * (self.addendum - self.shift) / math.sin(self.pressure_angle) ** 2
+            remedy = (
+                f"undercut: give {math.ceil(fewest - 1e-9)} teeth or more, a shift of {least:.4g} or more, or allow it"
+            )
+            raise ModelError("Gear", "teeth", self.teeth, f"{remedy} with undercut=True")
+        if self.root_radius <= 0:
+            raise ModelError("Gear", "dedendum", self.dedendum, "the teeth reach past the axis")
+        if self.tip_radius <= self.base_radius or self.thickness(self.tip_radius) <= 0:
+            top = f"{self.thickness(self.tip_radius) / self.module:.3g} modules thick at the tip"
+            raise ModelError(
+                "Gear", "shift", self.shift, f"the teeth come to a point ({top}): give less shift or addendum"
+            )
+
+    def _check_ring(self) -> None:
+        if self.tip_radius < self.base_radius:
+            remedy = (
+                f"the teeth of the ring reach inside its base circle ({self.tip_radius:.6g} m < {self.base_radius:.6g} "
+                "m), where there is no involute: give more teeth, more shift or less addendum"
+            )
+            raise ModelError("Gear", "teeth", self.teeth, remedy)
+
+    @property
+    def pitch_radius(self) -> float:
+        """Radius of the pitch circle, m."""
+        return self.module * self.teeth / 2
+
+    @property
+    def base_radius(self) -> float:
+        """Radius of the base circle, m."""
+        return self.pitch_radius * math.cos(self.pressure_angle)
+
+    @property
+    def tip_radius(self) -> float:
+        """Radius of the tips, m."""
+        height = self.shift - self.addendum if self.internal else self.addendum + self.shift
+        return self.pitch_radius + self.module * height
+
+    @property
+    def root_radius(self) -> float:
+        """Radius of the roots, m."""
+        depth = self.dedendum + self.shift if self.internal else self.shift - self.dedendum
+        return self.pitch_radius + self.module * depth
+
+    @property
+    def base_pitch(self) -> float:
+        """Distance of teeth along the line of action, m."""
+        return math.pi * self.module * math.cos(self.pressure_angle)
+
+    @property
+    def fewest_teeth(self) -> float:
+        """Teeth below which this shift is undercut."""
+        return 2 * (self.addendum - self.shift) / math.sin(self.pressure_angle) ** 2
+
+    @property
+    def least_shift(self) -> float:
+        """Shift below which these teeth are undercut, in modules."""
+        return self.addendum - self.teeth * math.sin(self.pressure_angle) ** 2 / 2
+
+    def thickness(self, radius: float) -> float:
+        """Return the thickness of a tooth along a circle, m; of an internal gear, the width of the space."""
+        pitch = self.module * (math.pi / 2 + 2 * self.shift * math.tan(self.pressure_angle))
+        return 2 * radius * self._half_angle(radius, pitch)
+
+    def _half_angle(self, radius: float, pitch: float) -> float:
+        at = math.acos(min(1.0, self.base_radius / radius))
+        return pitch / (2 * self.pitch_radius) + involute(self.pressure_angle) - involute(at)
+
+    def outline(self, phase: float = 0.0, *, rim: float = 2.0) -> Array:
+        """Return the outline (k, 2) m, for `prism`: a tooth (of a ring: a space) at the angle `phase`.
+
+        Roots are drawn without fillets, and radially below the base circle. A ring is `rim` modules thick behind its
+        teeth.
+        """
+        pitch = self.module * (math.pi / 2 + 2 * self.shift * math.tan(self.pressure_angle))
+        low, high = (self.tip_radius, self.root_radius) if self.internal else (self.root_radius, self.tip_radius)
+        radii = np.linspace(max(low, self.base_radius), high, _FLANK)
+        half = np.array([self._half_angle(float(r), pitch) for r in radii])
+        if low < radii[0]:
+            radii, half = np.concatenate([[low], radii]), np.concatenate([half[:1], half])
+        r = np.concatenate([radii, radii[::-1]])
+        a = np.concatenate([-half, half[::-1]])
+        angles = (a + 2 * math.pi / self.teeth * np.arange(self.teeth)[:, None]).ravel() + phase
+        teeth = np.column_stack([np.cos(angles), np.sin(angles)]) * np.tile(r, self.teeth)[:, None]
+        if not self.internal:
+            return np.asarray(teeth)
+        around = angles[0] + np.linspace(0, 2 * math.pi, 8 * self.teeth + 1)
+        rim_radius = self.root_radius + rim * self.module
+        outer = rim_radius * np.column_stack([np.cos(around), np.sin(around)])
+        return np.asarray(np.concatenate([outer, teeth[:1], teeth[::-1]]))

@@ -1,0 +1,75 @@
+"""What a run has done so far, for inputs that depend on it after a while."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .interpolation import Piece, attitudes
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["History"]
+
+Array = NDArray[np.float64]
+Row = tuple[Array, Array, Array, Array, Array]  # q, v, x, a, dx
+
+
+class History:
+    """States of a run so far, for what depends on them after a while.
+
+    Rows are added as the run goes on; between them positions are interpolated on their manifold by quintics that have
+    speeds and accelerations of both ends, states of elements by cubics. Where the state jumps there are two rows.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.turning = attitudes(model.coordinate_names, model.speed_names)
+        self.t: list[float] = []
+        self.rows: list[Row] = []
+        self.pieces: dict[int, Piece] = {}  # from a row to the next, as far as they were asked for
+
+    @property
+    def begin(self) -> float:
+        """Time of the first row, s."""
+        return self.t[0] if self.t else np.inf
+
+    def add(self, t: float, q: Array, v: Array, x: Array, a: Array, dx: Array, *, jump: bool = False) -> None:
+        """Add a row; it takes the place of those that are not before it, but for the last before a jump."""
+        while self.t and (t < self.t[-1] or (t == self.t[-1] and not jump)):
+            self.t.pop()
+            self.rows.pop()
+            self.pieces.pop(len(self.t) - 1, None)
+        self.t.append(t)
+        self.rows.append((q.copy(), v.copy(), x.copy(), a.copy(), dx.copy()))
+
+    def at(self, t: float) -> tuple[Array, Array, Array]:
+        """Return q, v and x at a time within the run so far."""
+        k = bisect_right(self.t, t) - 1
+        if k >= len(self.t) - 1 or self.t[k] == t:
+            return self.rows[min(k, len(self.t) - 1)][:3]
+        piece = self.pieces.get(k)
+        if piece is None:
+            piece = self.pieces[k] = self.piece(self.t[k + 1] - self.t[k], self.rows[k], self.rows[k + 1])
+        return piece.at((t - self.t[k]) / piece.h)
+
+    def piece(self, h: float, first: Row, last: Row) -> Piece:
+        """Return the motion between two rows a time h apart."""
+        return Piece.between(h, first, last, self.turning)
+
+    def arrays(self) -> tuple[Array, ...]:
+        """Return all rows: t (n,), q, v, x, a, dx (n, ...)."""
+        sizes = (self.model.nq, self.model.nv, self.model.nx, self.model.nv, self.model.nx)
+        n = len(self.rows)
+        columns = (np.array([row[k] for row in self.rows]).reshape(n, size) for k, size in enumerate(sizes))
+        return np.array(self.t), *columns
+
+    def fill(self, arrays: tuple[Array, ...]) -> None:
+        """Take the rows of another in place of those there are."""
+        t, *columns = arrays
+        self.t, self.pieces = t.tolist(), {}
+        self.rows = list(zip(*columns, strict=True))

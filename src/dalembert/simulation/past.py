@@ -1,0 +1,63 @@
+"""The past of a run, kept for inputs with a delay as closely as the run itself is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..model import History, State
+    from .run import Run
+
+__all__ = ["remember", "remember_jump"]
+
+Array = NDArray[np.float64]
+
+MOST_PIECES = 32  # of one step
+ORDER = 6  # of the error of a piece in its length
+
+
+def remember(run: Run, history: History, *, begins: bool) -> None:
+    """Keep the step just taken, or, if a part of the run `begins`, the state it begins with."""
+    t, q, v, x, a, dx = run.integrator.state()
+    if not begins and history.t and t > history.t[-1]:
+        _keep_closely(run, history, t, (q, v, x))
+    history.add(t, q, v, x, a, dx, jump=begins)
+    if not begins and t in run.breaks:  # rates as they are after it
+        history.add(t, q, v, x, *_rates(run, np.array([t + 4e-15 * abs(t)]), q[None], v[None], x[None])[0], jump=True)
+
+
+def remember_jump(run: Run, history: History, state: State) -> None:
+    """Keep what a state is before it jumps; what came after it in the same step is forgotten."""
+    q, v, x = state.q, state.v, state.x
+    history.add(state.t, q, v, x, *_rates(run, np.array([state.t]), q[None], v[None], x[None])[0])
+
+
+def _keep_closely(run: Run, history: History, t: float, end: tuple[Array, Array, Array]) -> None:
+    """Add rows within the step just taken, if polynomials between its ends were coarser than its tolerance."""
+    begin, model = history.t[-1], run.model
+    first, rates = history.rows[-1], run.integrator.state()[4:]
+    both = [np.array(ends) for ends in zip(first[:3], end, strict=True)]
+    step = np.array([begin, t]), both[0], both[1], both[2]
+    q, v, x = run.track.within_step(*step, np.array([0.5]))
+    piece = history.piece(t - begin, first, (*end, *rates))
+    guess = piece.at(0.5)
+    off = np.concatenate([model.difference(guess[0], q[0]), guess[1] - v[0], guess[2] - x[0]])
+    size = np.concatenate([np.ones(model.nv), np.abs(v[0]), np.abs(x[0])])
+    allowed = run.options.tolerances + run.options.rtol * size
+    worst = float(np.max(np.abs(off) / allowed, initial=0.0))
+    pieces = min(MOST_PIECES, int(np.ceil(worst ** (1 / ORDER)))) if np.isfinite(worst) else 1
+    if pieces < 2:
+        return
+    inner = np.arange(1, pieces) / pieces
+    states, times = run.track.within_step(*step, inner), begin + inner * (t - begin)
+    for k, (a, dx) in enumerate(_rates(run, times, *states)):
+        history.add(float(times[k]), states[0][k], states[1][k], states[2][k], a, dx)
+
+
+def _rates(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[tuple[Array, Array]]:
+    """Return accelerations and rates of element states at rows of states."""
+    found = run.model.report(["a", "dx"], t, q, v, x, conditions=run.conditions)
+    return list(zip(found["a"], found["dx"], strict=True))

@@ -1,0 +1,58 @@
+"""Pictures of what is read off a motion: which function draws what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ModelError
+from ..kinematics.centres import Centrodes, InstantCentres
+from ..kinematics.coupler_curves import CouplerCurve
+from ..kinematics.inflection import InflectionCircles
+from ..kinematics.polygons import Polygon
+from ..kinematics.ratios import Ratio
+from ..kinematics.reading import Reading
+from ..kinematics.screws import ScrewAxes
+from ..kinematics.tolerances import Tolerances
+from ..kinematics.transmission import TransmissionAngle
+from . import axodes, curves, errors_of, poles, polygons, ratios, style
+
+__all__ = ["plot_reading"]
+
+_PLOTS: dict[type[Reading], Any] = {
+    CouplerCurve: curves.plot_curve,
+    Centrodes: poles.plot_centrodes,
+    InstantCentres: poles.plot_centres,
+    InflectionCircles: poles.plot_inflection,
+    ScrewAxes: axodes.plot_axodes,
+    Polygon: polygons.plot_polygon,
+    Ratio: ratios.plot_ratio,
+    TransmissionAngle: ratios.plot_transmission,
+    Tolerances: errors_of.plot_tolerances,
+}
+
+
+def plot_reading(reading: Reading, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
+    """Draw something that was read off a motion and return the matplotlib axes.
+
+    Parameters
+    ----------
+    reading : Reading
+    ax : matplotlib axes
+        Where to draw; a new figure if left out.
+    path : str or Path
+        File to write.
+    options
+        Of the picture: see the functions in `curves`, `poles`, `axodes`, `polygons`, `ratios` and `errors_of`.
+    """
+    style.matplotlib()
+    draw = _PLOTS[type(reading)]
+    known = draw.__kwdefaults__ or {}
+    for name in options:
+        if name not in known:
+            given = ", ".join(sorted(set(known) - {"ax", "path"})) or "no further ones"
+            raise ModelError("plot", "option", name, f"this picture takes {given}")
+    with style.styled():
+        axes = draw(reading, ax=ax, path=path, **options)
+        if path is not None:
+            style.save((axes[0] if isinstance(axes, list) else axes).figure, path)
+    return axes

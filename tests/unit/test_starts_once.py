@@ -1,0 +1,37 @@
+"""What only the model decides about a start is worked out once; what else decides is looked at in every run."""
+
+import numpy as np
+
+import dalembert as da
+from dalembert.simulation import start
+
+
+def pendulum():
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s.initial("A", position=0.4, speed=1.0)
+    return s
+
+
+def test_the_start_of_a_model_is_worked_out_once_and_not_shared(monkeypatch):
+    model, seen = pendulum().compile(), []
+    monkeypatch.setattr(start, "mind_inertia", lambda *given: seen.append(given))
+    state, _ = da.start_state(model)
+    state.q[:] = 7.0  # a copy
+    runs = [da.simulate(model, 0.1) for _ in range(3)]
+    assert len(seen) == 1
+    assert all(np.array_equal(run.q, runs[0].q) and run.q[0, 0] == 0.4 for run in runs)
+    da.simulate(model, 0.1, state={"A": 0.1})
+    da.simulate(model, 1.1, t_start=1.0)
+    assert len(seen) == 3
+
+
+def test_a_drive_by_a_function_is_asked_in_every_run():
+    s, height = pendulum(), [0.3]
+    s.connect("B", da.Revolute("y"), "bob.at(1, 0, 0)", s.body("arm", da.rod(length=1.0, mass=1.0)))
+    s.drive("B", position=da.Function(lambda t: height[0] + 0.0 * t))
+    model = s.compile()
+    first = da.simulate(model, 0.05)
+    height[0] = 0.8
+    second = da.simulate(model, 0.05)
+    assert first["B.position"][0] == 0.3 and second["B.position"][0] == 0.8
