@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -163,3 +164,59 @@ def test_what_has_no_natural_form_is_named() -> None:
     for method in ("R", "augmented"):
         with pytest.raises(da.SingularityError, match="moves that has no mass"):
             m.dynamics().accelerations([1, 0, 2, 0], [0, 0, 0, 0], method=method)
+
+
+LIBRARY = {
+    "mechanisms": ("four_bar", "slider_crank", "bennett", "sarrus", "governor"),
+    "six_bars": ("stephenson_six_bar", "watt_six_bar"),
+    "straight_lines": ("peaucellier", "hart", "hoeken"),
+    "platforms": ("delta", "stewart", "three_rrr"),
+    "walking": ("jansen", "klann"),
+    "suspensions": ("double_wishbone", "macpherson"),
+    "machines": ("cardan_shaft", "quick_return", "scissor_lift", "scotch_yoke"),
+}
+
+
+@pytest.mark.parametrize(("room", "name"), [(room, name) for room, names in LIBRARY.items() for name in names])
+def test_ready_mechanisms_have_the_same_freedoms_and_speeds(room: str, name: str) -> None:
+    system = getattr(import_module(f"dalembert.library.{room}"), name)()
+    model = system.compile()
+    q = da.assemble(model).q
+    space = da.motion_space(model, q=q)
+    natural = natural_model(system, q=q)
+    e, X = natural.equations(), natural.coordinates_of(q)
+    assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-13)
+    assert natural.mechanism.count(X).freedoms == space.freedoms
+    v = space.velocity(np.ones(space.freedoms))
+    a = space.acceleration(np.ones(space.freedoms))
+    V, A = natural.coordinates_of(q, v), natural.coordinates_of(q, v, a)
+    J = e.jacobian(X, 0.0)
+    assert pytest.approx(e.velocity_terms(X, 0.0), abs=1e-12) == J @ V
+    assert pytest.approx(e.acceleration_terms(X, V, 0.0), abs=1e-10) == J @ A
+
+
+@pytest.mark.parametrize(("room", "name"), [
+    ("mechanisms", "four_bar"), ("mechanisms", "slider_crank"), ("mechanisms", "andrews"), ("walking", "jansen"),
+    ("walking", "klann"), ("straight_lines", "hoeken"), ("straight_lines", "peaucellier"),
+    ("six_bars", "stephenson_six_bar"), ("six_bars", "watt_six_bar"), ("machines", "quick_return"),
+])  # fmt: skip
+def test_jumps_reach_the_branch_they_left_or_are_refused(room: str, name: str, jumps: int = 12) -> None:
+    """One step of any size ends where many small ones end."""
+    system = getattr(import_module(f"dalembert.library.{room}"), name)()
+    model = system.compile()
+    q = da.assemble(model).q
+    driven = next(hinge.name for hinge in model.forest.hinges)
+    start = float(q[model.q_slice(driven)][0])
+    system.drives.clear()
+    system.drive(driven, position=da.Polynomial((start, 1.0)))
+    natural = natural_model(system, q=q)
+    X = natural.coordinates_of(q)
+    for jump in np.random.default_rng(1).uniform(-3.0, 3.0, jumps):
+        ends = []
+        for times in ([0.0, jump], np.linspace(0.0, jump, 401)):
+            try:
+                ends.append(natural.motion(times, X, jerk=False).followed.q[-1])
+            except da.AssemblyError:
+                ends.append(None)
+        assert (ends[0] is None) == (ends[1] is None)
+        assert ends[0] is None or ends[0] == pytest.approx(ends[1], abs=1e-9)
