@@ -220,3 +220,18 @@ def test_jumps_reach_the_branch_they_left_or_are_refused(room: str, name: str, j
                 ends.append(None)
         assert (ends[0] is None) == (ends[1] is None)
         assert ends[0] is None or ends[0] == pytest.approx(ends[1], abs=1e-9)
+
+
+def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
+    """A full turn in small steps: where the crank stands across, other rows than those of the start have to be taken."""
+    system = import_module("dalembert.library.straight_lines").hoeken()
+    model = system.compile()
+    q = da.assemble(model).q
+    system.drive("O", position=da.Polynomial((float(q[0]), 1.0)))
+    t = np.linspace(0.0, 2 * math.pi, 1001)
+    natural = natural_model(system, q=q)
+    motion = natural.motion(t)
+    hinges = da.kinematics(system, times=t)
+    for k in (0, 250, 251, 500, 750, 1000):
+        wanted = natural.coordinates_of(hinges.q[k], hinges.v[k], hinges.a[k])
+        assert motion.followed.a[k] == pytest.approx(wanted, abs=1e-10)
