@@ -223,7 +223,7 @@ def test_jumps_reach_the_branch_they_left_or_are_refused(room: str, name: str, j
 
 
 def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
-    """A full turn in small steps: where the crank stands across, other rows than those of the start have to be taken."""
+    """A full turn in small steps: where the crank stands across, other rows have to be taken than at the start."""
     system = import_module("dalembert.library.straight_lines").hoeken()
     model = system.compile()
     q = da.assemble(model).q
