@@ -406,8 +406,14 @@ void complete_ports(const Tables &t, ModelData &m) {
     const bool hinge = port.measure != Measure::hinge ||
                        (known && (port.chord < 0 ? within(port.freedom, 0, m.nv) : within(port.part, 0, t.chords[std::size_t(port.chord)].nv)));
     mind(known && hinge, "a port refers to something out of range");
+    mind(within(port.actuator, 0, count_of(t.actuators.size()) + 1), "a port refers to something out of range");
     m.looks_at_bodies |= port.measure != Measure::hinge || port.chord >= 0;
   }
+  for (const ActuatorData &actuator : t.actuators)
+    mind(within(actuator.port, 0, count_of(t.ports.size())) && t.ports[std::size_t(actuator.port)].measure == Measure::hinge && actuator.bound >= 0.0,
+         "an actuator needs a port at a hinge");
+  m.actuators = pointer(t.actuators);
+  m.actuator_count = count_of(t.actuators.size());
   m.ports = pointer(t.ports);
   m.port_count = count_of(t.ports.size());
 }
@@ -426,7 +432,8 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(takes <= most_inputs && gives <= most_outputs, "a law takes or gives too many numbers");
   mind(e.form != LawForm::linear || (e.measures == 1 && e.parameters == 3), "a linear law has one measure and three parameters");
   mind(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4), "limits have one measure and four parameters");
-  mind(e.form != LawForm::dry || (e.measures == 1 && e.parameters == 3), "dry friction has one measure and three parameters");
+  mind(e.form != LawForm::dry || (within(e.measures, 1, most_ports + 1) && e.parameters == 2 * e.measures + 2 && (!e.inputs || e.inputs == e.measures)),
+       "dry friction has two parameters for each measure and two more, and a load for each or none");
   mind(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
   const std::int32_t results = e.unknowns ? gives + e.unknowns * (e.unknowns + 2) : gives;
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");

@@ -208,7 +208,13 @@ struct PortData {
   std::int32_t body_a, body_b;
   std::int32_t freedom, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
   std::int32_t chord, part;         // of a cut hinge: the chord, and which of its speeds; else -1
-  double bound;                     // of what an actuator can give at a hinge; 0: none
+  std::int32_t actuator;            // at a hinge: from 1, whose bound what it gives counts to; 0: none
+};
+
+// what actuators can give together at a speed of a hinge
+struct ActuatorData {
+  double bound;
+  std::int32_t port; // at that hinge
 };
 
 // where a further input of a law comes from
@@ -238,7 +244,7 @@ enum class LawForm : std::int32_t {
   linear,   // parameters stiffness, damping, rest: -k (s - rest) - c s'
   limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
   given,    // forces are the inputs
-  dry,      // parameters friction, mode, slip: -friction times the mode, or the sign of s'
+  dry,      // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs, its
@@ -257,7 +263,7 @@ struct ElementData {
   std::int32_t active;              // what it does not store counts as brought from outside, not as lost
   std::int32_t measured;            // where its measures stand among those of all elements
   std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
-  std::int32_t bounded;             // some port has a bound
+  std::int32_t bounded;             // some port is that of an actuator
 };
 constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 
@@ -326,11 +332,13 @@ struct ModelData {
   std::int32_t element_count, port_count, measure_count, signal_count, feedback_count;
   std::int32_t taken_count;         // rows of `inputs`
   std::int32_t input_count;         // those of them that laws of time give: they may be set from outside
+  std::int32_t actuator_count;
   bool looks_at_bodies;             // some element needs poses and velocities in the world
   const ElementData *elements;
   const PortData *ports;
   const InputData *inputs;
   const FeedbackData *feedbacks;
+  const ActuatorData *actuators;
   const TableData *tables;
   const double *table_numbers;
   ProgramTable programs;

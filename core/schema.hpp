@@ -82,7 +82,7 @@ template <> inline std::vector<Field> fields<PortData>() {
   using S = PortData;
   return {field("R_FA", &S::R_FA),     field("p_FA", &S::p_FA),       field("R_FB", &S::R_FB),       field("p_FB", &S::p_FB),
           field("measure", &S::measure), field("body_a", &S::body_a),   field("body_b", &S::body_b),   field("freedom", &S::freedom),
-          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part), field("bound", &S::bound)};
+          field("coordinate", &S::coordinate), field("chord", &S::chord), field("part", &S::part), field("actuator", &S::actuator)};
 }
 template <> inline std::vector<Field> fields<InputData>() {
   using S = InputData;
@@ -91,6 +91,10 @@ template <> inline std::vector<Field> fields<InputData>() {
 template <> inline std::vector<Field> fields<FeedbackData>() {
   using S = FeedbackData;
   return {field("connection", &S::connection), field("part", &S::part)};
+}
+template <> inline std::vector<Field> fields<ActuatorData>() {
+  using S = ActuatorData;
+  return {field("bound", &S::bound), field("port", &S::port)};
 }
 template <> inline std::vector<Field> fields<TableData>() {
   using S = TableData;
@@ -119,6 +123,7 @@ template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("all_rows", t.all_rows), visit("lean_rows", t.lean_rows), visit("holonomic", t.holonomic);
   visit("row_scale", t.row_scale), visit("column_scale", t.column_scale);
   visit("elements", t.elements), visit("ports", t.ports), visit("inputs", t.inputs), visit("feedbacks", t.feedbacks);
+  visit("actuators", t.actuators);
   visit("programs", t.laws_of_elements.programs), visit("instructions", t.laws_of_elements.instructions);
   visit("constants", t.laws_of_elements.constants), visit("outputs", t.laws_of_elements.outputs);
   visit("tables", t.tables), visit("table_numbers", t.table_numbers);

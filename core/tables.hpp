@@ -34,6 +34,7 @@ struct Tables {
   std::vector<PortData> ports;
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;
+  std::vector<ActuatorData> actuators;
   std::vector<TableData> tables;
   std::vector<double> table_numbers;
   std::vector<DriveData> drives;

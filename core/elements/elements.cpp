@@ -113,12 +113,15 @@ template <class T> static void answer(const ModelData &m, const Surroundings<T> 
   case LawForm::function:
     return call_function(*at.functions, e.law, in, n, outputs, e.measures + e.states + 1 + e.signals);
   case LawForm::linear:
-  case LawForm::limits:
-  case LawForm::dry: {
-    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : e.form == LawForm::limits ? limits_law(in) : dry_law(in);
+  case LawForm::limits: {
+    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : limits_law(in);
     outputs[0] = given.force, outputs[1] = given.energy;
     return;
   }
+  case LawForm::dry:
+    dry_law(in, e.measures, e.inputs > 0, outputs);
+    outputs[e.measures] = T(0.0);
+    return;
   case LawForm::given:
     for (int k = 0; k < e.measures; ++k)
       outputs[k] = in[1 + 2 * e.measures + k];
@@ -135,21 +138,36 @@ template <class T> DALEMBERT_INLINE void keep(const Surroundings<T> &at, const E
     at.signals[e.signal + k] = outputs[e.measures + e.states + 1 + k];
 }
 
-// what an actuator gives at hinges, within its bounds there
-template <class T> static void clip(const ModelData &m, const ElementData &e, T *outputs) {
-  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure))
-    if (const double bound = m.ports[e.port + k].bound; bound > 0.0)
-      *outputs = -larger(T(-bound), -larger(T(-bound), *outputs));
+// ---- actuators: at a hinge they give together no more than its bound, each in proportion to what it is asked for
+
+// what the outside asks for
+template <class T> static void start_sums(const ModelData &m, const Surroundings<T> &at) {
+  for (int k = 0; k < m.actuator_count; ++k) {
+    const int freedom = m.ports[m.actuators[k].port].freedom;
+    at.asked[k] = at.control && freedom >= 0 ? at.control[freedom] : T(0.0);
+  }
 }
 
-// one element: measures, law, bounds; returns the number of inputs
+// calls act(actuator, output) for what an element gives at bounded hinges
+template <class T, class Act> static inline void for_actuators(const ModelData &m, const ElementData &e, T *outputs, Act &&act) {
+  for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure))
+    if (const int number = m.ports[e.port + k].actuator; number)
+      act(number - 1, *outputs);
+}
+
+template <class T> static T within(const T &x, double bound) { return -larger(T(-bound), -larger(T(-bound), x)); }
+
+double given_part(const ActuatorData &actuator, double asked) {
+  const double size = std::fabs(asked);
+  return size > actuator.bound ? actuator.bound / size : 1.0;
+}
+
+// one element: measures, law; returns the number of inputs
 template <class T>
 static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
                            Measured<T> *measured, T *in, T *outputs) {
   const int n = gather(m, ws, at, e, q, v, measured, in);
   answer(m, at, e, in, n, outputs);
-  if (e.bounded)
-    clip(m, e, outputs);
   keep(at, e, outputs);
   return n;
 }
@@ -168,25 +186,33 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surr
   }
 }
 
+// an effort at a hinge, of a tree or cut
+template <class T, class Push>
+static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const PortData &port, const Measured<T> &measured, const T &effort,
+                              T *tau, T *cut, Push &&push) {
+  if (port.chord < 0) {
+    tau[port.freedom] = tau[port.freedom] + effort;
+    return;
+  }
+  const ChordData &chord = m.chords[port.chord];
+  const Motion<T> &unit = measured.effort;
+  push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, scale(effort, unit.w), scale(effort, unit.v), push);
+  if (cut)
+    cut[chord.v + port.part] = cut[chord.v + port.part] + effort;
+}
+
 // an element's forces: efforts at hinges added to tau and cut, loads on bodies handed to push(body, load in F)
 template <class T, class Push>
 static inline void distribute(const ModelData &m, const Workspace<T> &ws, const ElementData &e, const Measured<T> *measured,
                               const T *outputs, T *tau, T *cut, Push &&push) {
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
-    if (port.measure == Measure::hinge && port.chord < 0) {
-      tau[port.freedom] = tau[port.freedom] + *outputs;
+    if (port.measure == Measure::hinge) {
+      add_effort(m, ws, port, measured[k], *outputs, tau, cut, push);
       continue;
     }
     const Load<T> load = port_load(port, measured[k], outputs);
-    if (port.measure != Measure::hinge) {
-      push_pair(ws, port.body_a, port.body_b, port.p_FB, load.n, load.f, push);
-      continue;
-    }
-    const ChordData &chord = m.chords[port.chord];
-    push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, load.n, load.f, push);
-    if (cut)
-      cut[chord.v + port.part] = cut[chord.v + port.part] + *outputs;
+    push_pair(ws, port.body_a, port.body_b, port.p_FB, load.n, load.f, push);
   }
 }
 
@@ -196,9 +222,20 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
   };
-  for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, const T *outputs) {
+  start_sums(m, at);
+  for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
     distribute(m, ws, e, measured, outputs, tau, cut, push);
+    if (e.bounded)
+      for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
   });
+  for (int k = 0; k < m.actuator_count; ++k) { // what is beyond the bound is taken back
+    const PortData &port = m.ports[m.actuators[k].port];
+    const T beyond = within(at.asked[k], m.actuators[k].bound) - at.asked[k];
+    Measured<T> measured{};
+    if (port.chord >= 0)
+      measure(m, ws, port, q, v, measured);
+    add_effort(m, ws, port, measured, beyond, tau, cut, push);
+  }
 }
 
 template <class T>
@@ -207,6 +244,8 @@ void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
   Measured<T> measured[most_ports];
   T in[most_inputs], out[most_outputs];
   evaluate(m, ws, at, e, q, v, measured, in, out);
+  if (e.bounded) // as if no other acted there
+    for_actuators(m, e, out, [&](int k, T &output) { output = within(output, m.actuators[k].bound); });
   const T *outputs = out;
   for (int k = 0; k < e.ports; ++k, outputs += measures_of(m.ports[e.port + k - 1].measure)) {
     const PortData &port = m.ports[e.port + k];
@@ -310,7 +349,14 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
     if (records.loads && body)
       add_user_load(m, ws, body, load, records.loads);
   };
-  for_elements(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, const double *outputs) {
+  start_sums(m, at);
+  if (m.actuator_count)
+    for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
+      for_actuators(m, e, outputs, [&](int k, double output) { at.asked[k] += output; });
+    });
+  for_elements(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
+    if (e.bounded)
+      for_actuators(m, e, outputs, [&](int k, double &output) { output *= given_part(m.actuators[k], at.asked[k]); });
     distribute(m, ws, e, measured, outputs, tau, cut, push);
     for (int k = 0; k < e.measures; ++k) {
       if (records.measures)

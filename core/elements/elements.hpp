@@ -11,7 +11,7 @@ namespace dalembert::DALEMBERT_ISA {
 
 // All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies: efforts at
 // hinges of the trees are added to tau (nv), those at cut hinges to `cut` (ModelData::cut_nv; may be null), loads on bodies
-// taken from p_A. Rates of states and signals are left where the surroundings say.
+// taken from p_A. Rates of states, signals and what is asked of actuators are left where the surroundings say.
 template <class T>
 void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut);
 
@@ -19,6 +19,9 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
 // in force.x. Rates of its states and its signals as above.
 template <class T>
 void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, int element, const T *q, const T *v, Load<T> *ends);
+
+// the part of what is asked of the actuators at a hinge that they give
+double given_part(const ActuatorData &actuator, double asked);
 
 // What elements measure and do, of all of them in a row; null where it is not wanted.
 struct ElementRecords {

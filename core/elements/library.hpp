@@ -1,14 +1,19 @@
-// Laws that the core knows by name, for one measure s with rate s':
+// Laws that the core knows by name, for one measure s with rate s'; dry friction also for several:
 //
 //     linear      f = -k (s - rest) - c s'                                      E = 1/2 k (s - rest)^2               (1)
 //     limits      f = max(0, k (lower - s) - c s') below, min(0, k (upper - s) - c s') above, E = 1/2 k depth^2      (2)
 //     given       f = inputs                                                    E = 0                                (3)
-//     dry         f = -friction m, m the mode where it is -1, 0 or 1, else the sign of s'; or tanh(s' / slip) where a
-//                 slip is given                                                 E = 0                                (4)
+//     dry         |f_i / F_i| <= 1, F_i = friction_i + coefficient load_i       E = 0                                (4)
+//       of one measure    f = -F m, m the mode where it is -1, 0 or 1, else the sign of s'
+//       of several        f_i = -F_i p_i / |p|, p_i = F_i (s'_i + m_i): against the motion, of all that fit the one that takes
+//                         the most power (equal F: a ball). The modes m, a small speed, say where it goes from rest; all
+//                         zero: it sticks. From m_0 = 1.5 on there are none.
+//       where a slip is given, tanh(speed / slip) in place of the jump
 //
 // Inputs in the order of ElementData: t, s, s', parameters (or further inputs).
 #pragma once
 
+#include "model.hpp"
 #include "scalar/math.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -36,16 +41,49 @@ template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in) {
   return {push, 0.5 * (elastic * depth), -(elastic * rate)};
 }
 
-// (4): friction, mode, slip
-template <class T> DALEMBERT_INLINE Answer<T> dry_law(const T *in) {
-  const T &rate = in[2], &mode = in[4], &slip = in[5];
+// (4) of one measure: friction F
+template <class T> DALEMBERT_INLINE T dry_one(const T &F, const T &rate, const T &mode, const T &slip) {
   const T zero(0.0), one(1.0);
   const T sign = select(less(zero, rate), one, select(less(rate, zero), -one, zero));
   T sense = select(less(absolute(mode), T(1.5)), mode, sign);
   const auto smooth = less(zero, slip);
   if (bits(smooth))
     sense = select(smooth, hyperbolic_tangent(rate / select(smooth, slip, one)), sense);
-  return {-(in[3] * sense), zero, zero};
+  return -(F * sense);
+}
+
+// (4) of several: frictions F
+template <class T> inline void dry_several(int n, const T *F, const T *rate, const T *mode, const T &slip, T *force) {
+  const T zero(0.0), one(1.0);
+  const auto free = less(mode[0], T(1.5));
+  T p[most_ports], square = zero, largest = zero, given = zero;
+  for (int i = 0; i < n; ++i) {
+    p[i] = F[i] * (rate[i] + select(free, mode[i], zero));
+    square = square + p[i] * p[i];
+    largest = larger(largest, F[i]);
+    given = given + absolute(mode[i]);
+  }
+  const auto moving = less(zero, square), smooth = less(zero, slip), slides = less(zero, given);
+  const T size = root(select(moving, square, one));
+  T factor = select(moving, 1.0 / size, zero);
+  if (bits(smooth)) {
+    const T scale = select(less(zero, largest), largest, one) * select(smooth, slip, one);
+    factor = select(smooth, select(moving, hyperbolic_tangent(size / scale) / size, 1.0 / scale), factor);
+  }
+  for (int i = 0; i < n; ++i)
+    force[i] = select(slides, -(F[i] * (p[i] * factor)), zero);
+}
+
+// (4): friction and mode of each measure, coefficient, slip, and, if it has any, loads
+template <class T> inline void dry_law(const T *in, int n, bool loaded, T *force) {
+  const T *rate = in + 1 + n, *friction = rate + n, *mode = friction + n, *load = mode + n + 2;
+  T F[most_ports];
+  for (int i = 0; i < n; ++i)
+    F[i] = loaded ? friction[i] + mode[n] * load[i] : friction[i];
+  if (n == 1)
+    force[0] = dry_one(F[0], rate[0], mode[0], mode[2]);
+  else
+    dry_several(n, F, rate, mode, mode[n + 1], force);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

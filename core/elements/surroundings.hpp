@@ -18,6 +18,8 @@ template <class T> struct Surroundings {
   T *signals = nullptr;      // of elements
   const T *feedback = nullptr; // loads that connections transmit
   const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
+  const T *control = nullptr; // nv: hinge forces from outside that actuators give; null: none
+  T *asked = nullptr;        // ModelData::actuator_count: what is asked of the actuators at each bounded hinge, all together
   const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
 };
 

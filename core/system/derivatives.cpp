@@ -1,4 +1,5 @@
 #include "system/derivatives.hpp"
+#include "elements/elements.hpp"
 #include "scalar/dense_lu.hpp"
 #include "system/drives.hpp"
 #include "tree/manifold.hpp"
@@ -70,6 +71,7 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
   for (int f = 0; f < m.nv; ++f) {
     room.v[f] = s.v[f];
     room.a[f] = a[f];
+    room.duals.control[f] = motion.system.control[f];
   }
   for (int k = 0; k < m.nx; ++k)
     room.x[k] = s.x[k];
@@ -162,6 +164,9 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionRoom &motio
     const double t = direction == Direction::time ? s.t + shift : s.t;
     c.host->evaluate(c.host->self, t, q, v, x, motion.system.hosted, side ? room.below : room.above, motion.system.loads);
   }
+  for (int k = 0; k < m.actuator_count; ++k) // what is clipped does not vary
+    if (const int f = m.ports[m.actuators[k].port].freedom; f >= 0 && given_part(m.actuators[k], motion.system.asked[k]) < 1.0)
+      room.above[f] = room.below[f] = 0.0;
   for (int f = 0; f < m.nv; ++f)
     room.column[f].set(lane, room.column[f][lane] + (room.above[f] - room.below[f]) / (2.0 * step));
   std::memcpy(motion.system.hosted, room.duals.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));

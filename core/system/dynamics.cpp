@@ -14,8 +14,9 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   Arena arena{base};
   arena.skip(lay_out(m, base, room.loops));
   const std::size_t nv = std::size_t(m.nv);
-  for (T **each : {&room.tau, &room.efforts, &room.passed})
+  for (T **each : {&room.tau, &room.efforts, &room.control, &room.passed})
     *each = arena.take<T>(nv);
+  room.asked = arena.take<T>(std::size_t(m.actuator_count));
   room.cut = arena.take<T>(std::size_t(m.cut_nv));
   room.targets = arena.take<T>(3 * std::size_t(m.nc));
   room.lambda = arena.take<T>(std::size_t(m.nc));
@@ -40,6 +41,8 @@ bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, 
     for (int f = 0; row >= 0 && f < m.nv; ++f)
       room.efforts[f] += c.answers->tau[row * m.nv + f];
   }
+  for (int f = 0; f < m.nv; ++f)
+    room.control[f] = room.efforts[f];
   for (int f = 0; s.tau && f < m.nv; ++f)
     room.efforts[f] += s.tau[f];
   return true;
@@ -63,7 +66,7 @@ static void apply_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &
     subtract_loads(m, ws, s.loads);
   for (int f = 0; f < m.cut_nv; ++f)
     room.cut[f] = T(0.0);
-  if (!m.element_count)
+  if (!m.element_count && !m.actuator_count)
     return;
   if (m.looks_at_bodies && !in_world) {
     place_in_world(m, ws);

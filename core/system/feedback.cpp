@@ -1,6 +1,7 @@
 #include "system/feedback.hpp"
 #include "scalar/dense_lu.hpp"
 #include "tree/kinematics.hpp"
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 
@@ -92,7 +93,9 @@ static bool solve_feedback(LoadEquation &equation) {
     z[k] = found[k];
   equation.look();
   const double usual = size_of(z, n) > size_of(found, n) ? size_of(z, n) : size_of(found, n); // without the forces, and with them
-  double reach = 0.0, last = std::numeric_limits<double>::infinity();
+  double reach = 0.0, last = std::numeric_limits<double>::infinity(), before = size_of(z, n);
+  int fresh_at = 0; // the round in which a Jacobian is due
+  bool follows = true; // found loads follow so little that taking them leads on
   for (int round = 0; round < most_rounds; ++round) {
     const double open = size_of(r, n);
     reach = size_of(z, n) > reach ? size_of(z, n) : reach;
@@ -101,7 +104,17 @@ static bool solve_feedback(LoadEquation &equation) {
     if (open <= near * reach && open > 0.5 * last) // loads of flexible bodies are differences of large ones, and as rough
       return true;
     last = open;
-    if (round % fresh == 0)
+    const double ratio = open / before;
+    follows = follows && ratio < 0.5 && std::log(precise) > (n + 3) * std::log(ratio);
+    before = open;
+    if (follows) {
+      for (int k = 0; k < n; ++k)
+        z[k] = found[k];
+      equation.look();
+      fresh_at = round + 1;
+      continue;
+    }
+    if ((round - fresh_at) % fresh == 0)
       equation.jacobian(1e-6 * (reach > open ? reach : open));
     for (int k = 0; k < n * n; ++k)
       room.lu[k] = J[k];

@@ -3,7 +3,8 @@
 //
 // Transmitted loads z are affine in the forces of the elements, which are functions of z: z = g(z). Newton's method on
 // z - g(z), from the loads without those forces, with the Jacobian by differences where it begins, kept up to date by
-// Broyden's rule (Broyden 1965) and taken anew where that does not lead on. The result is a function of the state alone.
+// Broyden's rule (Broyden 1965) and taken anew where that does not lead on. While g follows z so little that z := g(z) takes
+// fewer evaluations than a Jacobian, that is done. The result is a function of the state alone.
 // Where loads are not unique, z is that of least norm (shares.hpp), as everywhere.
 #pragma once
 

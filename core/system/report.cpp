@@ -69,6 +69,9 @@ static double outside_power(const ModelData &m, const Conditions &c, ReportRoom 
   double power = 0.0;
   for (int f = 0; f < m.nv; ++f)
     power += (c.given && c.given[f] ? system.passed[f] - room.applied[f] : system.efforts[f]) * s.v[f];
+  for (int k = 0; k < m.actuator_count; ++k) // what actuators could not give
+    if (const int f = m.ports[m.actuators[k].port].freedom; f >= 0 && !(c.given && c.given[f]))
+      power -= (1.0 - given_part(m.actuators[k], system.asked[k])) * system.control[f] * s.v[f];
   const double *pushed = c.host && c.host->pushes ? system.loads : nullptr;
   for (const double *loads : {pushed, s.loads})
     for (int i = 1; loads && i <= m.nb; ++i) {
@@ -95,7 +98,7 @@ struct Needs {
 
   Needs(const ModelData &m, const Conditions &c, const Report &out) {
     const ElementRecords &e = out.elements;
-    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.applied || out.cut_effort ||
+    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.asked || out.applied || out.cut_effort ||
                out.energy;
     passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || (out.held && (c.given || c.held)) || ((out.tau || out.energy) && c.given);
     moves = out.a || out.dx || out.tau || out.held || passes || (elements && m.feedback_count);
@@ -149,6 +152,7 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportRoom &ro
   copy(room.applied, m.nv, out.applied);
   copy(room.cut, m.cut_nv, out.cut_effort);
   copy(system.signals, m.signal_count, out.signals);
+  copy(system.asked, m.actuator_count, out.asked);
   if (!out.energy)
     return;
   double stored = 0.0, lost = modal_loss(m, s.v), brought = 0.0;

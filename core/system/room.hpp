@@ -11,6 +11,8 @@ template <class T> struct SystemRoom {
   LoopRoom<T> loops;
   T *tau;             // nv: all hinge forces but those of drives
   T *efforts;         // nv: those of them that no element gives
+  T *control;         // nv: those of them that actuators give
+  T *asked;           // actuator_count: what is asked of actuators
   T *cut;             // cut_nv: efforts at cut hinges
   T *targets;         // 3 x nc: residual, rate and second rate that drives demand of the rows
   T *lambda;          // nc
@@ -37,6 +39,9 @@ inline Surroundings<T> surroundings(const Conditions &c, const SystemRoom<T> &ro
   at.signals = room.signals;
   at.feedback = room.feedback;
   at.inputs = s.inputs;
+  if constexpr (!std::is_same_v<T, Pack>) // packs have no host
+    at.control = room.control;
+  at.asked = room.asked;
   return at;
 }
 

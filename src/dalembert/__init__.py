@@ -56,7 +56,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .kinematics import kinematics, motion_space
+from .kinematics import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
@@ -116,6 +116,7 @@ __all__ = [
     "State",
     "Structure",
     "System",
+    "Target",
     "TopologyError",
     "TorsionSpring",
     "Universal",
@@ -125,6 +126,7 @@ __all__ = [
     "beam",
     "box",
     "check_element",
+    "circuits",
     "consistent_accelerations",
     "consistent_speeds",
     "constraints",
@@ -137,6 +139,7 @@ __all__ = [
     "hinges",
     "impulse",
     "inverse_dynamics",
+    "inverse_kinematics",
     "isa",
     "kinematics",
     "laws",
@@ -144,6 +147,7 @@ __all__ = [
     "linkage",
     "load",
     "mobility",
+    "mobility_range",
     "motion_space",
     "natural",
     "plate",
@@ -158,6 +162,7 @@ __all__ = [
     "threads",
     "tribology",
     "tube",
+    "workspace",
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")

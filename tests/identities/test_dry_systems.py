@@ -11,15 +11,17 @@ from random_loops import planar_loop, random_loop
 from random_systems import random_state, random_system
 
 import dalembert as da
-from dalembert.simulation.dry_rows import dry_rows
+from dalembert.simulation.dry_rows import DryRows, dry_rows
 
 Array = NDArray[np.float64]
 
 HINGES = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
 
 
-def roughened(system: da.System, rng: np.random.Generator, *, stops: bool = True, armature: bool = True) -> da.System:
-    """Give most hinges friction, some of them stops around zero, armature and damping."""
+def roughened(
+    system: da.System, rng: np.random.Generator, *, stops: bool = True, armature: bool = True, loads: float = 0.0
+) -> da.System:
+    """Give most hinges friction, some of them stops around zero, armature and damping, and friction by load."""
     for name, connection in system.connections.items():
         hinge = connection.element
         n = hinge.nv
@@ -33,6 +35,11 @@ def roughened(system: da.System, rng: np.random.Generator, *, stops: bool = True
         if stops and hinge.nq == hinge.nv and rng.random() < 0.5:
             data |= {"lower": -rng.uniform(0.1, 0.6, n), "upper": rng.uniform(0.1, 0.6, n)}
             data["restitution"] = rng.uniform(0.0, 0.7)
+        if hinge.presses and rng.random() < loads:
+            mu = rng.uniform(0.05, 0.25)
+            radius = rng.uniform(0.01, 0.05) if "rad" in hinge.speed_units else None
+            more = {"static_coefficient": 1.3 * mu} if rng.random() < 0.4 else {}
+            data["load_friction"] = da.LoadFriction(mu, radius=radius, **more)
         system.connections[name] = replace(connection, element=replace(hinge, **data))
     return system
 
@@ -45,17 +52,43 @@ def mind_the_laws(result: da.Result) -> int:
         assert not (s < rows.lower - 1e-8).any() and not (s > rows.upper + 1e-8).any()
     effort = np.column_stack([_friction(result, name) for name in rows.names])
     event = np.isin(result.t, [e.t for e in result.events])
+    sliding, static, shared = _bounds(result)
     resting = 0
-    for k in range(len(rows)):
-        moving = (np.abs(u[:, k]) > 1e-6) & ~event
-        f, static = rows.sliding[k], max(rows.static[k], rows.sliding[k])
-        assert effort[moving, k] == pytest.approx(-f * np.sign(u[moving, k]), abs=1e-9)
-        still = (u[:, k] == 0.0) & ~event
-        free = still & (_stop(result, rows.names[k]) == 0)
-        assert (np.abs(effort[free, k]) <= static * (1 + 1e-6) + 1e-7).all()
-        resting += int(still.sum())
+    for number in np.unique(rows.group):
+        k = np.flatnonzero(rows.group == number)
+        speed = np.linalg.norm(u[:, k], axis=1)
+        moving = (speed > 1e-5) & ~event & rows.rubs[k].any() & ~_stopped(result, rows, k).any(axis=1)
+        power = sliding[:, k] * u[:, k]
+        size = np.linalg.norm(power, axis=1, keepdims=True)
+        law = -sliding[:, k] * power / np.where(size > 0, size, 1.0)
+        assert effort[moving][:, k] == pytest.approx(law[moving], abs=1e-6 * (1.0 + np.abs(law).max()))
+        still = (speed == 0.0) & ~event
+        free = still & ~shared & ~_stopped(result, rows, k).any(axis=1) & rows.rubs[k].any()
+        within = np.linalg.norm(effort[free][:, k] / np.maximum(static[free][:, k], 1e-7), axis=1)
+        assert (within <= 1.0 + 1e-5).all()
+        resting += int(still.sum()) * len(k)
     assert model.nv
     return resting
+
+
+def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Return friction and static friction (k, n) at all stored states, by the loads of the hinges there.
+
+    And where more rows stick than would have to: how they share what holds is not unique.
+    """
+    model, rows = result.model, dry_rows(result.model)
+    sliding, static = np.zeros((len(result.t), len(rows))), np.zeros((len(result.t), len(rows)))
+    shared = np.zeros(len(result.t), dtype=bool)
+    for some, conditions in result.conditions(result.t):
+        states = result.t[some], result.q[some], result.v[some], result.x[some]
+        loads = rows.loads(model.report(["signals"], *states, conditions=conditions)["signals"])
+        sliding[some], static[some] = rows.frictions(conditions, loads)
+        shared[some] = (conditions.parameters[rows.mode[rows.rubs & rows.alone]] == 0).sum() > len(conditions.locked)
+    return sliding, static, shared
+
+
+def _stopped(result: da.Result, rows: DryRows, some: Array) -> Array:
+    return np.column_stack([_stop(result, rows.names[k]) != 0 for k in some])
 
 
 def _friction(result: da.Result, name: str) -> Array:
@@ -98,10 +131,46 @@ def test_random_loops_with_friction(seed: int) -> None:
     mind_the_laws(result)
 
 
+LOADED = (*HINGES, da.Spherical)
+
+
+@pytest.mark.parametrize("seed", [*range(8), 4403])
+def test_random_trees_with_friction_by_load(seed: int) -> None:
+    rng = np.random.default_rng(700 + seed)
+    system = roughened(random_system(rng, 4, hinges=LOADED), rng, stops=seed % 2 == 0, loads=0.8)
+    model = system.compile()
+    _, v = random_state(system, rng)
+    start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
+    result = da.simulate(model, 1.0, state=start, rtol=1e-9, atol=1e-11)
+    assert result.status == "finished"
+    scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
+    assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
+    mind_the_laws(result)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_loops_with_friction_by_load(seed: int) -> None:
+    rng = np.random.default_rng(60 + seed)
+    if seed % 2:
+        closed = planar_loop(rng, 5)
+    else:
+        closed = random_loop(rng, [da.Revolute, da.Spherical, da.Revolute, da.Cylindrical, da.Revolute, da.Revolute])
+    closed = replace(closed, system=roughened(closed.system, rng, stops=False, armature=False, loads=0.8))
+    model = closed.system.compile()
+    q, v = closed.state(model)
+    result = da.simulate(model, 0.6, state=da.State(q=q, v=0.3 * v), rtol=1e-9, atol=1e-11)
+    assert result.status == "finished"
+    scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
+    assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
+    assert result["constraints.residual"].max() < 1e-9
+    mind_the_laws(result)
+
+
+@pytest.mark.parametrize("loads", [0.0, 0.9])
 @pytest.mark.parametrize("seed", range(4))
-def test_methods_agree(seed: int) -> None:
+def test_methods_agree(seed: int, loads: float) -> None:
     rng = np.random.default_rng(40 + seed)
-    system = roughened(random_system(rng, 3, hinges=(da.Revolute, da.Prismatic)), rng)
+    system = roughened(random_system(rng, 3, hinges=(da.Revolute, da.Prismatic)), rng, loads=loads)
     model = system.compile()
     _, v = random_state(system, rng)
     start = da.State(q=np.zeros(model.nq), v=0.3 * v)

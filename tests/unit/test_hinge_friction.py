@@ -380,7 +380,7 @@ def test_max_effort_clips_control_and_motors_and_says_so():
         result = da.simulate(s, 1.0)
         assert result["A.position"][-1] == pytest.approx(1.0, rel=1e-9)
         assert result["M.effort"] == pytest.approx(2.0)
-        assert "M: clipped to the max_effort 2 of A" in result.stats.notes[0]
+        assert "A: M was clipped to its max_effort 2 from t = 0 s on; it asked for up to 5" in result.stats.notes[0]
         assert abs(result["energy.balance"]).max() < 1e-9
         assert s.compile().forward_dynamics(np.zeros((4, 1)), np.zeros((4, 1))) == pytest.approx(2.0)
 

@@ -33,6 +33,8 @@ SHORT_WAYS = {
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "view"): "Result.plot, Result.animate and the like",
     ("kinematics.reading", "view"): "plots of what is read off a motion",
+    ("kinematics.circuit", "view"): "Circuits.plot",
+    ("kinematics.chart", "view"): "Workspace.plot",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.elements.element import MEASURES, Element
-from ..connections.elements.plain import ForceConnection, HingeSpring
+from ..connections.elements.plain import ForceConnection
 from ..connections.elements.signals import Reaction, Sensor
 from ..connections.formulas.calculus import extracted
 from ..connections.formulas.expressions import Program
@@ -23,15 +23,15 @@ from ..connections.laws import Law
 from ..errors import ModelError, UserFunctionError
 from ..topology import Forest
 from .frames import FrameMap
+from .hinge_elements import DryPlace, add_hinge_elements
 from .joints import ProgramTables
 from .laws import LawTables
-from .names import Names, full_names
+from .names import Names
 from .schema import Rows, number
 from .signals import SignalGraph, Wire
 
-__all__ = ["BY_SIGN", "DryPlace", "ElementPlace", "ElementTables", "flatten_elements", "guarded_law"]
+__all__ = ["ElementPlace", "ElementTables", "Site", "flatten_elements", "guarded_law"]
 
-BY_SIGN = 2.0  # the mode of dry friction that goes by the sign of the speed; -1, 0 and 1 are given ones
 _HINGE = number("measure", "hinge")
 
 
@@ -54,22 +54,6 @@ class ElementPlace:
     ports: range
     measures: slice
     inputs: slice
-
-
-@dataclass(frozen=True)
-class DryPlace:
-    """Where the dry friction of a speed stands.
-
-    Attributes
-    ----------
-    parameter : int
-        Of the friction among the parameters; mode and slip follow.
-    measure : int
-        Of its effort among those of all elements.
-    """
-
-    parameter: int
-    measure: int
 
 
 @dataclass
@@ -96,6 +80,8 @@ class ElementTables:
     places : dict of str to ElementPlace
     dry : dict of str to DryPlace
         Of speeds that have dry friction.
+    actuated : dict of (str, int) to int
+        Hinges and their speeds at which actuators are bounded, in the order of the core.
     """
 
     laws: LawTables
@@ -103,6 +89,7 @@ class ElementTables:
     elements: Rows = field(default_factory=lambda: Rows("elements"))
     inputs: Rows = field(default_factory=lambda: Rows("inputs"))
     feedbacks: Rows = field(default_factory=lambda: Rows("feedbacks"))
+    actuators: Rows = field(default_factory=lambda: Rows("actuators"))
     programs: ProgramTables = field(default_factory=ProgramTables)
     functions: list[Any] = field(default_factory=list)
     function_sizes: list[tuple[int, int]] = field(default_factory=list)
@@ -114,6 +101,7 @@ class ElementTables:
     inputs_by_law: list[str] = field(default_factory=list)
     places: dict[str, ElementPlace] = field(default_factory=dict)
     dry: dict[str, DryPlace] = field(default_factory=dict)
+    actuated: dict[tuple[str, int], int] = field(default_factory=dict)
     _bounded: set[int] = field(default_factory=set)
     _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
     measured: int = 0
@@ -137,6 +125,7 @@ class ElementTables:
             "ports": self.ports.array(),
             "inputs": self.inputs.array(),
             "feedbacks": self.feedbacks.array(),
+            "actuators": self.actuators.array(),
             "tables": tables.array(),
             "table_numbers": np.concatenate(numbers),
             "parameters": np.array(self.parameters, dtype=float),
@@ -170,10 +159,10 @@ class ElementTables:
             self.places[name] = ElementPlace(row, numbers, span, taken)
         self.measured += measures
 
-    def add_hinge_port(self, *, bound: float, **fields: Any) -> int:
-        """Add a port at a speed of a hinge, where actuators give no more than a bound; 0: any."""
-        number = self.ports.add(measure=_HINGE, bound=bound, **fields)
-        if bound:
+    def add_hinge_port(self, *, actuator: int = 0, **fields: Any) -> int:
+        """Add a port at a speed of a hinge; `actuator`: from 1, whose bound what is given there counts to."""
+        number = self.ports.add(measure=_HINGE, actuator=actuator, **fields)
+        if actuator:
             self._bounded.add(number)
         return number
 
@@ -224,7 +213,7 @@ def guarded_law(name: str, function: Callable[..., Any], gives: int, signals: bo
 
 
 @dataclass(frozen=True, eq=False)
-class _Site:
+class Site:
     """Where elements are: what their ports need to know."""
 
     forest: Forest
@@ -236,13 +225,24 @@ class _Site:
         """Return the number of a new port at a speed of a hinge, and at its coordinate if it has one of its own."""
         element = hinge.element
         assert isinstance(element, Hinge)
-        bound = float(element.max_effort[part]) if actuated and element.max_effort is not None else 0.0
+        actuator = self.actuator(hinge, part) if actuated else 0
         if hinge.name in self.names.cut_v:
             chord = self.names.chords.index(hinge.name)
-            return self.tables.add_hinge_port(bound=bound, freedom=-1, coordinate=-1, chord=chord, part=part)
+            return self.tables.add_hinge_port(actuator=actuator, freedom=-1, coordinate=-1, chord=chord, part=part)
         coordinate = self.names.q[hinge.name].start + part if element.nq == element.nv else -1
         freedom = self.names.v[hinge.name].start + part
-        return self.tables.add_hinge_port(bound=bound, freedom=freedom, coordinate=coordinate, chord=-1)
+        return self.tables.add_hinge_port(actuator=actuator, freedom=freedom, coordinate=coordinate, chord=-1)
+
+    def actuator(self, hinge: Connection, part: int) -> int:
+        """Return the number, from 1, of the bound of actuators at a speed of a hinge; 0: there is none."""
+        element, tables = hinge.element, self.tables
+        assert isinstance(element, Hinge)
+        if element.max_effort is None:
+            return 0
+        if (hinge.name, part) not in tables.actuated:
+            port = self.at_hinge(hinge, part)
+            tables.actuated[hinge.name, part] = tables.actuators.add(bound=float(element.max_effort[part]), port=port)
+        return tables.actuated[hinge.name, part] + 1
 
     def between(self, measure: str, first: Marker, second: Marker) -> int:
         """Return the number of a new port between two markers."""
@@ -268,21 +268,25 @@ class _Site:
 def flatten_elements(forest: Forest, frames: FrameMap, names: Names, laws: LawTables) -> ElementTables:
     """Return the tables of all elements: plain ones, dampers of hinges, those with laws of their own."""
     tables = ElementTables(laws)
-    site = _Site(forest, frames, names, tables)
+    site = Site(forest, frames, names, tables)
+    for hinge in forest.hinges:  # where a control may act
+        if hinge.connection is not None:
+            for part in range(hinge.element.nv):
+                site.actuator(hinge.connection, part)
     connections = list(forest.system.forces.values())
     for connection in connections:
         if connection.element.law_form:
             _add_plain(site, connection)
     for hinge in forest.hinges:
         if hinge.connection is not None:
-            _add_own(site, hinge.connection)
+            add_hinge_elements(site, hinge.connection)
     for chord in forest.chords:
-        _add_own(site, chord)
+        add_hinge_elements(site, chord)
     _add_own_laws(site, [c for c in connections if isinstance(c.element, Element)])
     return tables
 
 
-def _add_plain(site: _Site, connection: ForceConnection) -> None:
+def _add_plain(site: Site, connection: ForceConnection) -> None:
     """Add an element whose law the core knows by name."""
     element, name, tables = connection.element, connection.name, site.tables
     values = [getattr(element, label) for label in element.fields]
@@ -303,30 +307,7 @@ def _add_plain(site: _Site, connection: ForceConnection) -> None:
     )
 
 
-def _add_own(site: _Site, connection: Connection) -> None:
-    """Add what acts in a hinge itself, at each of its speeds: a viscous damper, dry friction."""
-    hinge, tables = connection.element, site.tables
-    if not isinstance(hinge, Hinge):
-        return
-    for part, speed in enumerate(full_names(connection.name, hinge.speeds)):
-        if hinge.damping is not None:
-            labels = ("", f"{speed}.damping", "")
-            numbers = (0.0, float(hinge.damping[part]), 0.0)
-            _add_at_speed(site, connection, part, HingeSpring.law_form, tables.add_parameters(labels, numbers))
-        if any(friction is not None and friction[part] for friction in (hinge.friction, hinge.static_friction)):
-            friction = 0.0 if hinge.friction is None else float(hinge.friction[part])
-            parameter = tables.add_parameters((f"{speed}.friction", "", ""), (friction, BY_SIGN, 0.0))
-            tables.dry[speed] = DryPlace(parameter, tables.measured)
-            _add_at_speed(site, connection, part, "dry", parameter)
-
-
-def _add_at_speed(site: _Site, connection: Connection, part: int, form: str, parameter: int) -> None:
-    """Add an element without a name, with three parameters, at a speed of a hinge."""
-    port = site.at_hinge(connection, part)
-    site.tables.add_element("", [port], 1, form=number("law_form", form), parameter=parameter, parameters=3)
-
-
-def _add_own_laws(site: _Site, connections: list[ForceConnection]) -> None:
+def _add_own_laws(site: Site, connections: list[ForceConnection]) -> None:
     """Add elements with laws of their own, in causal order."""
     tables = site.tables
     for connection in connections:
@@ -352,7 +333,7 @@ def _add_own_laws(site: _Site, connections: list[ForceConnection]) -> None:
 class _Row:
     """One element with a law of its own on its way into the tables."""
 
-    def __init__(self, site: _Site, connection: ForceConnection) -> None:
+    def __init__(self, site: Site, connection: ForceConnection) -> None:
         element = connection.element
         assert isinstance(element, Element)
         self.site, self.tables = site, site.tables

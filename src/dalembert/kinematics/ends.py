@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from ..analysis.drive_limits import limit_reached
 from ..analysis.driven import drives_at
-from ..analysis.prescribed import Prescribed
 from ..analysis.scales import Scales
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..model.driven_rates import Swept
+from .drives import better_drive
+from .equations import RelativeEquations
 
 __all__ = ["why_ended"]
 
@@ -32,23 +33,16 @@ def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | Sin
     given = driven_speeds(model)
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
     nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."
-    others = _better(model, found.q_last, found.t_last, given)
+    others = _better(model, found.q_last, found.t_last)
     remedy = f" Drive {others} instead." if others else ""
     return f"{where}: {limit or nowhere}{remedy}", SingularityError
 
 
-def _better(model: Model, q: Array, t: float, given: NDArray[np.bool_]) -> str:
+def _better(model: Model, q: Array, t: float) -> str:
     """Return what could be driven where drives come to a dead point: what moves most there."""
-    prescribed = Prescribed.of(model)
-    scales = Scales.of(model, t=t).without(prescribed.rows)
-    J = scales.jacobian(model, q)
-    Vt = np.linalg.svd(J)[2]
-    count = int(given.sum()) + int(prescribed.rows.sum())
-    motions = Vt[max(0, model.nv - count) :] if count else Vt[:0]
-    part = np.linalg.norm(motions, axis=0)
-    part[given] = 0.0
-    best = [model.speed_names[k] for k in np.argsort(-part)[:2] if part[k] > 0.3]
-    return " or ".join(map(repr, best))
+    driven = {drive.name for drive in model.drives}
+    names = [name for name in better_drive(RelativeEquations(model, driven=False), q, t) if name not in driven]
+    return " or ".join(map(repr, names[:2]))
 
 
 def _left_open(model: Model, found: Swept) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Conditions"]
 
+_NOT_NEGATIVE = ("stiffness", "damping", "length", "friction", "coefficient", "radius", "collar", "half_length")
+
 Array = NDArray[np.float64]
 
 
@@ -165,7 +167,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
     owner, _, label = name.rpartition(".")
     force = model.system.forces.get(owner)
     plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
-    if number < 0 and plain and label in ("stiffness", "damping", "length", "friction"):
+    if number < 0 and plain and label in _NOT_NEGATIVE:
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
     return number
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .history import History
     from .model import Model
 
-__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "within_bounds"]
+__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess"]
 
 Array = NDArray[np.float64]
 
@@ -102,14 +102,14 @@ class Host:
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
-    clipped : dict of int to (float, float)
+    asked : dict of int to (float, float)
         Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
+        self.asked: dict[int, tuple[float, float]] = {}
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
-        self.clipped: dict[int, tuple[float, float]] = {}
 
     @cached_property
     def _bounded(self) -> bool:
@@ -122,8 +122,9 @@ class Host:
             for k, law in enumerate(self.model.hosted):
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
         if self.control is not None:
-            asked = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
-            tau[:] = within_bounds(self.model, t, asked, self.clipped) if self._bounded else asked
+            tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            if self._bounded:
+                keep_excess(self.model, t, tau, self.asked)
 
 
 def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
@@ -158,16 +159,11 @@ def _title(control: Callable[..., Any]) -> str:
     return str(getattr(control, "__name__", type(control).__name__))
 
 
-def within_bounds(model: Model, t: float, tau: Array, clipped: dict[int, tuple[float, float]]) -> Array:
-    """Return hinge forces (nv,) within what actuators can give; what was clipped is kept."""
-    bounds = effort_bounds(model)
-    beyond = np.abs(tau) > bounds
-    if not beyond.any():
-        return tau
-    for f in np.flatnonzero(beyond).tolist():
-        first, most = clipped.get(f, (t, 0.0))
-        clipped[f] = min(first, t), max(most, abs(float(tau[f])))
-    return np.clip(tau, -bounds, bounds)
+def keep_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
+    """Keep where hinge forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
+    for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
+        first, most = asked.get(f, (t, 0.0))
+        asked[f] = min(first, t), max(most, abs(float(tau[f])))
 
 
 @once_per_model

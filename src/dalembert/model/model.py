@@ -444,7 +444,7 @@ class Model(NamedModel):
             ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
             they do to hinges and bodies.
             ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
-            outside, W.
+            outside, W. ``"asked"``: of the actuators at each coordinate with a `max_effort`, all together.
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """

@@ -118,14 +118,14 @@ class Answers(_core.Answers):
     ----------
     begin : float, s
         When the run begins; NaN before it has.
-    clipped : dict of int to (float, float)
+    asked : dict of int to (float, float)
         Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
     """
 
     def __init__(self, nv: int) -> None:
         super().__init__(nv)
         self.nv, self.begin = nv, np.nan
-        self.clipped: dict[int, tuple[float, float]] = {}
+        self.asked: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
         """Add rows as `rows` gave them."""

@@ -4,33 +4,32 @@ Row i, a coordinate with speed u_i, has friction f_i and static friction s_i >= 
 
     u_i > 0: lam_i = -f_i,   u_i < 0: lam_i = f_i,   u_i = 0: lam_i in [-s_i, s_i], at a stop up to infinity         (1)
 
+Rows whose friction is one vector, as those of a ball joint, have |lam_i / f_i| <= 1 together, against the motion.
+Friction may follow the loads of hinges (`dry_loads`).
+
 Between two changes every row has a mode: it slides with a given sign, which its friction keeps even if a step goes
 beyond its rest; or it sticks and is locked, its effort that of the lock. A change comes where a sliding row comes to
-rest, the efforts that hold leave their bounds, or a coordinate reaches a stop. With R the rows at rest and A their
-response to efforts on each other, loops and drives obeyed, the new modes follow from
-
-    w = a_0 + A lam,     w_i = 0, or lam_i on a bound with w_i pulling away from it                                  (2)
-
-that is from min lam' A lam / 2 + a_0' lam within the bounds (`solve_box`), which for constant bounds has a unique w.
-Stops are reached with an impulse, all that are closed together: u+ = u + A Lam, 0 <= Lam, 0 <= u+ + e u (3). Friction
-has no impulse; rows that stick by it are let go in (3) and decided anew.
+rest, the efforts that hold leave their bounds, or a coordinate reaches a stop. Who of the rows at rest goes on to stick
+is decided together (`deciding`). Stops are reached with an impulse, all that are closed together: u+ = u + A Lam,
+0 <= Lam, 0 <= u+ + e u (2). Friction has no impulse; rows that stick by it are let go in (2) and decided anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.box import DEPENDENT, pivot, solve_box
 from ..analysis.jumps import Jumps
-from ..compile.elements import BY_SIGN
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions
+from .deciding import Decider
+from .dry_loads import Evaluated, not_unique
+from .dry_modes import Modes
 from .dry_rows import DryRows, Response
+from .dry_words import Change, Hit, Hits, put_in_words
 from .events import Event, Situation
 from .holding import Holding
 from .impacts import blow, pressing
@@ -41,53 +40,12 @@ __all__ = ["Change", "Dry"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-TURNS = 1e-9  # of the largest: an acceleration below is none
-IDLE = 1e-12  # of its response without the loops: one that cannot move
 SETTLED = 100.0  # times as fast may be what stuck and was moved onto its loops; faster, something has struck it
 HURRIED = 3  # changes without progress ...
 HURRY = 1e-9  # ... of this part of the run: a wider tolerance for rest is tried
 WIDEST = 1e4  # times as wide
-
-
-@dataclass
-class Modes:
-    """What the rows do between two changes.
-
-    Attributes
-    ----------
-    sign : (n,)
-        Of a row that slides; 0 of others.
-    stuck : (n,) bool
-    locked : list of int
-        Rows that are locked: those that stick, but for ones that follow from others.
-    side : (n,)
-        -1 on its lower stop, 1 on its upper one, else 0.
-    idle : (n,) bool
-        Rows at rest that nothing can move where the mechanism is.
-    """
-
-    sign: Array
-    stuck: Marks
-    locked: list[int]
-    side: Array
-    idle: Marks
-
-
-@dataclass
-class Hit:
-    """A stop that was reached."""
-
-    row: int
-    side: int
-    speed: float
-
-
-@dataclass
-class Change:
-    """What a decision did, in words and numbers."""
-
-    words: list[str] = field(default_factory=list)
-    hits: list[Hit] = field(default_factory=list)
+PATIENCE = 1e-7  # of the run: for so long what has jammed is held, so that time gets beyond where it did
+NEAR_REST = 0.1  # of the root of a tolerance of positions, rad/s or m/s: what is so slow moves no further than it
 
 
 class Dry:
@@ -106,17 +64,28 @@ class Dry:
         n = len(rows)
         self.rows, self.model, self.span = rows, rows.model, span
         self.reach = atol  # how far beyond a stop a coordinate is when it has reached it
-        self.rest = 10.0 * atol  # speeds below are rest
-        self.modes = Modes(np.zeros(n), np.zeros(n, bool), [], np.zeros(n), np.zeros(n, bool))
+        # speeds below are rest; friction that is one vector turns ever faster near rest, which is taken a little before
+        self.rest = np.where(rows.alone, 10.0 * atol, max(10.0 * atol, NEAR_REST * np.sqrt(atol)))
+        self.modes = Modes.none(n)
         self.holding: Holding | None = None
         self.recent: list[float] = []
         self.wide = 1.0
         self._marked: tuple[Conditions, Modes, Marks] | None = None
-        self.hits: dict[tuple[int, int], tuple[float, float, int]] = {}
-        kinds = ("rest", np.ones(n, bool)), ("lower", np.isfinite(rows.lower)), ("upper", np.isfinite(rows.upper))
+        self.hits = Hits()
+        self.said: list[str] = []
+        self.patience = np.inf  # s: until then what has jammed is held
+        first = rows.alone.copy()  # one event for rows whose friction is one vector
+        first[[int(ball[0]) for ball in rows.balls]] = True
+        kinds = ("rest", first), ("lower", np.isfinite(rows.lower)), ("upper", np.isfinite(rows.upper))
         self.watched = [(kind, int(k)) for kind, which in kinds for k in np.flatnonzero(which)]
         names = [f"{rows.names[k]}: {kind}" for kind, k in self.watched]
-        self.events = [Event(name, _of_the_run, direction=-1, action=_of_the_run) for name in (*names, "dry: lets go")]
+        names += ["dry: looks again", "dry: lets go"]
+        self.events = [Event(name, _of_the_run, direction=-1, action=_of_the_run) for name in names]
+
+    @property
+    def _lets_go(self) -> int:
+        """The event of what holds no more."""
+        return len(self.events) - 1
 
     def fresh(self) -> Dry:
         """Return one for another run."""
@@ -129,22 +98,29 @@ class Dry:
         rows, modes = self.rows, self.modes
         s, u = rows.motion(q, v)
         mine = self._mine(conditions)
-        sliding = np.where(modes.sign != 0, modes.sign * u, 1.0)
+        size, slow = rows.together(u), self.rest * self.wide
+        sliding = np.where(modes.sign != 0, np.where(rows.alone, modes.sign * u, size - 0.9 * slow), 1.0)
         still = modes.idle | modes.stuck  # what follows from locks elsewhere, until the mechanism has moved on
         still[modes.locked] = False
-        sliding = np.where(still, self.rest * self.wide - np.abs(u), sliding)
+        sliding = np.where(still, slow - size, sliding)
         free = mine & ~modes.stuck
+        for ball in rows.balls:  # some of its rows may be locked, and one of them has the event
+            slides = bool(modes.sign[ball].any())
+            k = ball[0]
+            sliding[:, k] = size[:, k] - 0.9 * slow[k] if slides else sliding[:, ball].min(axis=1)
         gaps = {
-            "rest": np.where(mine, sliding, 1.0),
+            "rest": np.where(self._whole(mine), sliding, 1.0),
             "lower": np.where(free & (modes.side >= 0), s - rows.lower + self.reach, 1.0),
             "upper": np.where(free & (modes.side <= 0), rows.upper - s + self.reach, 1.0),
         }
         values = np.ones((len(self.events), len(t)))
         for row, (kind, k) in zip(values, self.watched, strict=False):
             row[:] = gaps[kind][:, k]
+        values[-2] = np.minimum(self.patience - t, 1.0)
         if self.holding is not None:
-            efforts = self.model.report(["held"], t, q, v, x, conditions=conditions)["held"]
-            values[-1] = self.holding.margin(efforts[:, rows.places[modes.locked]])
+            parts = self.model.report(["held", "signals"], t, q, v, x, conditions=conditions)
+            static = rows.frictions(conditions, rows.loads(parts["signals"]))[1]
+            values[-1] = self.holding.margin(parts["held"][:, rows.places[modes.locked]], static)
         return values
 
     @property
@@ -164,6 +140,13 @@ class Dry:
         self._marked = conditions, self.modes, mine
         return mine
 
+    def _whole(self, marks: Marks) -> Marks:
+        """Return marks (n,) of rows, with all rows of a friction that is one vector if some of them have it."""
+        whole = marks.copy()
+        for ball in self.rows.balls:
+            whole[ball] = marks[ball].any()
+        return whole
+
     def _ours(self) -> set[int]:
         """Return the speeds that we have locked."""
         return {int(place) for place in self.rows.places[self.modes.locked]}
@@ -182,36 +165,68 @@ class Dry:
                 f"it is outside its limits, {self.rows.lower[k]:.6g} to {self.rows.upper[k]:.6g}; start within them, "
                 "give others, or leave them out by stops='off'",
             )
+        shared = not_unique(self.rows, now)
+        if shared:
+            self._note(
+                f"friction of {', '.join(shared)} follows loads that are not unique in this over-constrained "
+                "mechanism: those of least norm are taken; give connections compliance (Bushing) to make them those of "
+                "mechanics"
+            )
         return self.settle(now, ())
 
-    def settle(self, now: Situation, passed: Iterable[int]) -> Change:
-        """Decide the modes anew, with impulses where stops are reached; `passed`: events of ours that happened."""
-        rows, change = self.rows, Change()
+    def settle(self, now: Situation, passed: Iterable[int], jams: Sequence[int] = ()) -> Change:
+        """Decide the modes anew, with impulses where stops are reached; `passed`: events of ours that happened.
+
+        Rows that jam are stopped at once.
+        """
+        rows, change, passed = self.rows, Change(), list(passed)
         before = self.modes
         base = self.let_go(now.conditions)
         mine = self._mine(base)
         happened = [self.watched[event] for event in passed if event < len(self.watched)]
-        came = [k for kind, k in happened if kind == "rest" and before.sign[k]]
-        went = [k for kind, k in happened if kind == "rest" and not before.sign[k]]
+        came: list[int] = self._with_partners([k for kind, k in happened if kind == "rest" and self._slid(before, k)])
+        went = self._with_partners([k for kind, k in happened if kind == "rest" and not self._slid(before, k)])
+        self._jam(now, base, jams, change)
         s, u = (part[0] for part in rows.motion(now.q[None], now.v[None]))
         slow = self.rest * self.wide * np.where(before.stuck, SETTLED, 1.0)
-        at_rest = mine & (np.abs(u) <= slow)
+        at_rest = mine & (rows.together(u) <= slow)
+        came = [*came, *jams]
+        slowest = [int(k) for k in np.flatnonzero(~rows.alone & (at_rest | np.isin(np.arange(len(rows)), came)))]
+        if np.abs(u[slowest]).max(initial=0.0) > 0:  # what is nearly at rest is, and what stops with it
+            self._still(now, base, slowest)
+            u = rows.motion(now.q[None], now.v[None])[1][0]
+            at_rest = mine & (rows.together(u) <= slow)
         at_rest[came] = mine[came]
         at_rest[went] = False
         side = self._closed(s, u, mine, happened)
-        if (mine & (side * u > self.rest * self.wide)).any():
+        least = 10.0 * self.reach * self.wide
+        if (mine & (side * u > least)).any():
             self._strike(now, base, side, u, change)
             u = rows.motion(now.q[None], now.v[None])[1][0]
-            at_rest = mine & (np.abs(u) <= self.rest * self.wide)
-        side[side * u < -self.rest * self.wide] = 0.0
-        side[~at_rest] = 0.0
+            at_rest = mine & (rows.together(u) <= self.rest * self.wide)
+        on_stop = mine & (np.abs(u) <= least)
+        side[side * u < -least] = 0.0
+        side[~(at_rest | (on_stop & (side != 0)))] = 0.0
         self._put_on_stops(now, side)
-        self.modes = self._decided(now, base, at_rest, mine, side, u)
-        now.conditions = self._with_modes(base, mine)
+        self.patience = now.t + PATIENCE * self.span if len(jams) else np.inf
+        decider = Decider(rows, base, now, at_rest | (side != 0), mine, side, u, self.rest, jams)
+        self.modes, self.holding = decider.decide(before.stuck if self._lets_go in passed else None)
+        for note in decider.notes:
+            self._note(note)
+        if decider.jams and not jams:
+            return self.settle(now, passed, decider.jams)
+        now.conditions = decider.under(self.modes)
         self._stop_locked(now)
-        self._say(before, change)
+        put_in_words(rows, before, self.modes, change)
         self._mind_hurry(now.t)
         return change
+
+    def _slid(self, modes: Modes, k: int) -> bool:
+        return bool(modes.sign[self._with_partners([k])].any())
+
+    def _with_partners(self, chosen: Sequence[int]) -> list[int]:
+        """Return rows with those whose friction is one vector with theirs."""
+        return np.flatnonzero(np.isin(self.rows.group, self.rows.group[list(chosen)])).tolist() if chosen else []
 
     def _closed(self, s: Array, u: Array, mine: Marks, happened: Sequence[tuple[str, int]]) -> Array:
         """Return on which stop each row is."""
@@ -233,20 +248,52 @@ class Dry:
         return conditions.changed(locked=conditions.locked - ours) if ours else conditions
 
     def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> None:
-        """Let rows bounce off their stops, by (3)."""
+        """Let rows bounce off their stops, by (2)."""
         rows = self.rows
         closed = np.flatnonzero(side)
         response = Response(rows, base, now.q, now.t, base.paced)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        free = normal * self._free_accelerations(now, base, np.zeros(len(rows)))[closed]
-        least = {"least_speed": self.rest * self.wide, "least_flight": 10 * self.reach}
+        none = Decider(rows, base, now, side != 0, side != 0, side, u, self.rest).without_friction()
+        free = normal * Evaluated(rows, none, now).a[closed]
+        least_speed = 10.0 * self.reach * self.wide
+        least = {"least_speed": least_speed, "least_flight": 10 * self.reach}
         x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
         now.v = now.v + (normal * x) @ response.D[closed]
+        change.loses = True
         for k, speed in zip(closed, closing, strict=True):
-            if speed < -self.rest * self.wide:
+            if speed < -least_speed:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+
+    def _jam(self, now: Situation, base: Conditions, jams: Sequence[int], change: Change) -> None:
+        """Stop rows that jam."""
+        if len(jams):
+            self._still(now, base, jams)
+            change.words += [f"{self.rows.names[k]} jams" for k in jams]
+            change.loses = True
+
+    def _still(self, now: Situation, base: Conditions, chosen: Sequence[int]) -> None:
+        """Take the speeds of rows."""
+        rows, model = self.rows, self.model
+        J = rows.jacobian(now.q)[list(chosen)]
+        P, missed = loop_rates(base, now.q, now.v, now.t)
+        wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
+        jumps = Jumps(model, now.q, base.paced, np.vstack([P, J]))
+        now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
+
+    def jam(self, now: Situation) -> Change | None:
+        """Stop what slides and finds no friction that fits its load any more; None if that is not what happened."""
+        rows = self.rows
+        base = self.let_go(now.conditions)
+        u = rows.motion(now.q[None], now.v[None])[1][0]
+        mine = self._mine(base)
+        at_rest = mine & self.modes.stuck
+        decider = Decider(rows, base, now, at_rest, mine, self.modes.side, u, self.rest)
+        jams = decider.too_strong(self.modes)
+        for note in decider.notes:
+            self._note(note)
+        return self.settle(now, (), jams) if jams else None
 
     def _put_on_stops(self, now: Situation, side: Array) -> None:
         """Put coordinates of the trees exactly onto the stops that they are on."""
@@ -254,83 +301,6 @@ class Dry:
         for k in np.flatnonzero(side):
             if 0 <= rows.coordinates[k] < self.model.nq:
                 now.q[rows.coordinates[k]] = rows.lower[k] if side[k] < 0 else rows.upper[k]
-
-    def _free_accelerations(self, now: Situation, base: Conditions, sign: Array) -> Array:
-        """Return the second rates (n,) of the rows while those that slide with a sign have their friction."""
-        conditions = self._with_signs(base, sign)
-        a = self.model.dynamics(now.t, now.q, now.v, now.x, conditions=conditions)[0]
-        return self.rows.accelerations(now.q, now.v, a)
-
-    def _decided(self, now: Situation, base: Conditions, at_rest: Marks, mine: Marks, side: Array, u: Array) -> Modes:
-        """Return the modes that (2) gives."""
-        rows = self.rows
-        n = len(rows)
-        friction, static = rows.frictions(base)
-        rubs = rows.friction >= 0
-        sign = np.where(mine & ~at_rest & rubs, np.sign(u), 0.0)
-        concerned = at_rest & (rubs | (side != 0))
-        modes = Modes(sign, np.zeros(n, bool), [], np.where(concerned, side, 0.0), np.zeros(n, bool))
-        self.holding = None
-        if not concerned.any():
-            return modes
-        response = Response(rows, base, now.q, now.t, base.given)
-        passing = concerned & (np.diag(response.A) < IDLE * response.own)
-        free_rates = self._free_accelerations(now, base, sign)
-        # what no effort can hold turns back where the motion of others takes it, or stays where nothing moves
-        turns = passing & (np.abs(free_rates) > TURNS * max(1.0, float(np.abs(free_rates).max(initial=0.0))))
-        modes.sign = np.where(turns & rubs, np.sign(free_rates), modes.sign)
-        modes.idle = passing & ~turns
-        chosen = np.flatnonzero(concerned & ~passing)
-        if not len(chosen):
-            return modes
-        a0 = free_rates[chosen]
-        A = response.A[np.ix_(chosen, chosen)]
-        limit = static[chosen].copy()
-        on, pinned = side[chosen], rows.lower[chosen] == rows.upper[chosen]
-        for _ in range(len(chosen) + 1):
-            lower, upper = _bounds(limit, on, pinned)
-            found = solve_box(A, a0, lower, upper)
-            x, free = found.x, list(found.free)
-            bound = (x <= lower) | (x >= upper)
-            for k in np.flatnonzero(~bound):
-                if k not in free and pivot(A, free, int(k)) > DEPENDENT * A[k, k]:
-                    free.append(int(k))
-            follows = np.array([k not in free and pivot(A, free, k) <= DEPENDENT * A[k, k] for k in range(len(chosen))])
-            slips = bound & ~follows
-            slips[free] = False
-            broken = slips & (limit > friction[chosen])
-            if not broken.any():
-                break
-            limit[int(np.argmax(np.where(broken, np.abs(found.w), -1.0)))] = 0.0
-            limit = np.maximum(limit, friction[chosen])
-        stays = ~slips
-        modes.stuck[chosen[stays]] = True
-        modes.locked = [int(chosen[k]) for k in free]
-        leaving = chosen[slips]
-        way = np.where(x[slips] >= upper[slips], -1.0, 1.0)
-        way = np.where((upper[slips] == lower[slips]), np.sign(found.w[slips]), way)
-        modes.sign[leaving] = np.where(rubs[leaving], way, 0.0)
-        modes.side[leaving] = 0.0
-        static_now = static[chosen]
-        low, high = _bounds(static_now, on, pinned)
-        others = np.flatnonzero(stays & ~np.isin(np.arange(len(chosen)), free))
-        if free:
-            share: Array = np.linalg.solve(A[free][:, free], A[free][:, others]).astype(float)
-            scale = np.maximum(np.abs(x[free]), static_now[free])
-            self.holding = Holding(low[free], high[free], low[others], high[others], share, scale)
-        return modes
-
-    def _with_signs(self, conditions: Conditions, sign: Array) -> Conditions:
-        """Return conditions with rows that slide with a sign; those with none are without friction."""
-        rubs = self.rows.friction >= 0
-        parameters = conditions.parameters.copy()
-        parameters[self.rows.friction[rubs] + 1] = sign[rubs]
-        return conditions.changed(parameters=parameters)
-
-    def _with_modes(self, base: Conditions, mine: Marks) -> Conditions:
-        """Return conditions with the present modes; what is driven or locked by others goes by the sign of speeds."""
-        conditions = self._with_signs(base, np.where(mine, self.modes.sign, BY_SIGN))
-        return conditions.changed(locked=base.locked | self._ours()) if self.modes.locked else conditions
 
     def _stop_locked(self, now: Situation) -> None:
         """Take what is left of the speeds of locked rows."""
@@ -349,38 +319,13 @@ class Dry:
 
     # ---- words
 
-    def _say(self, before: Modes, change: Change) -> None:
-        rows, modes = self.rows, self.modes
-        for hit in change.hits:
-            which, limit = ("lower", rows.lower) if hit.side < 0 else ("upper", rows.upper)
-            name, unit = rows.names[hit.row], rows.units[hit.row]
-            speed = f"{hit.speed:.6g} {unit}/s"
-            change.words.append(f"{name} reaches its {which} limit {limit[hit.row]:.6g} {unit} with {speed}")
-        for k, name in enumerate(rows.names):
-            if modes.stuck[k] and not before.stuck[k]:
-                change.words.append(f"{name} {'rests on its stop' if modes.side[k] else 'sticks'}")
-            elif before.stuck[k] and not modes.stuck[k]:
-                change.words.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
-            elif before.sign[k] * modes.sign[k] < 0:
-                change.words.append(f"{name} reverses")
-
-    def note_hits(self, change: Change, t: float) -> None:
-        """Count the stops that were reached, for the notes of the run."""
-        for hit in change.hits:
-            first, most, count = self.hits.get((hit.row, hit.side), (t, 0.0, 0))
-            self.hits[hit.row, hit.side] = first, max(most, hit.speed), count + 1
+    def _note(self, note: str) -> None:
+        if note not in self.said:
+            self.said.append(note)
 
     def notes(self) -> list[str]:
-        """Return what the run should say about its stops."""
-        said = []
-        for (row, side), (first, most, count) in sorted(self.hits.items()):
-            which, limit = ("lower", self.rows.lower) if side < 0 else ("upper", self.rows.upper)
-            unit, times = self.rows.units[row], "once" if count == 1 else f"{count} times"
-            said.append(
-                f"{self.rows.names[row]} reached its {which} limit {limit[row]:.6g} {unit} {times}, first at "
-                f"t = {first:.6g} s, with up to {most:.6g} {unit}/s"
-            )
-        return said
+        """Return what the run should say about its friction and stops."""
+        return [*self.said, *self.hits.notes(self.rows)]
 
     def _mind_hurry(self, t: float) -> None:
         """Take wider tolerances where changes come without progress; refuse where that does not help."""
@@ -400,33 +345,23 @@ class Dry:
 
     def plain(self) -> dict[str, Any]:
         """Return what it remembers."""
-        modes = self.modes
         return {
-            "sign": modes.sign.tolist(),
-            "stuck": modes.stuck.tolist(),
-            "locked": list(modes.locked),
-            "side": modes.side.tolist(),
-            "idle": modes.idle.tolist(),
+            **self.modes.plain(),
             "recent": list(self.recent),
             "wide": self.wide,
-            "hits": [[*key, *value] for key, value in self.hits.items()],
+            "hits": self.hits.plain(),
+            "said": list(self.said),
+            "patience": self.patience,
             "holding": None if self.holding is None else self.holding.plain(),
         }
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take up what was kept."""
-        sign, side = (np.array(kept[name], dtype=float) for name in ("sign", "side"))
-        stuck, idle = (np.array(kept[name], dtype=bool) for name in ("stuck", "idle"))
-        self.modes = Modes(sign, stuck, list(kept["locked"]), side, idle)
-        self.recent, self.wide = list(kept["recent"]), float(kept["wide"])
-        self.hits = {(int(row), int(which)): (t, most, int(n)) for row, which, t, most, n in kept["hits"]}
+        self.modes = Modes.of(kept)
+        self.recent, self.wide, self.said = list(kept["recent"]), float(kept["wide"]), list(kept["said"])
+        self.patience = float(kept["patience"])
+        self.hits.restore(kept["hits"])
         self.holding = None if kept["holding"] is None else Holding.of(kept["holding"])
-
-
-def _bounds(limit: Array, side: Array, pinned: Marks) -> tuple[Array, Array]:
-    """Return the bounds of efforts at rest: of friction, and of a stop that pushes; both ways where a row is pinned."""
-    on_lower, on_upper = (side < 0) | (pinned & (side != 0)), (side > 0) | (pinned & (side != 0))
-    return np.where(on_upper, -np.inf, -limit), np.where(on_lower, np.inf, limit)
 
 
 def _of_the_run(_: Any) -> float:

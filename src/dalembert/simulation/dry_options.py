@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 from ..errors import ModelError
@@ -38,14 +40,15 @@ def dry_of(
         raise ModelError("simulate", "stops", stops, "use 'rigid', 'soft' or 'off'")
     if not len(rows):
         return conditions, None
-    places = rows.friction[rows.friction >= 0]
     parameters = conditions.parameters.copy()
     if kind == "smooth":
-        parameters[places + 2] = _slip_speed(slip)
+        parameters[rows.slip[rows.rubs]] = _slip_speed(slip)
     elif kind == "off":
-        parameters[places] = 0.0
+        parameters[rows.friction[rows.rubs]] = 0.0
+        parameters[rows.coefficient[rows.rubs]] = 0.0
+    rubs = bool(rows.rubs.any())
     rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
-    conditions = conditions.changed(parameters=parameters) if kind != "events" and len(places) else conditions
+    conditions = conditions.changed(parameters=parameters) if kind != "events" and rubs else conditions
     return conditions, Dry(rows, atol, span) if len(rows) else None
 
 
@@ -62,19 +65,16 @@ def _slip_speed(text: str) -> float:
 def _chosen(rows: DryRows, *, friction: bool, stops: bool) -> DryRows:
     """Return the rows with what acts by changes: friction, stops, or both."""
     kept = np.zeros(len(rows), dtype=bool)
-    kept |= friction & (rows.friction >= 0)
+    kept |= friction & rows.rubs
     kept |= stops & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
     some = np.flatnonzero(kept)
-    return DryRows(
-        rows.model,
-        tuple(rows.names[k] for k in some),
-        tuple(rows.units[k] for k in some),
-        rows.places[some],
-        rows.coordinates[some],
-        rows.friction[some] if friction else np.full(len(some), -1),
-        rows.sliding[some],
-        rows.static[some],
-        rows.lower[some] if stops else np.full(len(some), -np.inf),
-        rows.upper[some] if stops else np.full(len(some), np.inf),
-        rows.restitution[some],
-    )
+    columns = {f.name: getattr(rows, f.name) for f in fields(rows) if f.name != "model"}
+    columns = {
+        k: column[some] if isinstance(column, np.ndarray) else tuple(column[i] for i in some)
+        for k, column in columns.items()
+    }
+    if not friction:
+        columns |= {name: np.full(len(some), -1) for name in ("friction", "mode", "coefficient", "slip", "load")}
+    if not stops:
+        columns |= {"lower": np.full(len(some), -np.inf), "upper": np.full(len(some), np.inf)}
+    return DryRows(rows.model, **columns)

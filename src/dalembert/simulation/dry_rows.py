@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +31,16 @@ class DryRows:
         Speeds of the trees, then those of cut hinges.
     coordinates : (n,) int
         Likewise of coordinates; -1 where there is none, as of an attitude.
-    friction : (n,) int
-        Where the friction stands among the parameters; -1 where there is none.
+    friction, mode, coefficient, slip : (n,) int
+        Where these of the friction stand among the parameters; -1 where there is none.
+    load : (n,) int
+        Where what the coefficient multiplies stands among the signals; -1 where friction follows no load.
+    group : (n,) int
+        Rows whose friction is one vector have the same number; others have one of their own.
     sliding, static : (n,) N m or N
         Friction and static friction as described.
+    more : (n,)
+        Static coefficient by coefficient, as described.
     lower, upper : (n,) rad or m
         Infinite where there is no stop.
     restitution : (n,)
@@ -44,8 +52,14 @@ class DryRows:
     places: NDArray[np.intp]
     coordinates: NDArray[np.intp]
     friction: NDArray[np.intp]
+    mode: NDArray[np.intp]
+    coefficient: NDArray[np.intp]
+    slip: NDArray[np.intp]
+    load: NDArray[np.intp]
+    group: NDArray[np.intp]
     sliding: Array
     static: Array
+    more: Array
     lower: Array
     upper: Array
     restitution: Array
@@ -58,13 +72,55 @@ class DryRows:
         """Whether some of them are of cut hinges."""
         return bool((self.places >= self.model.nv).any())
 
-    def frictions(self, conditions: Conditions) -> tuple[Array, Array]:
-        """Return friction and static friction (n,) as they are now; both change in proportion."""
-        rubs = self.friction >= 0
-        now = np.zeros(len(self))
-        now[rubs] = conditions.parameters[self.friction[rubs]]
+    @cached_property
+    def rubs(self) -> NDArray[np.bool_]:
+        """Which rows have friction, (n,)."""
+        return self.friction >= 0
+
+    @cached_property
+    def loaded(self) -> NDArray[np.bool_]:
+        """Which rows have friction that follows loads, (n,)."""
+        return self.load >= 0
+
+    @cached_property
+    def balls(self) -> list[NDArray[np.intp]]:
+        """Rows whose friction is one vector, of hinges with several."""
+        counts = [np.flatnonzero(self.rubs & (self.group == number)) for number in np.unique(self.group)]
+        return [rows for rows in counts if len(rows) > 1]
+
+    @cached_property
+    def alone(self) -> NDArray[np.bool_]:
+        """Which rows have a friction of their own, or none, (n,)."""
+        alone = np.ones(len(self), dtype=bool)
+        for ball in self.balls:
+            alone[ball] = False
+        return alone
+
+    def together(self, u: Array) -> Array:
+        """Return speeds (..., n) with, for rows whose friction is one vector, its length."""
+        size = np.abs(u)
+        for ball in self.balls:
+            size[..., ball] = np.linalg.norm(u[..., ball], axis=-1, keepdims=True)
+        return size
+
+    def frictions(self, conditions: Conditions, loads: Array) -> tuple[Array, Array]:
+        """Return friction and static friction (..., n) as they are under loads (..., n); both change in proportion."""
+        now = self._parameter(conditions, self.friction)
         part = np.where(self.sliding > 0, now / np.where(self.sliding > 0, self.sliding, 1.0), 1.0)
-        return now, np.maximum(np.where(rubs, part * self.static, 0.0), now)
+        static = np.maximum(np.where(self.rubs, part * self.static, 0.0), now)
+        by_load = self._parameter(conditions, self.coefficient) * loads
+        return now + by_load, static + self.more * by_load
+
+    def _parameter(self, conditions: Conditions, places: NDArray[np.intp]) -> Array:
+        known, values = places >= 0, np.zeros(len(self))
+        values[known] = conditions.parameters[places[known]]
+        return values
+
+    def loads(self, signals: Array) -> Array:
+        """Return what the coefficients multiply, (..., n) N m or N, from all signals (..., s)."""
+        if not self.loaded.any():
+            return np.zeros((*signals.shape[:-1], len(self)))
+        return np.where(self.loaded, signals[..., np.maximum(self.load, 0)], 0.0)
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return coordinates and speeds (k, n) of the rows in states q (k, nq), v (k, nv); NaN for no coordinate."""
@@ -94,7 +150,7 @@ class DryRows:
 def dry_rows(model: Model) -> DryRows:
     """Return all rows of a model."""
     names, units = [], []
-    numbers: list[tuple[int, int, int, float, float, float, float, float]] = []
+    numbers: list[tuple[float, ...]] = []
     tables = model.compiled.names
     for connection in model.system.connections.values():
         hinge = connection.element
@@ -105,7 +161,6 @@ def dry_rows(model: Model) -> DryRows:
         q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
         for part, name in enumerate(full_names(connection.name, hinge.speeds)):
             dry = model.compiled.elements.dry.get(name)
-            place = -1 if dry is None else dry.parameter
             lower, upper, e, sliding, static = (
                 default if data is None else float(data[part])
                 for data, default in (
@@ -116,16 +171,25 @@ def dry_rows(model: Model) -> DryRows:
                     (hinge.static_friction, 0.0),
                 )
             )
-            if place < 0 and not np.isfinite([lower, upper]).any():
+            if dry is None and not np.isfinite([lower, upper]).any():
                 continue
             names.append(name)
             units.append(hinge.speed_units[part])
             coordinate = q + part if hinge.nq == hinge.nv else -1
-            numbers.append((v + part, coordinate, place, sliding, max(sliding, static), lower, upper, e))
-    columns = list(zip(*numbers, strict=True)) if numbers else [()] * 8
-    places, coordinates, friction = (np.array(column, dtype=np.intp) for column in columns[:3])
-    sizes = (np.array(column, dtype=float) for column in columns[3:])
-    return DryRows(model, tuple(names), tuple(units), places, coordinates, friction, *sizes)
+            places = (-1,) * 5
+            if dry is not None:
+                places = dry.friction, dry.mode, dry.coefficient, dry.slip, dry.load
+            group = v if hinge.rubs_together else v + part
+            law = hinge.load_friction
+            more = law.static / law.coefficient if law is not None and law.coefficient else 1.0
+            numbers.append((v + part, coordinate, *places, group, sliding, max(sliding, static), more, lower, upper, e))
+    columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
+    whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
+    sizes = [np.array(column, dtype=float) for column in columns[8:]]
+    fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
+    fields += ["sliding", "static", "more", "lower", "upper", "restitution"]
+    values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
+    return DryRows(model, tuple(names), tuple(units), **values)
 
 
 class Response:

@@ -4,6 +4,8 @@ Locks hold an independent set of rows with efforts h. Rows that follow from thes
 there are efforts lam_l, lam_r within their bounds with
 
     lam_l + C' lam_r = h                                                                                             (1)
+
+Bounds of friction follow the loads that hinges carry, and so change while nothing moves.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from numpy.typing import NDArray
 __all__ = ["Holding"]
 
 Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
 
 LINK = 1e-9  # of the largest: a smaller share is none
+CUTS = 200  # planes that stand for an ellipsoid, at most
 BEYOND = 1e-9  # of its bounds: an effort beyond them by this part breaks away, so that it does so with a definite sign
 
 
@@ -29,104 +33,161 @@ class Holding:
 
     Attributes
     ----------
-    lower, upper : (l,)
-        Of the efforts on locked rows.
-    also_lower, also_upper : (r,)
-        On rows that follow from them.
+    locked, also : list of int
+        The locked rows, l of them, and those that follow from them, r: numbers among all rows.
+    below, above : (n,) bool
+        Rows, all of them, whose efforts friction does not bound from below, or from above: a stop pushes.
     share : (l, r)
         C' of (1).
-    scale : (l,)
-        Sizes of the efforts.
+    scale : (n,)
+        Sizes of the efforts of all rows.
+    balls : list of list of int
+        Rows whose friction is one vector, within an ellipsoid.
     """
 
-    lower: Array
-    upper: Array
-    also_lower: Array
-    also_upper: Array
+    locked: list[int]
+    also: list[int]
+    below: Marks
+    above: Marks
     share: Array
     scale: Array
+    balls: list[list[int]]
 
-    def margin(self, h: Array) -> Array:
-        """Return what is left of the bounds, (k,), as a part of the scale, for efforts (k, l); negative: it lets go."""
+    def margin(self, h: Array, limits: Array) -> Array:
+        """Return what is left of the bounds, (k,), as a part of the scale; negative: it lets go.
+
+        Parameters
+        ----------
+        h : (k, l) N m or N
+            Efforts of the locks.
+        limits : (k, n) N m or N
+            Static friction of all rows.
+        """
         left = np.ones(len(h))
-        for locked, also in self.groups:
-            mine = self._of(locked, also)
-            if not also:
-                part = mine._apart(h[:, locked], mine.lower, mine.upper)
-            elif len(locked) == 1:  # one freedom: bounds add up
-                ends = mine.share[0] * mine.also_lower, mine.share[0] * mine.also_upper
-                low, high = (pick(*ends).sum() for pick in (np.minimum, np.maximum))
-                part = mine._apart(h[:, locked], mine.lower + low, mine.upper + high)
+        lower, upper = np.where(self.below, -np.inf, -limits), np.where(self.above, np.inf, limits)
+        for mine, others in self.groups:
+            locked, also = [self.locked[k] for k in mine], [self.also[k] for k in others]
+            balls = self._balls(locked, also)
+            share = self.share[mine][:, others]
+            low, high = lower[:, locked], upper[:, locked]
+            if not also and not balls:
+                part = self._apart(h[:, mine], low, high, self.scale[locked])
+            elif not also and balls == [locked]:
+                part = _in_ellipsoid(h[:, mine], limits[:, locked], self.scale[locked])
+            elif len(locked) == 1 and not balls:  # one freedom: bounds add up
+                ends = share[0] * lower[:, also], share[0] * upper[:, also]
+                less, more = (pick(*ends).sum(axis=1, keepdims=True) for pick in (np.minimum, np.maximum))
+                part = self._apart(h[:, mine], low + less, high + more, self.scale[locked])
             else:
-                part = np.array([mine._together(row) for row in h[:, locked]])
+                rows = [*locked, *also]
+                inner = [[rows.index(k) for k in ball] for ball in balls]
+                many = zip(h[:, mine], lower[:, rows], upper[:, rows], limits[:, rows], strict=True)
+                part = np.array([together(*one, share, self.scale[rows], inner) for one in many])
             left = np.minimum(left, part)
         return left
 
+    def _balls(self, locked: list[int], also: list[int]) -> list[list[int]]:
+        """Return the rows of each ellipsoid among some rows, in order."""
+        parts = ([k for k in (*locked, *also) if k in ball] for ball in self.balls)
+        return [part for part in parts if part]
+
     @cached_property
     def groups(self) -> list[tuple[list[int], list[int]]]:
-        """Locked rows, and those that follow from them, that have to do with each other."""
+        """Locked rows, and those that follow from them, that have to do with each other, by their numbers here."""
         size = np.abs(self.share)
         linked = size > LINK * size.max(initial=0.0)
-        groups: list[tuple[set[int], set[int]]] = [({k}, set()) for k in range(len(self.lower))]
-        for column in range(size.shape[1]):
-            touched = set(np.flatnonzero(linked[:, column]).tolist())
+        groups: list[tuple[set[int], set[int]]] = [({k}, set()) for k in range(len(self.locked))]
+        ties = [(set(np.flatnonzero(linked[:, column]).tolist()), {column}) for column in range(size.shape[1])]
+        for ball in self.balls:
+            others = {k for k, row in enumerate(self.also) if row in ball}
+            mine = {k for k, row in enumerate(self.locked) if row in ball}
+            ties.append((mine.union(*(np.flatnonzero(linked[:, k]).tolist() for k in others)), others))
+        for touched, columns in ties:
             own = [group for group in groups if group[0] & touched]
             groups = [group for group in groups if not group[0] & touched]
             if own:
-                groups.append((set().union(*(g[0] for g in own)), {column}.union(*(g[1] for g in own))))
+                groups.append((set().union(*(g[0] for g in own)), columns.union(*(g[1] for g in own))))
         return [(sorted(locked), sorted(also)) for locked, also in groups]
 
-    def _of(self, locked: list[int], also: list[int]) -> Holding:
-        """Return the bounds of some of the rows."""
-        lower, upper, scale = (part[locked] for part in (self.lower, self.upper, self.scale))
-        return Holding(lower, upper, self.also_lower[also], self.also_upper[also], self.share[locked][:, also], scale)
-
-    def _apart(self, h: Array, lower: Array, upper: Array) -> Array:
+    @staticmethod
+    def _apart(h: Array, lower: Array, upper: Array, scale: Array) -> Array:
         """Return the margin where every locked row has bounds of its own."""
-        with np.errstate(invalid="ignore"):
-            wide = np.maximum(self.scale, np.where(np.isfinite(upper), np.abs(upper), 0.0))
-            wide = np.maximum(wide, np.where(np.isfinite(lower), np.abs(lower), 0.0))
+        wide = np.maximum(scale, np.maximum(np.abs(_finite(upper)), np.abs(_finite(lower))))
         wide = np.where(wide > 0, wide, 1.0)
         left = np.minimum(upper - h, h - lower) / wide + BEYOND
         return np.asarray(np.minimum(left, 1.0).min(axis=1))
 
-    def _together(self, h: Array) -> float:
-        """Return the margin by a linear programme: bounds widened by r times the scale are just enough."""
-        from scipy.optimize import linprog
-
-        n, m = self.share.shape
-        wide = np.concatenate(
-            [self.scale, np.maximum(np.abs(_finite(self.also_lower)), np.abs(_finite(self.also_upper)))]
-        )
-        wide = np.where(wide > 0, wide, max(float(wide.max(initial=0.0)), 1e-30))
-        lower = np.concatenate([self.lower, self.also_lower])
-        upper = np.concatenate([self.upper, self.also_upper])
-        cost = np.append(np.zeros(n + m), 1.0)
-        equal = np.hstack([np.eye(n), self.share, np.zeros((n, 1))])
-        rows, limits = [], []
-        for k in range(n + m):
-            for sign, bound in ((1.0, upper[k]), (-1.0, -lower[k])):
-                if np.isfinite(bound):
-                    row = np.zeros(n + m + 1)
-                    row[k], row[-1] = sign, -wide[k]
-                    rows.append(row)
-                    limits.append(bound)
-        every = [(None, None)] * (n + m) + [(-1.0, None)]
-        found = linprog(
-            cost, A_ub=np.array(rows) if rows else None, b_ub=limits or None, A_eq=equal, b_eq=h, bounds=every
-        )
-        return float(-found.x[-1] + BEYOND) if found.status == 0 else 1.0
-
-    def plain(self) -> list[Any]:
-        """Return the numbers as lists."""
-        names = ("lower", "upper", "also_lower", "also_upper", "share", "scale")
-        return [getattr(self, name).tolist() for name in names]
+    def plain(self) -> dict[str, Any]:
+        """Return what it consists of as lists."""
+        arrays = {name: getattr(self, name).tolist() for name in ("below", "above", "share", "scale")}
+        return {"locked": self.locked, "also": self.also, "balls": self.balls, **arrays}
 
     @classmethod
-    def of(cls, plain: list[Any]) -> Holding:
+    def of(cls, plain: dict[str, Any]) -> Holding:
         """Return what `plain` gave."""
-        low, high, also_low, also_high, share, scale = (np.array(part, dtype=float) for part in plain)
-        return cls(low, high, also_low, also_high, share.reshape(len(low), -1), scale)
+        below, above = (np.array(plain[name], dtype=bool) for name in ("below", "above"))
+        locked, also, balls = ([*plain[name]] for name in ("locked", "also", "balls"))
+        share = np.array(plain["share"], dtype=float).reshape(len(locked), -1)
+        return cls(locked, also, below, above, share, np.array(plain["scale"], dtype=float), balls)
+
+
+def _in_ellipsoid(h: Array, limits: Array, scale: Array) -> Array:
+    """Return the margin of rows that share one ellipsoid."""
+    wide = np.where(limits > 0, limits, np.where(scale > 0, 1e-30 * scale, 1.0))
+    left = 1.0 + BEYOND - np.linalg.norm(h / wide, axis=1)
+    return np.asarray(np.minimum(left, 1.0))
+
+
+def together(
+    h: Array, lower: Array, upper: Array, limits: Array, share: Array, scale: Array, balls: list[list[int]]
+) -> float:
+    """Return the margin by a linear programme: bounds widened by r times the scale are just enough.
+
+    Ellipsoids are cut out by planes, one more where the efforts found so far leave them, until they do not.
+
+    Parameters
+    ----------
+    h : (l,)
+    lower, upper, limits, scale : (l + r,)
+    share : (l, r)
+    balls : list of list of int
+        Numbers among the l + r rows.
+    """
+    from scipy.optimize import linprog
+
+    n, m = share.shape
+    wide = np.maximum(scale, np.maximum(np.abs(_finite(lower)), np.abs(_finite(upper))))
+    wide = np.where(wide > 0, wide, max(float(wide.max(initial=0.0)), 1e-30))
+    radius = np.where(limits > 0, limits, 1e-30 * wide)
+    cost = np.append(np.zeros(n + m), 1.0)
+    equal = np.hstack([np.eye(n), share, np.zeros((n, 1))])
+    rows, bounds = [], []
+    for k in range(n + m):
+        for sign, bound in ((1.0, upper[k]), (-1.0, -lower[k])):
+            if np.isfinite(bound):
+                row = np.zeros(n + m + 1)
+                row[k], row[-1] = sign, -wide[k]
+                rows.append(row)
+                bounds.append(bound)
+    every = [(None, None)] * (n + m) + [(-1.0, None)]
+    for _ in range(CUTS):
+        given = {"A_ub": np.array(rows), "b_ub": bounds} if rows else {}
+        found = linprog(cost, **given, A_eq=equal, b_eq=h, bounds=every)
+        if found.status != 0:
+            return 1.0
+        done = True
+        for ball in balls:
+            y = found.x[ball] / radius[ball]
+            size = float(np.linalg.norm(y))
+            if size > 1.0 + found.x[-1] + 0.1 * BEYOND:
+                row = np.zeros(n + m + 1)
+                row[ball], row[-1] = y / size / radius[ball], -1.0
+                rows.append(row)
+                bounds.append(1.0)
+                done = False
+        if done:
+            break
+    return float(-found.x[-1] + BEYOND)
 
 
 def _finite(values: Array) -> Array:

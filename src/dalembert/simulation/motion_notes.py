@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.names import full_names
+from ..connections.elements.plain import ForceConnection
 from ..connections.hinges import Hinge
-from ..model import Answers, Conditions, Model
-from ..model.hosted import Host, effort_bounds
+from ..model import Conditions, Model
 from ..model.once import once_per_model
 from ..result import Motion
 from .spin import spin_notes
@@ -43,8 +43,7 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
     notes = [*spin_notes(model, motion.q, motion.v), *_hinge_notes(model, motion.q, motion.v)]
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:
-        hosts = [host for c in conditions for host in (c.host, c.answers) if host is not None]
-        notes += [*_control_notes(model, hosts), *_actuator_notes(motion, hinges), *_drive_notes(motion, hinges)]
+        notes += [*_actuator_notes(motion, list(conditions)), *_drive_notes(motion, hinges)]
     return notes
 
 
@@ -90,36 +89,41 @@ def _said(coordinate: str, what: str, limit: float, reached: float, unit: str) -
     )
 
 
-def _control_notes(model: Model, hosts: Iterable[Host | Answers]) -> Iterator[str]:
-    """Say where the control asked for more than `max_effort`."""
-    asked: dict[int, tuple[float, float]] = {}
-    for host in hosts:
-        for f, (first, most) in host.clipped.items():
-            before = asked.get(f, (first, most))
-            asked[f] = min(before[0], first), max(before[1], most)
-    for f, (first, most) in sorted(asked.items()):
+def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterator[str]:
+    """Say where actuators were asked for more than `max_effort`."""
+    model = motion.model
+    controlled = any(c.control is not None for c in conditions)
+    alone: dict[int, tuple[float, float]] = {}  # what the control asked for between the states, too
+    for host in (host for c in conditions for host in (c.host, c.answers) if host is not None):
+        for f, (first, most) in host.asked.items():
+            before = alone.get(f, (first, most))
+            alone[f] = min(before[0], first), max(before[1], most)
+    for (hinge, part), number in model.compiled.elements.actuated.items():
+        element = model.system.connections[hinge].element
+        assert isinstance(element, Hinge)
+        bound, tree = float(element.max_effort[part]), hinge not in model.compiled.names.cut_v
+        who = [f.name for f in model.system.forces.values() if f.actuates and (hinge, part) in _places(f)]
+        who += ["control"] if controlled and tree else []
+        if not who:
+            continue
+        asked = np.abs(motion.part("asked")[:, number])
+        found = [alone[f] for f in [model.v_slice(hinge).start + part if tree else -1] if f in alone]
+        if (asked > bound).any():
+            found.append((float(motion.t[int((asked > bound).argmax())]), float(asked.max())))
+        if not found:
+            continue
+        first, most = min(f for f, _ in found), max(m for _, m in found)
+        name = full_names(hinge, element.speeds)[part]
+        single = len(who) == 1
         yield (
-            f"{model.speed_names[f]}: control was clipped to its max_effort {effort_bounds(model)[f]:.6g} from "
-            f"t = {first:.6g} s on; it asked for up to {most:.6g}"
+            f"{name}: {', '.join(who)} {'was' if single else 'were'} clipped to its max_effort {bound:.6g} from "
+            f"t = {first:.6g} s on; {'it' if single else 'together they'} asked for up to {most:.6g}"
+            + ("" if single else ", and each gave the same part of what it was asked for")
         )
 
 
-def _actuator_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:
-    """Say which active elements were clipped."""
-    places = motion.model.compiled.elements.places
-    for force in motion.model.system.forces.values():
-        if not force.actuates:
-            continue
-        for j, (hinge, part) in enumerate(force.places):
-            if hinge.name not in hinges:
-                continue
-            bound = float(hinges[hinge.name].max_effort[part])
-            full = np.abs(motion.part("forces")[:, places[force.name].measures.start + j]) >= bound
-            if full.any():
-                yield (
-                    f"{force.name}: clipped to the max_effort {bound:.6g} of {hinge.name} in {int(full.sum())} of "
-                    f"{len(full)} states, first at t = {motion.t[int(full.argmax())]:.6g} s"
-                )
+def _places(force: ForceConnection) -> list[tuple[str, int]]:
+    return [(hinge.name, part) for hinge, part in force.places]
 
 
 def _drive_notes(motion: Motion, hinges: dict[str, Hinge]) -> Iterator[str]:

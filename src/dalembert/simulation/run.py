@@ -240,7 +240,9 @@ class Run:
                 )
                 self._change_method("radau")
             elif outcome not in (PAUSED, REACHED, STOPPED):
-                raise failure(self, outcome)
+                if not self._jams():
+                    raise failure(self, outcome)
+                steps = 1
             used = time.perf_counter() - began
             if self.history is not None:
                 continue
@@ -380,15 +382,34 @@ class Run:
         now = Situation(self.conditions, state)
         change = self.dry.settle(now, passed)
         after = State(q=now.q, v=now.v, t=state.t, x=now.x)
-        energy = self._gain(state, now.conditions, after) if change.hits else 0.0
+        energy = self._gain(state, now.conditions, after) if change.loses else 0.0
         self._after_change(change, now, energy)
         self.conditions = now.conditions
         return after
 
+    def _jams(self) -> bool:
+        """Stop what slides and finds no friction that fits its load, and go on; returns whether that was it."""
+        if self.dry is None:
+            return False
+        t, q, v, x = self.integrator.state()[:4]
+        before = State(q=q, v=v, t=t, x=x)
+        now = Situation(self.conditions, replace(before))
+        change = self.dry.jam(now)
+        if change is None:
+            return False
+        after = State(q=now.q, v=now.v, t=t, x=x)
+        self._after_change(change, now, self._gain(before, now.conditions, after))
+        self.conditions = now.conditions
+        self._collect_counts()
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
+        self.records.add(t, after.q, after.v, after.x)
+        self._begin_segment(after)
+        return True
+
     def _after_change(self, change: Change, now: Situation, energy: float = 0.0) -> None:
         """Put a change of friction and stops on record."""
         assert self.dry is not None
-        self.dry.note_hits(change, now.t)
+        self.dry.hits.add(change, now.t)
         for words in change.words:
             self.events.append(EventRecord(words, now.t, now.q, now.v, now.x, energy))
             energy = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model import Conditions, Sampled, State
-from ..model.hosted import hinge_forces, within_bounds
+from ..model.hosted import hinge_forces, keep_excess
 
 __all__ = ["Sampling", "as_control"]
 
@@ -45,7 +45,7 @@ class Sampling:
         while state.t >= self.next:
             number = len(self.answers)
             tau = hinge_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            tau = within_bounds(self.model, state.t, tau, self.answers.clipped)
+            keep_excess(self.model, state.t, tau, self.answers.asked)
             self.answers.add(self.control.acts(self.answers.begin, number), tau)
 
 

@@ -204,7 +204,7 @@ class KinematicChain(Constraint):
         s = np.linalg.svd(Y, compute_uv=False)
         return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
 
-    def _nearest(self, R: Array, p: Array, starts: Sequence[Array] | None = None) -> tuple[Array, float]:
+    def _nearest(self, R: Array, p: Array, starts: Array | None = None) -> tuple[Array, float]:
         """Return inner coordinates whose pose is nearest, and what it misses, m or rad; from all starts if left out."""
         starts = self.starts if starts is None else starts
         found = [self.programs.nearest(R, p, start, self.length) for start in starts[:1]]

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from ...checks import not_negative, one_of, positive
 from ...errors import ModelError
+from ...rotation import unit_vector
+from ..hinges.hinge import frame_with_z
+from ..hinges.load_friction import LoadFriction
 from .element import Element
-from .signals import Reaction
+from .signals import Reaction, parts_in
 
 __all__ = ["CoulombFriction", "JointFriction", "LuGreFriction", "StribeckFriction"]
 
@@ -146,7 +149,8 @@ class JointFriction(Element):
     slip_speed : float, rad/s or m/s
         At 2.65 of it friction has 99 % of its value.
 
-    The load depends on the friction; both are found together at every evaluation (`Reaction`; Sol 1983, section 9.3).
+    Smooth: it creeps. For friction that sticks see `load_friction` of hinges (`LoadFriction`). The load depends on the
+    friction; both are found together at every evaluation (`Reaction`; Sol 1983, section 9.3).
 
     Examples
     --------
@@ -171,20 +175,15 @@ class JointFriction(Element):
     ) -> None:
         item = self.kind
         one_of(item, "axis", axis, ("x", "y", "z"))
-        numbers = not_negative(item, mu=coefficient, viscous=viscous, collar=collar) | positive(item, slip=slip_speed)
-        numbers |= {"arm": 1.0} if radius is None else positive(item, arm=radius)
-        across = [name for name in "xyz" if name != axis]
-        inputs = {f"F{name}": Reaction(joint, f"force.{name}") for name in across}
-        pressed = "sqrt(" + " + ".join(f"F{name}**2" for name in across) + ")"
-        if half_length is not None:
-            numbers |= positive(item, half_length=half_length)
-            inputs |= {f"M{name}": Reaction(joint, f"moment.{name}") for name in across}
-            pressed += " + sqrt(" + " + ".join(f"M{name}**2" for name in across) + ")/half_length"
-        effort = f"arm*({pressed})"
-        if numbers["collar"]:
-            inputs["along"] = Reaction(joint, f"force.{axis}")
-            effort += " + collar*abs(along)"
-        super().__init__("hinge", f"-mu*({effort})*tanh(ds/slip) - viscous*ds", numbers, inputs=inputs)
+        law = LoadFriction(coefficient, radius, collar, half_length)
+        numbers = {"mu": law.coefficient} | not_negative(item, viscous=viscous) | positive(item, slip=slip_speed)
+        effort = law.effort("across", frame_with_z(unit_vector(axis, item=item, field="axis")), turns=True)
+        super().__init__(
+            "hinge",
+            f"-mu*({effort})*tanh(ds/slip) - viscous*ds",
+            numbers | law.parameters,
+            inputs={name: Reaction(joint, part) for name, part in parts_in(effort).items()},
+        )
 
 
 _STRIBECK = "coulomb + (static - coulomb)*exp(-(ds/stribeck_speed)**2)"

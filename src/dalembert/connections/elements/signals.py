@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..laws import Law, as_law
 if TYPE_CHECKING:
     from ...bodies.markers import Marker
 
-__all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source"]
+__all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source", "parts_in"]
 
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
 # in the order of core/model.hpp: Measure
@@ -24,6 +25,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "pose": _POSE,
 }
 _PARTS = tuple(f"{kind}.{axis}" for kind in ("moment", "force") for axis in "xyz")
+_SHORT = {f"{part[0].upper()}{part[-1]}": part for part in _PARTS}  # "Fx": "force.x"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +129,16 @@ class Reaction:
     def number(self) -> int:
         """Its place in [moment; force]."""
         return _PARTS.index(self.part)
+
+
+def parts_in(formula: str) -> dict[str, str]:
+    """Return the parts of a reaction that a formula names ``Fx`` ... ``Mz``, by these names.
+
+    >>> parts_in("sqrt(Fx**2 + Fz**2)")
+    {'Fx': 'force.x', 'Fz': 'force.z'}
+    """
+    words = set(re.findall(r"[A-Za-z_]\w*", formula))
+    return {short: part for short, part in _SHORT.items() if short in words}
 
 
 @dataclass(frozen=True, eq=False)

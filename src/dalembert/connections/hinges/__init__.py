@@ -5,6 +5,7 @@ from .cylindrical import Cylindrical
 from .fixed import Fixed
 from .free import Free
 from .hinge import Hinge
+from .load_friction import LoadFriction
 from .planar import Planar
 from .prismatic import Prismatic
 from .revolute import Revolute
@@ -18,6 +19,7 @@ __all__ = [
     "Fixed",
     "Free",
     "Hinge",
+    "LoadFriction",
     "Planar",
     "Prismatic",
     "Revolute",

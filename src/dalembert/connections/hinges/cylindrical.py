@@ -33,6 +33,7 @@ class Cylindrical(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("angle", "slide")
     speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
     flips: ClassVar[bool] = True
     separate: ClassVar[bool] = True

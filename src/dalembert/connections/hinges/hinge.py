@@ -36,6 +36,7 @@ from ...rotation import unit_vector
 from ..formulas.named import TIME
 from ..formulas.poses import PosePrograms, posed, shifts, typical_length
 from ..formulas.traced import traced
+from .load_friction import LoadFriction
 
 __all__ = ["TURN_X", "Hinge", "columns", "frame_with_z", "turn_about_z"]
 
@@ -74,8 +75,8 @@ class Hinge:
     max_speed : float or (nv,) rad/s or m/s
         No force; passing it is noted.
     max_effort : float or (nv,) N m or N
-        What actuators can give: active elements at the hinge and `control` are clipped to it, each by itself. Drives
-        are not; what they need beyond it is noted.
+        What actuators can give together: active elements at the hinge and `control`. If they are asked for more, all
+        give the same part of what each is asked for. Drives are not clipped; what they need beyond it is noted.
     damping : float or (nv,) N m s/rad or N s/m
         Viscous coefficient.
     friction : float or (nv,) N m or N
@@ -84,6 +85,8 @@ class Hinge:
         Inertia of a drive train, seen at the coordinate; part of the mass matrix.
     static_friction : float or (nv,) N m or N
         What it takes to break away, at least the friction, which is the default.
+    load_friction : LoadFriction
+        Dry friction that follows what the hinge transmits; what `friction` says comes on top.
     restitution : float or (nv,)
         Part of the speed with which the coordinate bounces off a stop, 0 to 1; default 0.
 
@@ -99,6 +102,7 @@ class Hinge:
     armature: Any = None
     static_friction: Any = None
     restitution: Any = None
+    load_friction: Any = None
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     speeds: ClassVar[tuple[str, ...]] = ()
@@ -110,6 +114,8 @@ class Hinge:
     """Axes (3, 3) in which the compiled hinge is of its own kind when it is walked from its second end."""
     flips: ClassVar[bool] = False
     """Whether its rows also hold with the third axis of the second marker's frame against that of the first's."""
+    presses: ClassVar[str] = ""
+    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
     separate: ClassVar[bool] = False
     """Whether each of several coordinates can be held by itself: it means the same whatever the others are."""
 
@@ -153,11 +159,44 @@ class Hinge:
             remedy = f"it must not be less than the friction, {least}"
             raise ModelError(self.kind, "static_friction", self.static_friction, remedy)
 
+        self._check_load_friction()
+
+    def _check_load_friction(self) -> None:
+        """Refuse friction by load that does not fit the hinge."""
+        law = self.load_friction
+        if law is None:
+            return
+        item, field = self.kind, "load_friction"
+        if not isinstance(law, LoadFriction):
+            raise ModelError(item, field, law, "give a da.LoadFriction(coefficient, radius=...)")
+        if not self.presses:
+            known = "Revolute, Prismatic, Cylindrical, Screw, Planar and Spherical"
+            raise ModelError(item, field, law, f"{known} know what presses their parts together; use hinges of these")
+        turns, slides = "rad" in self.speed_units, "m" in self.speed_units
+        if turns and law.radius is None:
+            raise ModelError(item, field, law, "it turns: give the radius at which it rubs")
+        if not turns and law.radius is not None:
+            raise ModelError(item, field, law, "it does not turn: leave the radius out")
+        if law.collar and (slides or self.presses != "across"):
+            raise ModelError(item, field, law, "it carries no load along an axis that it turns about: no collar")
+        if law.half_length is not None and self.presses == "all":
+            raise ModelError(item, field, law, "it holds no moments: leave half_length out")
+
+    @property
+    def rubs(self) -> bool:
+        """Whether it has dry friction."""
+        given = any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
+        return given or self.load_friction is not None
+
+    @property
+    def rubs_together(self) -> bool:
+        """Whether the friction of all its speeds is one vector against the motion, not one by one."""
+        return self.nv > 1 and (self.presses == "all" or self.load_friction is not None)
+
     @property
     def dry(self) -> bool:
         """Whether it has friction or stops, so that it may stick."""
-        stops = self.lower is not None or self.upper is not None
-        return stops or any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
+        return self.rubs or self.lower is not None or self.upper is not None
 
     @property
     def holds(self) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ class Planar(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "along"
     directions: ClassVar[tuple[str, ...]] = ("normal",)
     flips: ClassVar[bool] = True
     separate: ClassVar[bool] = True

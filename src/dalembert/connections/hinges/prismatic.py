@@ -33,6 +33,7 @@ class Prismatic(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("slide",)
     speeds: ClassVar[tuple[str, ...]] = ("slide",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "rx", "ry", "rz")
+    presses: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:

@@ -34,6 +34,7 @@ class Revolute(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
+    presses: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
     flips: ClassVar[bool] = True
 

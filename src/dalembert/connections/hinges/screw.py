@@ -38,6 +38,7 @@ class Screw(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
+    presses: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
     flips: ClassVar[bool] = True
 

@@ -28,6 +28,7 @@ class Spherical(Hinge):
     coordinates: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
     speeds: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    presses: ClassVar[str] = "all"
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return quaternion(*q), np.zeros(3)

@@ -4,7 +4,8 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
 ``.norm``:
 
     hinges           position, speed, acceleration; or a coordinate (slide, angle, qw, wx, ...) with one of these three;
-                     effort, force, moment; whether or not a loop was cut there
+                     effort, force, moment, whether or not a loop was cut there; friction, stuck, stop of those with
+                     friction or stops
     constraints      force, moment; rows, for their multipliers; effort if driven
     couplings        effort
     force elements   force, moment; effort if they act on a coordinate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.elements import BY_SIGN
+from ...compile.hinge_elements import BY_SIGN
 from ...compile.names import full_names
 from ...connections.hinges import Hinge
 from ...model import Conditions, Model
@@ -43,11 +43,12 @@ def dry_output(model: Model, hinge: str, element: Hinge, quantity: str, name: st
         value = np.zeros((len(m), element.nv))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             sticks = held(conditions)
-            for part, speed in enumerate(speeds):
-                dry = model.compiled.elements.dry.get(speed)
-                mode = BY_SIGN if dry is None else conditions.parameters[dry.parameter + 1]
-                sticks[part] = max(sticks[part], float(mode == 0.0))
-            value[rows] = sticks
+            dry = [model.compiled.elements.dry.get(speed) for speed in speeds]
+            modes = np.array([BY_SIGN if place is None else conditions.parameters[place.mode] for place in dry])
+            still = modes == 0.0
+            if element.rubs_together:  # a direction may have zeros
+                still &= not modes[[place is not None for place in dry]].any()
+            value[rows] = np.maximum(sticks, still)
         return value
 
     def stop(m: Motion) -> Array:

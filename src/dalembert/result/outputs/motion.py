@@ -54,7 +54,7 @@ _GROUPS = (
     ("a", "dx"),
     ("tau", "lam", "loads", "cut_a", "held"),
     ("unique",),
-    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort"),
+    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked"),
     ("body_loads",),
     ("energies", "losses", "gains"),
     ("energy",),

@@ -1,0 +1,118 @@
+"""Friction in proportion to what presses the parts of a hinge together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...checks import finite_number
+from ...errors import ModelError
+
+__all__ = ["LoadFriction"]
+
+Array = NDArray[np.float64]
+
+LEAST = "1e-300"  # under roots, so that loads which vanish have slopes
+
+
+@dataclass(frozen=True, eq=False)
+class LoadFriction:
+    """Dry friction of a hinge by Coulomb's law: coefficient times the load that the hinge transmits.
+
+    Parameters
+    ----------
+    coefficient : float
+        mu.
+    radius : float, m
+        At which turns rub: the effort is mu radius |F|; of the journal, the ball, or, in a plane, the patch. Slides
+        need none: mu |F|.
+    collar : float, m
+        Mean radius of a thrust collar, at which the load along the axis rubs too; of revolutes and screws.
+    half_length : float, m
+        Of a bearing that holds moments across the axis too: they press with M / half_length at its two ends.
+    static_coefficient : float
+        What it takes to break away, at least the coefficient, which is the default.
+
+    F is the force on the second marker, of revolutes, slides, cylindrical hinges and screws across the axis, of a plane
+    along its normal, of a ball joint all of it; M is the moment across the axis at the second marker. Friction and load
+    depend on each other; both are found together at every evaluation.
+
+    Examples
+    --------
+    A block on an incline of 20 degrees stays where it is, because tan 20 degrees is less than 0.4:
+
+    >>> import dalembert as da
+    >>> s = da.System("incline", gravity=(9.81 * 0.34202, 0.0, -9.81 * 0.93969))
+    >>> block = s.body("block", da.box(0.1, 0.1, 0.1, mass=2.0))
+    >>> _ = s.connect("guide", da.Prismatic("x", load_friction=da.LoadFriction(0.4)), s.ground, block)
+    >>> result = da.simulate(s, 1.0)
+    >>> float(result["guide.position"][-1])
+    0.0
+    """
+
+    coefficient: float
+    radius: float | None = None
+    collar: float = 0.0
+    half_length: float | None = None
+    static_coefficient: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("coefficient", "collar", "radius", "half_length", "static_coefficient"):
+            value = getattr(self, field)
+            if value is None:
+                continue
+            number = finite_number(value, item="LoadFriction", field=field)
+            positive = field in ("radius", "half_length")
+            if number < 0 or (positive and number == 0):
+                remedy = "it must be above zero" if positive else "it must not be negative"
+                raise ModelError("LoadFriction", field, value, remedy)
+            object.__setattr__(self, field, number)
+        if self.static_coefficient is not None and self.static_coefficient < self.coefficient:
+            remedy = f"it must not be less than the coefficient, {self.coefficient:.6g}"
+            raise ModelError("LoadFriction", "static_coefficient", self.static_coefficient, remedy)
+
+    @property
+    def static(self) -> float:
+        """What it takes to break away."""
+        return self.coefficient if self.static_coefficient is None else self.static_coefficient
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Numbers that the formulas of efforts use."""
+        numbers = {"radius": self.radius, "collar": self.collar or None, "half_length": self.half_length}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    def effort(self, presses: str, frame: Any, *, turns: bool) -> str:
+        """Return the effort per coefficient, N m or N, as a formula of loads Fx ... Mz and `parameters`.
+
+        Parameters
+        ----------
+        presses : str
+            Which part of the force does: ``"across"`` the axis, ``"along"`` it, or ``"all"``.
+        frame : (3, 3)
+            Axes of the hinge, the third along its axis, as columns in axes of the second marker.
+        turns : bool
+            Whether it is that on a turn, not on a displacement.
+        """
+        axes = np.asarray(frame, dtype=float).T
+        picked = {"across": axes[:2], "along": axes[2:], "all": np.eye(3)}[presses]
+        pressed = _size("F", picked)
+        if self.half_length is not None:
+            pressed += f" + {_size('M', axes[:2])}/half_length"
+        if not turns:
+            return pressed
+        effort = pressed if self.radius is None else f"radius*({pressed})"
+        return f"{effort} + collar*{_size('F', axes[2:])}" if self.collar else effort
+
+
+def _size(kind: str, directions: Array) -> str:
+    """Return the size of what a vector has along directions (n, 3) that are perpendicular to each other."""
+    parts = [
+        " + ".join(f"({n!r})*{kind}{axis}" for n, axis in zip(d, "xyz", strict=True) if n) for d in directions.tolist()
+    ]
+    if len(parts) == 1:
+        return f"abs({parts[0]})"
+    return "sqrt(" + " + ".join(f"({part})**2" for part in parts) + f" + {LEAST})"

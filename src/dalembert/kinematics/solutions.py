@@ -1,0 +1,81 @@
+"""All configurations that reach a target: many starts, each configuration kept once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .descent import descend
+from .reaching import Reach
+from .searching import Found, Search
+
+__all__ = ["all_solutions", "distinct"]
+
+Array = NDArray[np.float64]
+
+_SAME = 1e-6  # rad, or characteristic lengths
+_ROUND = 48  # starts per target that are tried at once
+_EMPTY = 3  # rounds without anything new after which a target is done
+
+
+def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> tuple[Found, tuple[Array, ...]]:
+    """Return the configuration nearest to the posture for each target, and all that were found, (n, nq) each."""
+    reach = search.reach
+    which = np.arange(len(begin))
+    found = search.first(begin, which)
+    search.again(found, begin, which)
+    found.q = search.unwound(found.q, preferred)
+    _mind_isolated(search, found, item)
+    kept = [found.q[k : k + 1] if found.reached[k] else found.q[:0] for k in which]
+    idle, used = np.where(found.reached, 0, _EMPTY), 1
+    while used < search.starts and (idle < _EMPTY).any():
+        left = np.flatnonzero(idle < _EMPTY)
+        each = min(_ROUND, search.starts - used)
+        place = np.repeat(left, each)
+        starts = search.kicked(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
+        down = descend(reach, starts, which[place], iterations=search.iterations)
+        reached = down.done & reach.reached(down.residual, down.q)
+        q = search.unwound(down.q, preferred[place])
+        np.add.at(found.iterations, place, down.iterations)
+        found.starts[left] += each
+        for k in left:
+            before = len(kept[k])
+            kept[k] = distinct(reach, np.concatenate([kept[k], q[(place == k) & reached]]))
+            idle[k] = 0 if len(kept[k]) > before else idle[k] + 1
+        used += each
+    solutions = []
+    for k in which:
+        away = np.linalg.norm(reach.away(kept[k], preferred[k]), axis=1) if len(kept[k]) else np.zeros(0)
+        solutions.append(kept[k][np.argsort(away, kind="stable")])
+        if len(kept[k]):
+            found.q[k] = solutions[k][0]
+    ok = np.flatnonzero(found.reached)
+    found.residual[ok] = reach.residual(found.q[ok], which[ok])
+    search.nearest(found, preferred, which)
+    return found, tuple(solutions)
+
+
+def distinct(reach: Reach, q: Array) -> Array:
+    """Return configurations (n, nq) without those that are there before, whole turns apart or not."""
+    kept: list[Array] = []
+    scale = reach.model.compiled.tables["column_scale"]
+    for one in q:
+        if kept:
+            away = reach.model.difference(np.array(kept), np.broadcast_to(one, (len(kept), len(one)))) / scale
+            if (np.abs(away).max(axis=1) < _SAME).any():
+                continue
+        kept.append(one)
+    return np.array(kept).reshape(-1, q.shape[1])
+
+
+def _mind_isolated(search: Search, found: Found, item: str) -> None:
+    """Refuse targets that leave freedom: there is no end to their configurations."""
+    left = np.flatnonzero(search.left_over(found, np.arange(len(found.q))))
+    if left.size:
+        number = int(search.freedom(found.q[left[:1]], left[:1])[0])
+        freedoms = f"{number} freedom{'s' * (number > 1)}"
+        remedy = (
+            f"target {left[0]} leaves {freedoms}, so there is no end of configurations: hold that many of the hinges"
+        )
+        raise ModelError(item, "all", True, remedy)
