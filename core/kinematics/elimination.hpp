@@ -96,15 +96,16 @@ inline void search(Elimination &e, const double *A) {
 inline bool repeat(Elimination &e, const double *A) {
   if (e.rank < e.columns)
     return false;
+  double largest = 0.0, least = 1e300; // the largest entry, which a search would begin with: the first pivot may tire too
   for (int i = 0; i < e.columns; ++i) {
     const double *from = A + std::ptrdiff_t(e.row[i]) * e.columns;
-    for (int j = 0; j < e.columns; ++j)
-      e.line(i)[j] = from[e.column[j]];
+    for (int j = 0; j < e.columns; ++j) {
+      const double entry = e.line(i)[j] = from[e.column[j]];
+      largest = std::fabs(entry) > largest ? std::fabs(entry) : largest;
+    }
   }
-  double largest = 0.0, least = 1e300;
   for (int k = 0; k < e.columns; ++k) {
     const double pivot = std::fabs(e.line(k)[k]);
-    largest = k ? largest : pivot;
     if (!(pivot > tired_pivot * e.kept[k] * largest) || !(pivot > e.least * largest))
       return false;
     least = pivot < least ? pivot : least;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
 import numpy as np
@@ -14,7 +14,7 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import a_name, finite_array, finite_number, shape_of
+from .checks import a_name, finite_array, finite_number, one_of, shape_of
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from .connections.constraints.mimic import Mimic
@@ -35,6 +35,7 @@ from .rotation import as_rotation_matrix, quaternion
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
     from .model import Model
+    from .natural import NaturalModel
     from .topology import Forest
 
 __all__ = ["Initial", "System"]
@@ -589,11 +590,32 @@ class System:
 
         return draw(self, q, **options)
 
-    def compile(self) -> Model:
-        """Return the constant model that the kernels work on."""
+    @overload
+    def compile(self) -> Model: ...
+    @overload
+    def compile(self, form: Literal["relative"]) -> Model: ...
+    @overload
+    def compile(self, form: Literal["natural"], *, dimension: int | None = None) -> NaturalModel: ...
+    def compile(self, form: str = "relative", *, dimension: int | None = None) -> Model | NaturalModel:
+        """Return the constant model that the kernels work on.
+
+        Parameters
+        ----------
+        form : str
+            ``"relative"``: hinge coordinates. ``"natural"``: points and unit vectors, for kinematics and for dynamics
+            with a constant mass matrix (see `dalembert.natural`).
+        dimension : int
+            Of natural coordinates: 2 or 3; if left out, 2 wherever all hinges move in one plane.
+        """
         from .model import Model
 
-        return Model(self)
+        if one_of("compile", "form", form, ("relative", "natural")) == "relative":
+            if dimension is not None:
+                raise ModelError("compile", "dimension", dimension, "only form='natural' has a choice: leave it out")
+            return Model(self)
+        from .natural import natural_model
+
+        return natural_model(self, dimension=dimension)
 
     def __repr__(self) -> str:
         return f"<System {self.name!r}: {len(self.bodies)} bodies, {len(self.connections)} connections>"

@@ -7,6 +7,7 @@ unit vectors, constant distances and angles), errata corrected. Here the same li
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -215,3 +216,61 @@ def test_the_spherical_four_bar_has_three_rows_too_many() -> None:
     loads = report.model.connection_loads(at.q, np.zeros(3))
     for name in "ABCD":
         assert loads.unique[name].tolist() == [True, True, True, False, False, False]
+
+
+# ---- the subspace of motions
+
+
+def chain(points: list[tuple[float, float]], *, closed: bool) -> da.System:
+    """Bars without mass from point to point, the first and, if closed, the last point on ground."""
+    s = da.System("chain")
+    before, last = s.ground.at(*points[0], 0), 0.0
+    for k, (tail, tip) in enumerate(pairwise(points), start=1):
+        angle = math.atan2(tip[1] - tail[1], tip[0] - tail[0])
+        bar = s.body(f"bar{k}")
+        s.connect(f"J{k}", da.Revolute("z"), before, bar)
+        s.initial(f"J{k}", position=angle - last)
+        last, before = angle, bar.at(math.dist(tail, tip), 0, 0)
+    if closed:
+        s.connect("end", da.Revolute("z"), before, s.ground.at(*points[-1], 0))
+    return s
+
+
+def rates_of_points(s: da.System, points: list[tuple[float, float]], chosen: list[int]) -> Array:
+    """Return velocities of the inner points (2 n, f) by those of chosen components, from R in hinge coordinates."""
+    space = da.motion_space(s)
+    model = s.compile()
+    ends = [s[f"bar{k}"].at(math.dist(points[k - 1], points[k]), 0, 0) for k in range(1, len(points))]
+    J = np.vstack([model.jacobian(end, space.q)[3:5] for end in ends]) @ space.R
+    return J @ np.linalg.inv(J[chosen])
+
+
+def test_subspaces_of_motion_by_hinges() -> None:
+    """Examples 3.10, 3.11 and 3.14 (components corrected): R of hinge coordinates, seen at the points of the book."""
+    four = [(0.0, 0.0), (1.0, math.sqrt(3)), (4.830950434138, 2.882624043473), (4.0, 0.0)]
+    R = rates_of_points(chain(four, closed=True), four, [0])[:4, 0]
+    assert pytest.approx([1, -0.577350269190, 0.904947003475, -0.260861664258], abs=1e-9) == R
+    R = rates_of_points(chain(four[:3], closed=False), four[:3], [2, 3])
+    wanted = [[1.209773821307, 0.363338916601], [-0.698463241390, -0.209773821307], [1, 0], [0, 1]]
+    assert pytest.approx(np.array(wanted), abs=1e-9) == R
+    five = [(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)]
+    R = rates_of_points(chain(five, closed=True), five, [3, 4])[:6]
+    wanted = [
+        [0.96875, 0.907894736842], [0.269097222222, 0.252192982456], [0.481481481481, 1.076023391813],
+        [1, 0], [0, 1], [0, -0.157894736842],
+    ]  # fmt: skip
+    assert pytest.approx(np.array(wanted), abs=1e-9) == R
+
+
+def test_the_same_linkages_compiled_into_points() -> None:
+    """The natural form of these systems has the counts of the book, or fewer: links share their points."""
+    for s, counts in (
+        (four_bar(), (4, 3, 3, 1)),
+        (chain([(0.0, 0.0), (-0.5, 1.8), (1.6, 3.2), (4.3, 1.9), (4.0, 0.0)], closed=True), (6, 4, 4, 2)),
+    ):
+        count = s.compile(form="natural").mechanism.count()
+        assert (count.coordinates, count.equations, count.rank, count.freedoms) == counts
+    spherical = mechanisms.spherical_four_bar([math.radians(x) for x in (40, 70, 60, 80)])
+    count = spherical.compile(form="natural").mechanism.count()
+    assert count.freedoms == 1 and count.redundant == 0  # all hinges share the centre
+    assert rscr().compile(form="natural").mechanism.count().freedoms == 1

@@ -27,6 +27,7 @@ ROOMS = (
 SHORT_WAYS = {
     ("system", "topology"): "System.forest",
     ("system", "model"): "System.compile",
+    ("system", "natural"): "System.compile",
     ("system", "analysis"): "System.check",
     ("system", "view"): "System.draw",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",

@@ -243,3 +243,46 @@ def test_drives_that_contradict_a_body_are_named() -> None:
     with pytest.raises(da.AssemblyError, match=r"'bar: .A 1.' by 0.44") as error:
         m.assemble()
     assert error.value.residuals == {"bar: |A 1|": pytest.approx(0.44)}
+
+
+def four_bar_at(offset: float, scale: float) -> Mechanism:
+    m = Mechanism(2)
+    m.point("A", offset, offset, fixed=True), m.point("B", offset + 4 * scale, offset, fixed=True)
+    m.vector("x", 1, 0, fixed=True)
+    m.point("1", offset + scale, offset + 1.73 * scale), m.point("2", offset + 4.83 * scale, offset + 2.88 * scale)
+    m.link("crank", "A", "1", 2 * scale), m.link("coupler", "1", "2", 4 * scale), m.link("rocker", "2", "B", 3 * scale)
+    m.angle("psi", "x", ("A", "1"))
+    m.drive("psi", da.Polynomial((math.pi / 3, 1.0)))
+    return m
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0, 1e-4), (0, 1e5), (1e4, 1), (1e6, 1)])
+def test_neither_units_nor_the_origin_matter(offset: float, scale: float) -> None:
+    t = np.linspace(0, 6.3, 10)
+    plain, other = four_bar_at(0, 1).motion(t), four_bar_at(offset, scale).motion(t)
+    digits = 1e-9 + 1e-14 * offset
+    assert (other["2"] - offset) / scale == pytest.approx(plain["2"], abs=digits)
+    assert other.acceleration("2") / scale == pytest.approx(plain.acceleration("2"), abs=10 * digits)
+
+
+def test_links_that_come_into_line_pass_straight_through() -> None:
+    """A parallelogram stays one, though it could become crossed where its links are in line."""
+    m = Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("B", 3, 0, fixed=True), m.vector("x", 1, 0, fixed=True)
+    m.point("1", 0.5, 3**0.5 / 2), m.point("2", 3.5, 3**0.5 / 2)
+    m.link("a", "A", "1"), m.link("b", "1", "2"), m.link("c", "2", "B")
+    m.angle("psi", "x", ("A", "1"))
+    m.drive("psi", da.Polynomial((math.pi / 3, -1.0)))
+    motion = m.motion(np.linspace(0, 6.3, 60))
+    assert motion["2"] == pytest.approx(motion["1"] + np.array([3, 0]), abs=1e-10)
+
+
+def test_where_a_branch_ends_is_said_with_what_was_reached() -> None:
+    m = Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("1", 0.5, 0.8)
+    m.link("bar", "A", "1", 1)
+    m.drive("1.x", da.Polynomial((0.5, 1.0)))
+    for goal, why in ((0.5, "infinite there, a dead point"), (0.75, r"'bar: .A 1.' cannot be met")):
+        with pytest.raises(da.AssemblyError, match=rf"the branch ends at t = 0.5 s.*{why}") as error:
+            m.motion(np.linspace(0, goal, 8))
+        assert error.value.result.t[-1] < 0.5 and len(error.value.result.q) == len(error.value.result.t)

@@ -132,7 +132,8 @@ def follow(
 def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Followed:
     """Follow in the core, and say what ended the motion if it did."""
     found = equations.sweep(times, first.q, jerk=jerk)
-    made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, found.steps)
+    splits = max(0, found.steps - (len(found.t) - 1))
+    made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
     if found.status == "finished":
         return made
     try:
@@ -227,11 +228,11 @@ def _ended(t: float, goal: float, found: Position, equations: Equations) -> Asse
     J = equations.row_scales[:, None] * equations.jacobian(found.q, t) * equations.column_scales
     s = np.linalg.svd(J, compute_uv=False)
     least = float(s[min(J.shape[1], len(s)) - 1]) if len(s) else 0.0
-    missed = ", ".join(repr(name) for name in list(found.rows)[:3]) or "its rows"
+    missed = ", ".join(repr(name) for name in list(found.rows)[:3])
+    why = f"beyond it {missed} cannot be met" if missed else "rates would have to be infinite there, a dead point"
     error = AssemblyError(
-        f"the branch ends at t = {t:.9g} s, short of {goal:.6g} s: beyond it {missed} cannot be met "
-        f"(smallest singular value of J there {least:.2g}); end the motion there, drive another coordinate, or choose "
-        "another assembly"
+        f"the branch ends at t = {t:.9g} s, on the way to {goal:.6g} s: {why} (smallest singular value of J "
+        f"{least:.2g}); end the motion before it, drive another coordinate, or choose another assembly"
     )
     error.q, error.residuals = found.q, found.rows
     return error

@@ -131,7 +131,7 @@ def find_position(
     solver : str
         ``"qr"``, ``"normal"`` or ``"elimination"`` (see `factors`).
     tolerance : float
-        Of |Phi|.
+        Of |Phi|; not below what rounding leaves, where equations know that.
     max_iterations : int
     scaled : bool
         Whether rows and columns are made dimensionless first; if not, |Phi| is what it is in metres.
@@ -149,6 +149,8 @@ def find_position(
     one_of("find_position", "solver", solver, SOLVERS)
     positive("find_position", tolerance=tolerance, max_iterations=max_iterations, refactor=refactor)
     rows, columns = scales_of(equations, scaled)
+    if scaled:  # what rounding leaves is closed
+        tolerance = max(tolerance, float(getattr(equations, "floor", 0.0)))
     at = start_of(equations, q)
     r = rows * equations.residual(at, t)
     iterates, history = [at], [float(np.linalg.norm(r))]

@@ -27,6 +27,7 @@ from ..model import as_model
 from .equations import Equations, RelativeEquations
 from .factors import independent_rows
 from .newton import start_of
+from .orthonormal import gram_schmidt, jacobian_rate
 from .rates import speed_scales
 
 __all__ = ["MotionSpace", "equations_of", "motion_space"]
@@ -118,7 +119,7 @@ class MotionSpace:
     @cached_property
     def R_rate(self) -> Array:
         """Return R' (nv, f) at the speeds v; except for Gram and Schmidt's basis, B being constant."""
-        Jd = _jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)[self.rows]
+        Jd = jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)[self.rows]
         if self.method != "gram-schmidt":
             return np.asarray(-self._whole[:, : len(self.rows)] @ (Jd @ self.R))
         J = self.equations.jacobian(self.q, self.t)[self.rows]
@@ -126,7 +127,7 @@ class MotionSpace:
         assert self._V is not None
         P = np.vstack([J, self._V])
         Pd = np.vstack([Jd, np.zeros_like(self._V)])
-        return _gram_schmidt(P, Pd)[1][len(J) :].T
+        return gram_schmidt(P, Pd)[1][len(J) :].T
 
     def _speeds(self, what: str) -> Array:
         if self.v is None:
@@ -338,34 +339,6 @@ def _by_gram_schmidt(
     condition = _condition(equations, J, chosen)
     if condition > 1e12:
         return None
-    V = _gram_schmidt(np.vstack([J, chosen]))[0]
+    V = gram_schmidt(np.vstack([J, chosen]))[0]
     R = V[len(J) :].T
     return MotionSpace(equations, at, t, speeds, "gram-schmidt", R.T, R, rows, condition, _V=chosen)
-
-
-def _gram_schmidt(P: Array, Pd: Array | None = None) -> tuple[Array, Array]:
-    """Return rows of P made orthonormal from the top, and their rates for those of P (3.49)-(3.52)."""
-    V, Vd = np.zeros_like(P), np.zeros_like(P)
-    for i, p in enumerate(P):
-        along = V[:i] @ p
-        w = p - along @ V[:i]
-        w -= (V[:i] @ w) @ V[:i]  # once more, for rounding
-        size = float(np.linalg.norm(w))
-        V[i] = w / size
-        if Pd is None:
-            continue
-        rate = Vd[:i] @ p + V[:i] @ Pd[i]
-        wd = Pd[i] - rate @ V[:i] - along @ Vd[:i]
-        Vd[i] = (wd - (V[i] @ wd) * V[i]) / size
-    return V, Vd
-
-
-def _jacobian_rate(equations: Equations, q: Array, v: Array, t: float) -> Array:
-    """Return J' (rows, nv) along a motion; exact where J is affine in q."""
-    h = 1e-3 / max(1.0, float(np.abs(v / equations.column_scales).max(initial=0.0)))
-
-    def J(s: float) -> Array:
-        return equations.jacobian(equations.integrate(q, s * v), t + s)
-
-    rate: Array = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
-    return rate

@@ -1,6 +1,8 @@
 """Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
 
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
+from .converted import NaturalModel, natural_model
+from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
 from .motion import NaturalMotion
@@ -16,12 +18,15 @@ __all__ = [
     "Line",
     "Mechanism",
     "NaturalBody",
+    "NaturalDynamics",
     "NaturalEquations",
+    "NaturalModel",
     "NaturalMotion",
     "Plane",
     "Sphere",
     "Surface",
     "body_frame",
     "equivalent_centre",
+    "natural_model",
     "rigid_rows",
 ]

@@ -104,6 +104,8 @@ class NaturalEquations:
     coordinates : tuple of Coordinate
     driven_names : tuple of str
         Numbers that laws prescribe; they are no unknowns.
+    floor : float
+        Scaled residual that rounding alone may leave, where points are far from the origin.
     """
 
     def __init__(
@@ -142,6 +144,8 @@ class NaturalEquations:
         self.rows = len(self.row_names)
         held = [length**-p * h for rows in speed_rows for p, h in zip(rows.powers, rows.holonomic, strict=True)]
         self.row_scales = np.array([*(length**-row.power for row in rows), *held], dtype=float)
+        reach = float(np.abs(self._base).max(initial=0.0)) / length
+        self.floor = 16 * float(np.finfo(float).eps) * (1.0 + reach)
         self._known_at: tuple[float, bool, Array] | None = None
 
     def _tables(self) -> NaturalRows:
@@ -262,11 +266,9 @@ class NaturalEquations:
 
     def sweep(self, times: Array, q: Array, *, jerk: bool = True) -> Swept:
         """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first."""
-        reach = float(np.abs(self._base).max(initial=0.0)) / self.length
-        floor = 16 * np.finfo(float).eps * (1.0 + reach) ** 2
         times = np.ascontiguousarray(times, dtype=float)
         driven = np.ascontiguousarray(self.known_over(times, third=jerk))
-        found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, floor, jerk)
+        found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, self.floor, jerk)
         qs, vs, accelerations, jerks, slack, q_last, v_last, t_last, status, done, steps, corrections = found
         return Swept(
             times[:done], qs[:done], vs[:done], accelerations[:done], None if jerks is None else jerks[:done],

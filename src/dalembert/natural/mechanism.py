@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.scales import closure_rank, singular_values
-from ..checks import a_name, finite_array, positive
+from ..checks import a_name, finite_array, not_negative, positive
 from ..errors import ModelError
 from ..kinematics import Position, Rates, find_position, find_rates, follow
 from ..kinematics.rates import speed_scales
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drives import Drives
 from .driving import Driver
+from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
 from .motion import NaturalMotion
 from .terms import Direction, Row
@@ -91,6 +92,7 @@ class Mechanism(Drives):
         self.dimension = dimension
         self.coordinates: dict[str, Coordinate] = {}
         self.bodies: dict[str, NaturalBody] = {}
+        self.masses: dict[str, tuple[float, Array, Array]] = {}
         self.rows: list[Row] = []
         self.drivers: list[Driver] = []
         self.speed_rows: list[SpeedRows] = []
@@ -153,8 +155,8 @@ class Mechanism(Drives):
     def body(
         self,
         name: str,
-        points: Sequence[str] | Mapping[str, Sequence[float]],
-        vectors: Sequence[str] | Mapping[str, Sequence[float]] = (),
+        points: Sequence[str] | Mapping[str, ArrayLike],
+        vectors: Sequence[str] | Mapping[str, ArrayLike] = (),
     ) -> None:
         """Keep points and vectors together as a rigid body.
 
@@ -206,13 +208,38 @@ class Mechanism(Drives):
         self._add(rows)
         self.bodies[name] = NaturalBody(name, points, vectors, frame)
 
+    def mass(self, name: str, mass: float, centre: ArrayLike, inertia: Any = 0.0) -> None:
+        """Give a body mass, for `dynamics`.
+
+        Parameters
+        ----------
+        name : str
+        mass : float, kg
+        centre : (dimension,) m
+            Centre of mass, in the frame in which the body's points were given: by positions described, that of these.
+        inertia : float, or (3, 3) kg m2 in space
+            About the centre of mass, in the axes of that frame.
+        """
+        item = f"mass of {name!r}"
+        if name not in self.bodies:
+            raise ModelError(item, "name", name, "there is no body of this name in the mechanism")
+        m = not_negative(item, mass=mass)["mass"]
+        g = finite_array(centre, (self.dimension,), item=item, field="centre")
+        moment = finite_array(inertia, () if self.dimension == 2 else (3, 3), item=item, field="inertia")
+        self.masses[name] = (m, g, moment)
+
+    def dynamics(self, gravity: ArrayLike | None = None, forces: Any = None) -> NaturalDynamics:
+        """Return the equations of motion; gravity (dimension,) m/s2, zero if left out; see `NaturalDynamics`."""
+        return NaturalDynamics(self, np.zeros(self.dimension) if gravity is None else gravity, forces)
+
     def _add(self, rows: list[Row]) -> None:
         """Take rows that are not there yet: a distance of two points that two bodies share is one row."""
         for row in rows:
             key, kept, factor = _key(row)
             if key in self._keys:
                 name, before, _ = self._keys[key]
-                if abs(kept - before) > 1e-9 * max(abs(kept), abs(before), 1e-300) and factor:
+                usual = max(abs(kept), abs(before), 1e-3 * self.length**row.power)
+                if abs(kept - before) > 1e-9 * usual and factor:
                     raise ModelError(
                         row.name, "value", kept, f"{name!r} says {before:.12g} of the same: they contradict each other"
                     )

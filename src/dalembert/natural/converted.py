@@ -1,0 +1,246 @@
+"""A system of bodies and hinges in natural coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis import assemble
+from ..connections.constraints.plain import Distance
+from ..connections.drives import Drive
+from ..connections.hinges import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from ..errors import ModelError
+from ..model import Model
+from ..system import System
+from .dynamics import NaturalDynamics
+from .equations import NaturalEquations
+from .mechanism import Mechanism
+from .motion import NaturalMotion
+from .sharing import GROUND, Builder
+
+__all__ = ["NaturalModel", "natural_model"]
+
+Array = NDArray[np.float64]
+Homes = dict[str, tuple[str, Array, bool]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Moving:
+    """A body's attitude, angular velocity and acceleration, and place, velocity and acceleration of its origin."""
+
+    R: Array
+    w: Array
+    alpha: Array
+    x: Array
+    v: Array
+    a: Array
+
+    @classmethod
+    def of(cls, model: Model, name: str, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None) -> _Moving:
+        pose = model.pose(name, q)
+        V = np.zeros(6) if v is None else model.velocity(name, q, v)
+        A = np.zeros(6) if v is None or a is None else model.acceleration(name, q, v, a)
+        return cls(pose.rotation, V[:3], A[:3], pose.position, V[3:], A[3:])
+
+    def vector(self, local: Array, *, point: bool) -> tuple[Array, Array, Array]:
+        """Return a vector or a point that is fixed in the body, and its first two rates, in the world."""
+        r = self.R @ local
+        rates = (r, np.cross(self.w, r), np.cross(self.alpha, r) + np.cross(self.w, np.cross(self.w, r)))
+        if not point:
+            return rates
+        return rates[0] + self.x, rates[1] + self.v, rates[2] + self.a
+
+
+class NaturalModel:
+    """A system in natural coordinates.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Points, vectors, rows; drives and masses as the system has them.
+    model : Model
+        The same system in hinge coordinates.
+    plane : (3, 2) or None
+        Axes of the plane in which a planar system is described; None in space.
+    """
+
+    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: Homes) -> None:
+        self.mechanism, self.model, self.plane = mechanism, model, plane
+        self._homes = homes
+
+    def equations(self) -> NaturalEquations:
+        """Return the closure equations."""
+        return self.mechanism.equations()
+
+    def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
+        """Follow the drives through times (k,) s; see `Mechanism.motion`."""
+        return self.mechanism.motion(times, q, **options)
+
+    def dynamics(self, forces: Any = None) -> NaturalDynamics:
+        """Return the equations of motion, with the system's gravity.
+
+        Raises
+        ------
+        ModelError
+            If there are elements, or hinges with dampers, friction, stops or drive trains: they have no natural form
+            here.
+        """
+        for name in self.model.system.forces:
+            raise ModelError(f"element {name!r}", "form", "natural", "elements do not act here: use form='relative'")
+        for name, connection in self.model.system.connections.items():
+            for what in ("damping", "friction", "armature", "lower", "upper"):
+                value = getattr(connection.element, what, None)
+                if value is not None and (what in ("lower", "upper") or np.any(value)):
+                    raise ModelError(f"hinge {name!r}", what, value, "it has no natural form: use form='relative'")
+        g = np.asarray(self.model.system.gravity, dtype=float)
+        return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, forces)
+
+    def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
+        """Return natural coordinates (n,) for hinge coordinates q; with v their rates, with v and a their second rates.
+
+        Angles are within half a turn of those described.
+        """
+        e = self.equations()
+        bodies = {name: _Moving.of(self.model, name, q, v, a) for name in self.mechanism.bodies}
+        bodies[GROUND] = _Moving(np.eye(3), *np.zeros((5, 3)))
+        order = 0 if v is None else 1 if a is None else 2
+        found = []
+        for c in e.coordinates:
+            if c.name in self._homes:
+                body, local, point = self._homes[c.name]
+                x = bodies[body].vector(local, point=point)[order]
+                found.append(x if self.plane is None else self.plane.T @ x)
+            elif c.fixed:
+                found.append(c.value if not order else np.zeros_like(c.value))
+            else:
+                hinge, _, kind = c.name.rpartition(".")
+                found.append(np.atleast_1d(self._of_hinge(hinge, kind, bodies, order, c.value)))
+        return np.asarray(np.concatenate(found)[e._unknown], dtype=float)
+
+    def _of_hinge(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
+        """Return the angle or the slide of a hinge, or a rate of it."""
+        connection = self.model.system.connections[name]
+        element: Any = connection.element
+        first, second = (bodies[end.body.name] for end in (connection.first, connection.second))
+        p, q = (
+            m.vector(end.position, point=True) for m, end in ((first, connection.first), (second, connection.second))
+        )
+        d = [y - x for x, y in zip(p, q, strict=True)]
+        u = first.vector(connection.first.rotation @ element.frame()[:, 2], point=False)
+        if kind == "slide":
+            return np.asarray(
+                [d[0] @ u[0], d[1] @ u[0] + d[0] @ u[1], d[2] @ u[0] + 2 * d[1] @ u[1] + d[0] @ u[2]][order]
+            )
+        if order:
+            turn = (second.w - first.w, second.alpha - first.alpha)
+            return np.asarray([turn[0] @ u[0], turn[1] @ u[0] + turn[0] @ u[1]][order - 1])
+        R = first.R @ connection.first.rotation
+        angle = element.coordinates_of(R.T @ second.R @ connection.second.rotation, R.T @ d[0])
+        angle = angle[element.coordinates.index("angle")]
+        return np.asarray(angle + 2 * np.pi * np.round((described - angle) / (2 * np.pi)))
+
+    def pose(self, body: str, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
+        """Return rotation (dim, dim) and position (dim,) of a body's frame, from natural coordinates q (n,).
+
+        In the plane, the rotation is from how the body lay when it was converted.
+        """
+        e = self.equations()
+        X = e.all_values(np.asarray(q, dtype=float), t)
+        values = {c.name: X[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
+        frame = self.mechanism.bodies[body].frame
+        if self.plane is None:
+            R = np.array([d.value(values) for d in frame.base]).T @ np.linalg.inv(frame.columns)
+        else:
+            d, c = frame.base[0].value(values), frame.columns[:, 0]
+            cosine, sine = float(c @ d) / float(c @ c), float(c[0] * d[1] - c[1] * d[0]) / float(c @ c)
+            R = np.array([[cosine, -sine], [sine, cosine]])
+        assert frame.origin is not None
+        return R, np.asarray(values[frame.origin] - R @ frame.origin_at)
+
+
+def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike | None = None) -> NaturalModel:
+    """Describe a system of rigid bodies in natural coordinates.
+
+    Parameters
+    ----------
+    system : System
+        With hinges of the library, distances, drives of single coordinates, and no other constraints.
+    dimension : int
+        2 or 3; if left out, 2 wherever all hinges move in one plane.
+    q : (nq,)
+        A closed configuration, near which positions are looked for; assembled if left out.
+
+    Raises
+    ------
+    ModelError
+        If the system has parts that have no natural form here.
+    """
+    model = system.compile()
+    _refuse(system, model)
+    at = assemble(model).q if q is None else np.asarray(q, dtype=float)
+    normal = _normal(system, model, at)
+    if dimension not in (None, 2, 3):
+        raise ModelError("compile", "dimension", dimension, "use 2 or 3")
+    if dimension == 2 and normal is None:
+        raise ModelError("compile", "dimension", dimension, "the hinges do not move in one plane: use 3")
+    plane = None
+    if normal is not None and dimension != 3:
+        x = np.eye(3)[int(np.abs(normal).argmin())]
+        if abs(normal[2]) > 0.9999999:
+            x = np.array([1.0, 0.0, 0.0])
+        x = x - (x @ normal) * normal
+        x /= np.linalg.norm(x)
+        plane = np.column_stack([x, np.cross(normal, x)])
+    builder = Builder(system, model, at, plane)
+    return NaturalModel(builder.build(), model, plane, builder.homes)
+
+
+def _refuse(system: System, model: Model) -> None:
+    known = (Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal, Distance)
+    if model.flexible_names:
+        raise ModelError("compile", "form", "natural", f"{model.flexible_names[0]!r} is flexible: use form='relative'")
+    for name, connection in system.connections.items():
+        if type(connection.element) not in known:
+            kind = type(connection.element).__name__
+            raise ModelError(f"connection {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
+    for name in system.couplings:
+        raise ModelError(f"coupling {name!r}", "form", "natural", "couplings have none: use form='relative'")
+    for name, drive in system.drives.items():
+        if not isinstance(drive, Drive) or drive.level:
+            raise ModelError(
+                f"drive {name!r}", "form", "natural", "only positions of single coordinates are driven here"
+            )
+
+
+def _normal(system: System, model: Model, q: Array) -> Array | None:
+    """Return the normal of the plane in which all hinges move, or None."""
+    n: Array | None = None
+    slides = []
+    for connection in system.connections.values():
+        element = connection.element
+        R = model.pose(connection.first, q).rotation
+        if isinstance(element, (Revolute, Planar)):
+            axis = R @ np.asarray(element.axis if isinstance(element, Revolute) else element.normal)
+            if n is not None and float(np.linalg.norm(np.cross(n, axis))) > 1e-9:
+                return None
+            n = axis if n is None else n
+        elif isinstance(element, Prismatic):
+            slides.append(R @ np.asarray(element.axis))
+        elif not isinstance(element, Fixed):
+            return None
+    if n is None or any(abs(float(n @ s)) > 1e-9 for s in slides):
+        return None
+    return n

@@ -1,0 +1,231 @@
+"""Motion under forces in natural coordinates, with a constant mass matrix.
+
+    M a + J^T lam = Q,   J a = c                                                                                    (1)
+
+By the subspace of motions, J R = 0,
+
+    R^T M R z' = R^T (Q - M S c),   a = S c + R z'                                                                  (2)
+
+or by an augmented Lagrangian, which needs no rank and no choice,
+
+    (M + alpha J^T J) a = Q + alpha J^T c - J^T lam,   lam += alpha (J a - c)                                       (3)
+
+repeated until a does not change. Redundant rows are fine in both. Where a coordinate is driven, its inertia stands on
+the right-hand side. Garcia de Jalon and Bayo 1994, chapters 4 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_array, one_of, shape_of
+from ..errors import ModelError, SingularityError
+from ..kinematics import Followed, find_position
+from ..kinematics.factors import factor
+from ..kinematics.rates import speed_scales
+from .inertia import body_coordinates, mass_matrix, point_matrix
+from .motion import NaturalMotion
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+__all__ = ["NaturalDynamics"]
+
+Array = NDArray[np.float64]
+
+_PENALTY = 1e4  # of the inertia that a row meets: what alpha is; each round leaves about its inverse of the error
+
+
+class NaturalDynamics:
+    """Equations of motion of a mechanism whose bodies have masses.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With `Mechanism.mass` of its bodies.
+    gravity : (dim,) m/s2
+    forces : callable of t, X, V
+        Further generalised forces (N,) on all coordinates, from these and their rates; a force F at a point of a body
+        is C^T F with `natural.inertia.point_matrix`.
+
+    Attributes
+    ----------
+    equations : NaturalEquations
+    M : (N, N)
+        Over all coordinates, fixed and driven ones too; constant.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, gravity: ArrayLike, forces: Callable[[float, Array, Array], Any] | None = None
+    ) -> None:
+        g = finite_array(gravity, (mechanism.dimension,), item="dynamics", field="gravity")
+        self.equations = e = mechanism.equations()
+        N = sum(len(c.value) for c in e.coordinates)
+        self.M, self.weight, self._forces = np.zeros((N, N)), np.zeros(N), forces
+        dimension = mechanism.dimension
+        for name, (mass, centre, inertia) in mechanism.masses.items():
+            body = mechanism.bodies[name]
+            places = np.array([e.place(each, k) for each in body_coordinates(body) for k in range(dimension)])
+            self.M[np.ix_(places, places)] += mass_matrix(body, mass, centre, inertia)
+            self.weight[places] += mass * point_matrix(body, centre).T @ g
+        self._u, self._d = e._unknown, e._driven
+
+    def forces(self, q: Array, v: Array, t: float) -> Array:
+        """Return Q (N,): weight and further forces."""
+        if self._forces is None:
+            return self.weight
+        X, V = self.equations.all_values(q, t), self.equations.all_values(v, t, rate=1)
+        given = finite_array(self._forces(t, X, V), self.weight.shape, item="dynamics", field="forces")
+        return np.asarray(self.weight + given)
+
+    def accelerations(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, method: str = "R") -> Array:
+        """Return a (n,) by (2), ``"R"``, or by (3), ``"augmented"``.
+
+        Parameters
+        ----------
+        q, v : (n,)
+            A closed position and speeds that fit it.
+        t : float, s
+        method : str
+
+        Raises
+        ------
+        SingularityError
+            If something moves that has no mass.
+        """
+        one_of("accelerations", "method", method, ("R", "augmented"))
+        e = self.equations
+        at, speed = (finite_array(x, (e.nq,), item="accelerations", field=n) for x, n in ((q, "q"), (v, "v")))
+        known = e.known(t, third=False)[2]
+        M = self.M[np.ix_(self._u, self._u)]
+        Q = self.forces(at, speed, t)[self._u] - self.M[np.ix_(self._u, self._d)] @ known
+        J, c = e.jacobian(at, t), e.acceleration_terms(at, speed, t)
+        D = e.column_scales
+        S = speed_scales(e, J)[:, None]
+        J, c = S * J * D, S[:, 0] * c
+        M, Q = D[:, None] * M * D, D * Q
+        x = _by_subspace(M, Q, J, c) if method == "R" else _by_penalty(M, Q, J, c)
+        return np.asarray(D * x)
+
+    def multipliers(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
+        """Return lam (rows,) of (1), those of least norm where redundant rows leave a choice."""
+        e = self.equations
+        at, speed = (finite_array(x, (e.nq,), item="multipliers", field=n) for x, n in ((q, "q"), (v, "v")))
+        a = self.accelerations(at, speed, t)
+        whole = e.filled(a, e.known(t, third=False)[2], 2)
+        left = (self.forces(at, speed, t) - self.M @ whole)[self._u]
+        J = e.jacobian(at, t)
+        S = speed_scales(e, J)
+        lam = S * np.linalg.lstsq((S[:, None] * J).T, left, rcond=1e-10)[0]
+        return np.asarray(lam)
+
+    def energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
+        """Return kinetic energy and that of weight, J."""
+        X = self.equations.all_values(np.asarray(q, dtype=float), t)
+        V = self.equations.all_values(np.asarray(v, dtype=float), t, rate=1)
+        return float(0.5 * V @ self.M @ V - self.weight @ X)
+
+    def simulate(
+        self,
+        times: ArrayLike,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        method: str = "R",
+        rtol: float = 1e-9,
+    ) -> NaturalMotion:
+        """Return the motion at times (k,) s from q and v at the first; positions and speeds are put back at each.
+
+        Parameters
+        ----------
+        times : (k,) s
+        q : (n,)
+            Guess of the first position.
+        v : (n,)
+            Guess of the first speeds; the nearest ones that fit are taken. Zero if left out.
+        method : str
+            ``"R"`` or ``"augmented"``.
+        rtol : float
+            Tolerance of the integration, an explicit method of eighth order.
+        """
+        from scipy.integrate import solve_ivp
+
+        e = self.equations
+        shape = shape_of(times)
+        if shape is None or len(shape) != 1 or not shape[0]:
+            raise ModelError("simulate", "times", times, "give one or more times, s")
+        ts = finite_array(times, shape, item="simulate", field="times")
+        n = e.nq
+        at = find_position(e, q, float(ts[0])).q
+        speed = self._fitting(at, np.zeros(n) if v is None else np.asarray(v, dtype=float), float(ts[0]))
+
+        def slope(t: float, y: Array) -> Array:
+            return np.concatenate([y[n:], self.accelerations(y[:n], y[n:], t, method=method)])
+
+        rows = [(at, speed)]
+        scale = np.concatenate([e.column_scales, e.column_scales])
+        for begin, end in pairwise(ts):
+            y = np.concatenate([at, speed])
+            ran = solve_ivp(slope, (begin, end), y, method="DOP853", rtol=rtol, atol=1e-3 * rtol * scale)
+            if not ran.success:
+                raise SingularityError(f"natural dynamics at t = {ran.t[-1]:.6g} s: {ran.message}")
+            at = find_position(e, ran.y[:n, -1], float(end)).q
+            speed = self._fitting(at, ran.y[n:, -1], float(end))
+            rows.append((at, speed))
+        a = np.array([self.accelerations(x, w, float(t), method=method) for (x, w), t in zip(rows, ts, strict=True)])
+        qs, vs = np.array([x for x, _ in rows]), np.array([w for _, w in rows])
+        return NaturalMotion.of(e, Followed(ts, qs, vs, a, None, 0, 0, 0))
+
+    def _fitting(self, q: Array, v: Array, t: float) -> Array:
+        """Return the speeds nearest to v that rows permit."""
+        e = self.equations
+        J = e.jacobian(q, t)
+        S, D = speed_scales(e, J), e.column_scales
+        gap = S * (e.velocity_terms(q, t) - J @ v)
+        return np.asarray(v + D * factor(S[:, None] * J * D).solve(gap))
+
+
+def _by_subspace(M: Array, Q: Array, J: Array, c: Array) -> Array:
+    """Return x of (2)."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    _, s, Vt = np.linalg.svd(J)
+    rank = int((s > 1e-9 * max(float(s.max(initial=0.0)), 1e-300)).sum())
+    R = Vt[rank:].T
+    particular = factor(J).solve(c)
+    try:
+        z = cho_solve(cho_factor(R.T @ M @ R), R.T @ (Q - M @ particular)) if R.shape[1] else np.zeros(0)
+    except LinAlgError:
+        raise SingularityError("something moves that has no mass: give its body one (Mechanism.mass)") from None
+    return np.asarray(particular + R @ z)
+
+
+def _by_penalty(M: Array, Q: Array, J: Array, c: Array) -> Array:
+    """Return x of (3); rows are dimensionless, and coordinates such that they are all as heavy."""
+    from scipy.linalg import qr, solve_triangular
+
+    heavy = np.sqrt(np.maximum(np.diag(M), 1e-2 * float(np.diag(M).max(initial=0.0)) + 1e-300))
+    values, axes = np.linalg.eigh(M / np.outer(heavy, heavy))
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * axes.T
+    A = J / heavy
+    size = np.linalg.norm(A, axis=1)
+    size[size == 0.0] = 1.0
+    A, c, alpha = A / size[:, None], c / size, _PENALTY
+    R = qr(np.vstack([root, np.sqrt(alpha) * A]), mode="r")[0][: len(Q)]
+    if float(np.abs(np.diag(R)).min(initial=1.0)) < 1e-9:
+        raise SingularityError("something moves that has no mass: give its body one (Mechanism.mass)")
+    lam, x, last = np.zeros(len(c)), np.zeros(len(Q)), np.inf
+    for _ in range(100):
+        right = Q / heavy + A.T @ (alpha * c - lam)
+        before, x = x, solve_triangular(R, solve_triangular(R, right, trans=1))
+        lam = lam + alpha * (A @ x - c)
+        change = float(np.abs(x - before).max(initial=0.0)) / max(float(np.abs(x).max(initial=0.0)), 1e-300)
+        if change <= 1e-14 or (change < 1e-8 and change > 0.5 * last):  # rounding
+            return np.asarray(x / heavy)
+        last = change
+    raise SingularityError("the augmented Lagrangian does not settle here: rows nearly depend on each other; use 'R'")
