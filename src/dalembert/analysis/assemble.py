@@ -17,6 +17,7 @@ from ..checks import finite_array
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
 from ..system import System
+from .all_branches import all_branches
 from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
@@ -28,7 +29,6 @@ __all__ = ["Assembly", "assemble", "close_loops"]
 
 Array = NDArray[np.float64]
 
-_BRANCH_STARTS = 100
 _WISH_STARTS = 8  # starting points from which wishes may be met, unless there are more of them than freedoms
 
 
@@ -105,12 +105,14 @@ def assemble(
     max_iterations : int
         Per start.
     starts : int
-        Starting points to try, the guess first, then random ones ever farther from it.
+        Starting points to try, the guess first, then random ones ever farther from it; of branches, for each block
+        of loops at least so many.
     rng : numpy Generator or seed
         Of the random starts; default seed 0, so that results repeat.
     branches : bool
-        Search for all closed configurations from many starts. They must be isolated: hold as many coordinates by
-        `fixed` as the system has freedoms.
+        Search for all closed configurations, loop after loop where they can be closed one after the other, from as many
+        starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `fixed` as the
+        system has freedoms.
     places : bool
         Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
     t : float, s
@@ -198,7 +200,7 @@ def close_loops(
     outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
     if outcome is None or not outcome.closed:
         outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=True)
-    found = _all_branches(closure, guess, held, outcome, random, starts) if branches else []
+    found = all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)
     if not outcome.closed:
@@ -262,59 +264,6 @@ def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array
         numbers = [value] if size == 1 and np.ndim(value) == 0 else value
         guess[span] = finite_array(numbers, (size,), item="assemble: prefer", field=name)
     return guess
-
-
-# ---- all ways to close
-
-
-def _all_branches(
-    closure: Closure,
-    guess: Array,
-    held: NDArray[np.bool_],
-    outcome: Outcome,
-    random: np.random.Generator,
-    starts: int,
-) -> list[Array]:
-    """Return the distinct closed configurations reached from many starts, nearest to the guess first."""
-    model, scales = closure.model, closure.scales
-    found: list[tuple[float, Array, Array]] = []
-
-    def keep(q: Array) -> None:
-        _refuse_mobile(closure, q, held)
-        R, p = model.poses(q)
-        picture = np.concatenate([R.ravel(), p.ravel() / scales.length])
-        # the same branch from two starts agrees to the square root of rounding even at a double root
-        if all(np.abs(picture - other).max() > 1e-6 for _, _, other in found):
-            q = closure.unwound(q, guess, held)
-            distance = float(np.linalg.norm(model.difference(guess, q) / scales.columns))
-            found.append((distance, q, picture))
-
-    if outcome.closed:
-        keep(outcome.q)
-    for _ in range(max(_BRANCH_STARTS, starts)):
-        trial = closure.iterate(closure.kicked(guess, held, np.pi, random), ~held)
-        if trial.closed:
-            keep(trial.q)
-    found.sort(key=lambda item: (round(item[0], 6), tuple(np.round(item[1], 6))))
-    return [q for _, q, _ in found]
-
-
-def _refuse_mobile(closure: Closure, q: Array, held: NDArray[np.bool_]) -> None:
-    """Refuse to list configurations that form a continuum."""
-    free = ~held
-    J = closure.jacobian(q, free)
-    _, s, Vt = np.linalg.svd(J)
-    left = J.shape[1] - int((s > 1e-7 * float(s.max(initial=0.0))).sum())
-    if left:
-        moving = np.abs(Vt[len(Vt) - left :]).max(0) > 1e-6
-        names = [name for name, moves in zip(np.array(closure.model.speed_names)[free], moving, strict=True) if moves]
-        raise ModelError(
-            "assemble",
-            "branches",
-            True,
-            f"the system can still move in {left} way{'s' * (left > 1)} (along {', '.join(names[:8])}), so its closed "
-            f"configurations are not isolated: hold {left} more of these by fixed=...",
-        )
 
 
 # ---- failing

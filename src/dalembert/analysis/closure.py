@@ -31,7 +31,7 @@ from .held import HeldChord
 from .relative import relative
 from .scales import Scales
 
-__all__ = ["Closure", "Outcome", "Wishes", "rank_of"]
+__all__ = ["Closure", "Outcome", "Wishes", "axes_against", "chords_with_axes", "opposed", "rank_of", "turning"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -132,21 +132,24 @@ class Closure:
         return gap
 
     def residual(self, q: Array) -> Array:
-        """Return the scaled residual, rows of held chords last."""
+        """Return the scaled residual, rows of held chords last; of one configuration, or of a batch (B, nq)."""
         r = self.scales.residual(self.model, q)
         length = self.scales.length
-        return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)])
+        return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)], -1)
 
     def jacobian(self, q: Array, free: Marks) -> Array:
-        """Return J of (1), with a column for every free speed."""
+        """Return J of (1), with a column for every free speed; of one configuration, or of a batch (B, nq)."""
         J = self.scales.rows[:, None] * self._rows_back(q)
         length = self.scales.length
-        J = np.vstack([J, *(held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)])
-        J = J[:, free] * (self.scales.columns * self.metric)[free]
+        held_rows = (held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)
+        J = np.concatenate([J, *held_rows], -2)
+        J = J[..., free] * (self.scales.columns * self.metric)[free]
         return J
 
     def _rows_back(self, q: Array) -> Array:
         """Return the Jacobian of the rows (nc, nv), with directions that lead chains back into their reach."""
+        if q.ndim > 1 and _chains(self.model):
+            return np.array([self._rows_back(one) for one in q])
         P: Array = self.model.constraint_jacobian(q, t=self.t)
         for chord in _chains(self.model):
             rows = [k for k, name in enumerate(self.model.constraint_connections) if name == chord.name]
@@ -270,7 +273,7 @@ class Closure:
                 mu = max(4.0 * mu, 1e-4 * size * size)
             elif gained > 0.75 * hoped:
                 mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
-        flipped = _flipped(model, q) if history[-1] <= self.tolerance else ()
+        flipped = opposed(model, q) if history[-1] <= self.tolerance else ()
         closed = history[-1] <= self.tolerance and not flipped
         return Outcome(q, history[-1], count, history, closed, stationary, flipped)
 
@@ -304,17 +307,31 @@ class Closure:
     def unwound(self, q: Array, guess: Array, held: Marks) -> Array:
         """Return q with full turns removed, so that angles are within half a turn of the guess."""
         q = q.copy()
-        for hinge in self.model.forest.hinges:
-            element = hinge.element
-            if element.counts_turns or element.nq != element.nv:
-                continue
-            span, rates = self.model.q_slice(hinge.name), self.model.v_slice(hinge.name)
-            for place, column, name in zip(
-                range(span.start, span.stop), range(rates.start, rates.stop), element.coordinates, strict=True
-            ):
-                if name.startswith("angle") and not held[column]:
-                    q[place] -= 2 * np.pi * np.round((q[place] - guess[place]) / (2 * np.pi))
+        places, columns = turning(self.model)
+        places = places[~held[columns]]
+        q[..., places] -= 2 * np.pi * np.round((q[..., places] - guess[..., places]) / (2 * np.pi))
         return q
+
+
+@once_per_model
+def turning(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return places in q and in v of the angles of the tree that mean the same after a whole turn.
+
+    Those that couplings bind do not: a turn of a wheel is part of a turn of the other.
+    """
+    places: list[int] = []
+    columns: list[int] = []
+    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
+    for hinge in model.forest.hinges:
+        element = hinge.element
+        if element.counts_turns or element.nq != element.nv:
+            continue
+        span, rates = model.q_slice(hinge.name), model.v_slice(hinge.name)
+        for k, name in enumerate(element.coordinates):
+            if name.startswith("angle") and (hinge.name, k) not in bound:
+                places.append(span.start + k)
+                columns.append(rates.start + k)
+    return np.array(places, dtype=np.intp), np.array(columns, dtype=np.intp)
 
 
 def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
@@ -366,19 +383,32 @@ def rank_of(s: Array, size: float | None = None) -> int:
     return int((s > _RANK * largest).sum())
 
 
-def _flipped(model: Model, q: Array) -> tuple[str, ...]:
+def opposed(model: Model, q: Array) -> tuple[str, ...]:
     """Return the chords whose second axis points against the first: closed for the rows, not for the hinge."""
+    return tuple(chords_with_axes(model)[k] for k in np.flatnonzero(axes_against(model, q)))
+
+
+def chords_with_axes(model: Model) -> tuple[str, ...]:
+    """Return the names of chords whose rows also hold with opposed axes."""
+    return _chord_axes(model)[0]
+
+
+def axes_against(model: Model, q: Array) -> Marks:
+    """Return for chords with two axes whether the second points against the first, (..., chords) at q (..., nq)."""
     names, bodies, axes = _chord_axes(model)
     if not names:
-        return ()
+        return np.zeros((*q.shape[:-1], 0), dtype=bool)
     if model.flexible_names:
         chords = [chord for chord in model.forest.chords if chord.name in names]
         ends = [[model.pose(end, q).rotation @ end.rotation.T for end in (c.first, c.second)] for c in chords]
-        first, second = np.einsum("keij,ekj->eki", np.array(ends), axes)
+        turned = np.array(ends).reshape(len(chords), 2, *q.shape[:-1], 3, 3)
+        first, second = np.einsum("ke...ij,ekj->e...ki", turned, axes)
     else:
-        attitudes = np.concatenate([np.eye(3)[None], model.poses(q).rotation])
-        first, second = np.einsum("ekij,ekj->eki", attitudes[bodies], axes)
-    return tuple(names[k] for k in np.flatnonzero((first * second).sum(axis=1) < 0.0))
+        still = np.broadcast_to(np.eye(3), (*q.shape[:-1], 1, 3, 3))
+        attitudes = np.concatenate([still, model.poses(q).rotation], -3)
+        first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
+    against: Marks = (first * second).sum(-1) < 0.0
+    return against
 
 
 @once_per_model

@@ -57,7 +57,9 @@ class HeldChord:
         return np.where(self.turns.any(1), 1.0, 1.0 / length)
 
     def residual(self, model: Model, q: Array) -> Array:
-        """Return (1), (k,) rad or m."""
+        """Return (1), (k,) rad or m, at q (nq,); or (B, k) at q (B, nq)."""
+        if q.ndim > 1:
+            return np.array([self.residual(model, one) for one in q]).reshape(len(q), -1)
         first, second = model.pose(self.chord.first, q), model.pose(self.chord.second, q)
         e = quaternion_from_matrix(first.rotation.T @ second.rotation @ self.rotation.T)
         sine = float(np.linalg.norm(e[1:]))
@@ -67,7 +69,9 @@ class HeldChord:
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        """Return its rows on v, (k, nv)."""
+        """Return its rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
+        if q.ndim > 1:
+            return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
         V = relative(model, self.chord.first, self.chord.second, q).jacobian
         J: Array = self.turns @ V[:3] + self.moves @ V[3:]
         return J
