@@ -108,18 +108,25 @@ class RelativeEquations:
         return rows
 
     def residual(self, q: Array, t: float) -> Array:
-        """Return Phi (rows,), m or rad."""
+        """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
         model = self.model
         gaps = model.constraint_residual(q, t=t) - (model.row_motion(t)[0] if self._driven else 0.0)
-        gaps[~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
+        gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
+        if not self._places:
+            return np.asarray(gaps)
         given = model.drive_motion(t)[0]
-        away = model.difference(np.where(np.isnan(given), q, given), q)[self._places]
-        return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)])
+        away = model.difference(np.where(np.isnan(given), q, given), q)[..., self._places]
+        return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)], -1)
 
     def jacobian(self, q: Array, t: float) -> Array:
-        """Return J (rows, nv)."""
-        P = self.model.constraint_jacobian(q, t=t) * self._closing[:, None]
-        return np.vstack([P, np.eye(self.nv)[self._places]])
+        """Return J (rows, nv); of a batch q (B, nq), (B, rows, nv)."""
+        P: Array = self.model.constraint_jacobian(q, t=t)
+        if not self._closing.all():
+            P *= self._closing[:, None]
+        if not self._places:
+            return P
+        held = np.eye(self.nv)[self._places]
+        return np.concatenate([P, np.broadcast_to(held, (*P.shape[:-2], *held.shape))], -2)
 
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,), m/s or rad/s."""

@@ -1,0 +1,357 @@
+"""What is known of a circuit: its ways, range, dead points, bifurcations and assemblies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.branches import distinct
+from ..checks import finite_array, finite_number
+from ..errors import ModelError
+from ..model import Model
+from ..result import Result
+from .closed import Measure, named
+from .continuation import Tracer
+from .drives import best_drives
+from .path import Path, Place
+from .special import Bifurcation, DeadPoint, Singularity
+
+__all__ = ["Circuit", "Circuits"]
+
+Array = NDArray[np.float64]
+
+_STILL = 1e-9  # scaled rates below this are rounding
+
+
+class Circuit:
+    """A connected set of closed configurations.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The smooth ways it consists of.
+    bifurcations : list of Bifurcation
+        Where they meet.
+    input : str
+    """
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        paths: list[Path],
+        bifurcations: list[Bifurcation],
+        measure: Measure,
+        measures: Mapping[str, Measure],
+    ) -> None:
+        self.paths, self.bifurcations = paths, bifurcations
+        self._tracer, self._measure, self._measures = tracer, measure, dict(measures)
+
+    @property
+    def input(self) -> str:
+        """Name of the coordinate that is thought of as driven."""
+        return self._measure.name
+
+    def __repr__(self) -> str:
+        return f"<Circuit: {self.input} {_span(self._measure, self.range)}, {len(self.paths)} ways>"
+
+    # ---- along it
+
+    @property
+    def closed(self) -> bool:
+        """Whether all its ways lead back to their beginning."""
+        return all(path.closed for path in self.paths)
+
+    def _path(self, path: int) -> Path:
+        if not isinstance(path, (int, np.integer)) or not -len(self.paths) <= path < len(self.paths):
+            raise ModelError("circuit", "path", path, f"there are {len(self.paths)}: give 0 to {len(self.paths) - 1}")
+        return self.paths[path]
+
+    def values(self, name: str, path: int = 0) -> Array:
+        """Return a coordinate along a way, (n,) rad or m, without jumps by whole turns."""
+        measure = named(self._measures, name, item="circuit", field="coordinate")
+        return measure.continuous(measure.values(self._path(path).q))
+
+    @cached_property
+    def coordinates(self) -> dict[str, str]:
+        """Coordinates that move along it, with their units."""
+        scales = self._tracer.closed.scales
+        return {
+            name: m.unit
+            for name, m in self._measures.items()
+            if any(np.abs(m.rates(p.q, p.tangents * scales)).max() > _STILL * m.scale for p in self.paths)
+        }
+
+    def value(self, name: str, q: ArrayLike) -> float:
+        """Return a coordinate at a configuration q (nq,), rad or m; angles within half a turn."""
+        measure = named(self._measures, name, item="circuit", field="coordinate")
+        return measure.usual(float(measure.values(np.asarray(q, dtype=float))))
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it is a circuit of a system, so that it has a `Result`."""
+        return isinstance(getattr(self._tracer.closed.equations, "model", None), Model)
+
+    def result(self, path: int = 0) -> Result:
+        """Return the motion along one of its ways with unit speed: times are arclengths, rad and lengths.
+
+        Outputs, plots and animations are those of any `Result`.
+        """
+        model = getattr(self._tracer.closed.equations, "model", None)
+        if not self.has_result:
+            raise ModelError("circuit", "result", None, "only a circuit of a system has one; take paths[k].q")
+        way = self._path(path)
+        return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales)
+
+    # ---- the input
+
+    @cached_property
+    def _input_values(self) -> list[Array]:
+        """Values of the input along the ways and at its dead points, shifted by whole turns to be near each other."""
+        found: list[Array] = []
+        for k in range(len(self.paths)):
+            w = self._measure.continuous(self._measure.values(self.paths[k].q))
+            period = self._measure.period
+            if period:
+                middle = 0.5 * (w.min() + w.max())
+                wanted = 0.0 if not found else 0.5 * (found[0].min() + found[0].max())
+                w = w - period * np.round((middle - wanted) / period)
+            found.append(w)
+        return found
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether the input can be driven all around, as often as one likes."""
+        period = self._measure.period
+        return bool(period) and any(
+            path.closed and abs(w[-1] - w[0]) > 0.5 * period and not self._folds(self._measure, k)
+            for k, (path, w) in enumerate(zip(self.paths, self._input_values, strict=True))
+        )
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest value of the input, rad or m; a whole turn apart if it goes all around."""
+        low = min(float(w.min()) for w in self._input_values)
+        high = max(float(w.max()) for w in self._input_values)
+        middle = 0.5 * (low + high)
+        for point in self.dead_points.get(self.input, ()):
+            value = middle + float(self._measure.away(point.value, middle))
+            period = self._measure.period
+            low, high = min(low, value), max(high, value)
+            if period and point.maximum and value < low + 1e-9:
+                high = max(high, value + period)
+        period = self._measure.period
+        if period and high - low >= period - 1e-9:
+            return -0.5 * period, 0.5 * period
+        return low, high
+
+    def at(self, value: float) -> Array:
+        """Return the configurations (k, nq) of this circuit at a value of the input, rad or m; none if out of reach."""
+        value = finite_number(value, item="circuit", field=self.input)
+        measure, found = self._measure, []
+        for path in self.paths:
+            w = measure.continuous(measure.values(path.q))
+            period = measure.period or np.inf
+            low, high = (np.floor((x - value) / period) for x in (w.min(), w.max()))
+            turns = np.arange(low, high + 2) if measure.period else np.zeros(1)
+            for target in (value + turns * measure.period).tolist():
+                off = w - target
+                last = len(path) - 1
+                for k in np.flatnonzero((off[:-1] * off[1:] < 0) | (off[:-1] == 0)):
+                    place = None if off[k] == 0 else self._tracer.refined(path, int(k), _missing(measure, value))
+                    found.append(path.q[k] if place is None else place.q)
+                if off[last] == 0 and not path.closed:
+                    found.append(path.q[last])
+        if not found:
+            return np.zeros((0, self._tracer.closed.nq))
+        array = np.array(found)
+        return array[distinct(self._tracer.closed, array)[0]]
+
+    def contains(self, q: ArrayLike) -> bool:
+        """Return whether a configuration (nq,) belongs to it."""
+        at = finite_array(q, (self._tracer.closed.nq,), item="circuit", field="q")
+        return any(self._tracer.on(path, at) is not None for path in self.paths)
+
+    # ---- special points
+
+    @cached_property
+    def dead_points(self) -> dict[str, list[DeadPoint]]:
+        """Where each coordinate turns back, by name; coordinates that never do are left out."""
+        found = {
+            name: [p for k in range(len(self.paths)) for p in self._folds(m, k)] for name, m in self._measures.items()
+        }
+        return {name: points for name, points in found.items() if points}
+
+    def _folds(self, measure: Measure, number: int) -> list[DeadPoint]:
+        """Return the turning points of a coordinate on a way."""
+        kept = self.__dict__.setdefault("_known_folds", {})
+        key = measure.name, number
+        if key not in kept:
+            kept[key] = self._find_folds(measure, number)
+        return list(kept[key])
+
+    def _find_folds(self, measure: Measure, number: int) -> list[DeadPoint]:
+        path, closed = self.paths[number], self._tracer.closed
+        rates = measure.rates(path.q, path.tangents * closed.scales) / measure.scale
+        sign = np.where(np.abs(rates) > _STILL, np.sign(rates), 0.0)
+        moving = np.flatnonzero(sign)
+        if path.closed and len(moving) and sign[0] == 0:
+            moving = np.append(moving, len(path) - 1 + moving[0])  # a turning point at the seam
+        found = []
+        for a, b in pairwise(moving.tolist()):
+            if sign[a] * sign[b % (len(path) - 1) if b >= len(path) else b] > 0 or b - a > 2:
+                continue
+            if b - a == 2:  # the point between them is one
+                k = (a + 1) % (len(path) - 1) if path.closed else a + 1
+                place: Place | None = self._tracer.look(path.q[k], path.tangents[k])
+            else:
+                place = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
+            if place is None:
+                continue
+            s = float(path.s[a] + np.linalg.norm(closed.between(path.q[a], place.q)))
+            better = best_drives(closed, place.q, tuple(self._measures.values()))
+            value = measure.usual(float(measure.values(place.q)))
+            found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), place.q, number, s, better))
+        return found
+
+    def singularities(self, output: str) -> list[Singularity]:
+        """Return where the motion from the input to an output is singular, by kind; see `Singularity`."""
+        measure = named(self._measures, output, item="circuit", field="output")
+        ends = [("input", p) for p in self.dead_points.get(self.input, ())]
+        ends += [("output", p) for p in self.dead_points.get(measure.name, ())]
+        closed, found = self._tracer.closed, []
+        for kind, point in ends:
+            other = measure if kind == "input" else self._measure
+            v = self._tracer.look(point.q).tangent * closed.scales
+            both = abs(float(other.rates(point.q, v))) < 1e-7 * other.scale
+            if both and kind == "output":
+                continue  # told once
+            found.append(self._singular("both" if both else kind, measure, point.q))
+        found += [self._singular("both", measure, b.q) for b in self.bifurcations]
+        return found
+
+    def _singular(self, kind: str, output: Measure, q: Array) -> Singularity:
+        driven, follows = (m.usual(float(m.values(q))) for m in (self._measure, output))
+        return Singularity(kind, driven, follows, q)
+
+    def __str__(self) -> str:
+        m = self._measure
+        how = "turns fully" if self.turns else f"from {_span(m, self.range)}"
+        ways = "" if len(self.paths) == 1 else f", {len(self.paths)} ways that meet"
+        lines = [f"{m.name} {how}{ways}"]
+        lines += [f"  ends: {end}" for path in self.paths for end in path.ends if end]
+        for name, points in self.dead_points.items():
+            listed = ", ".join(f"{p.value:.6g}" for p in points[:6]) + ", ..." * (len(points) > 6)
+            instead = f"; drive {points[0].drive[0]} through" if name == self.input and points[0].drive else ""
+            lines.append(f"  dead points of {name} at {listed}{_unit(self._measures[name])}{instead}")
+        for b in self.bifurcations:
+            where = f"{m.name} = {b.value:.6g}{_unit(m)}"
+            lines.append(f"  bifurcation at {where}: {b.mobility} motions, {len(b.directions)} ways off")
+        return "\n".join(lines)
+
+
+class Circuits(Sequence[Circuit]):
+    """All circuits of a mechanism, that of the start configuration first.
+
+    Attributes
+    ----------
+    input : str
+    isolated : list of Bifurcation
+        Closed configurations that no motion leads to, nor from.
+    wide : bool
+        Whether there are also closed configurations with more freedoms than one, which are not followed.
+    model : Model or None
+    """
+
+    def __init__(
+        self,
+        found: list[Circuit],
+        measure: Measure,
+        model: Model | None,
+        tracer: Tracer,
+        isolated: list[Bifurcation],
+        wide: bool = False,
+    ) -> None:
+        self._circuits, self._measure, self.model, self._tracer = found, measure, model, tracer
+        self.isolated, self.wide = isolated, wide
+
+    @property
+    def input(self) -> str:
+        """Name of the coordinate that is thought of as driven."""
+        return self._measure.name
+
+    def __len__(self) -> int:
+        return len(self._circuits)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._circuits[number]
+
+    def __iter__(self) -> Iterator[Circuit]:
+        return iter(self._circuits)
+
+    def at(self, value: float) -> list[Array]:
+        """Return the assemblies at a value of the input, rad or m: for each circuit those that belong to it, (k, nq).
+
+        Raises
+        ------
+        ModelError
+            If no circuit reaches the value.
+        """
+        found = [circuit.at(value) for circuit in self]
+        if not any(len(q) for q in found):
+            spans = ", ".join(_span(self._measure, circuit.range) for circuit in self)
+            raise ModelError("circuits", self.input, value, f"it is out of reach: the circuits go {spans}")
+        return found
+
+    def of(self, q: ArrayLike) -> int | None:
+        """Return the number of the circuit to which a configuration (nq,) belongs; None if to none."""
+        return next((k for k, circuit in enumerate(self) if circuit.contains(q)), None)
+
+    def connected(self, q0: ArrayLike, q1: ArrayLike) -> bool:
+        """Return whether the mechanism can be moved from one closed configuration to another."""
+        first = self.of(q0)
+        return first is not None and first == self.of(q1)
+
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+        """Plot an output over the input, with dead points and bifurcations; see `view.circuits.plot_circuits`."""
+        from ..view.circuits import plot_circuits
+
+        return plot_circuits(self, output, ax=ax, path=path)
+
+    def __repr__(self) -> str:
+        return f"<Circuits: {len(self)} of input {self.input!r}>"
+
+    def __str__(self) -> str:
+        name = repr(self.model.system.name) if self.model is not None else "mechanism"
+        count = f"{len(self)} circuit{'s' * (len(self) != 1)}"
+        lines = [f"{name}: {count}, input {self.input}"]
+        for number, circuit in enumerate(self):
+            first, *rest = str(circuit).split("\n")
+            lines += [f"circuit {number}: {first}", *rest]
+        if self.isolated:
+            lines.append(f"{len(self.isolated)} closed configurations that no motion leads to")
+        if self.wide:
+            lines.append("there are also closed configurations with more freedoms; they are not followed")
+        return "\n".join(lines)
+
+
+def _missing(measure: Measure, value: float) -> Any:
+    return lambda place: float(measure.away(measure.values(place.q), value))
+
+
+def _rate(measure: Measure, scales: Array) -> Any:
+    return lambda place: float(measure.rates(place.q, place.tangent * scales)) / measure.scale
+
+
+def _unit(measure: Measure) -> str:
+    return f" {measure.unit}" if measure.unit else ""
+
+
+def _span(measure: Measure, ends: tuple[float, float]) -> str:
+    if measure.period and ends[1] - ends[0] >= measure.period - 1e-6:
+        return "all around"
+    return f"{ends[0]:.6g} to {ends[1]:.6g}{_unit(measure)}"

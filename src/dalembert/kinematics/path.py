@@ -1,0 +1,114 @@
+"""Points of a way of closed configurations, the way itself, and what is found between two of its points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Path", "Place", "cubic", "root"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Place:
+    """A point of a way.
+
+    Attributes
+    ----------
+    q : (nq,)
+    tangent : (nv,)
+        Scaled, of length 1.
+    sigma : float
+        Smallest singular value of the scaled J that is not always zero.
+    basis : (rows, n - 1)
+        B.
+    jacobian : (rows, nv)
+    """
+
+    q: Array
+    tangent: Array
+    sigma: float
+    basis: Array = field(repr=False)
+    jacobian: Array = field(repr=False)
+
+    def signed(self, start: Place, free: NDArray[np.bool_]) -> float:
+        """Return sigma, negative if the rank drops an odd number of times between here and another place."""
+        here = np.linalg.slogdet(np.vstack([start.basis.T @ self.jacobian, self.tangent])[:, free])[0]
+        there = np.linalg.slogdet(np.vstack([start.basis.T @ start.jacobian, start.tangent])[:, free])[0]
+        return float(self.sigma * (1.0 if here * there >= 0 else -1.0))
+
+
+@dataclass(eq=False)
+class Path:
+    """A smooth way of closed configurations.
+
+    Attributes
+    ----------
+    q : (n, nq) rad or m
+        Without jumps: angles count turns. Of a way that leads back to its beginning, this is also its end.
+    tangents : (n, nv)
+        Scaled, of length 1.
+    s : (n,)
+        Arclength, rad and lengths of the mechanism.
+    sigma : (n,)
+        Smallest singular value of the scaled Jacobian that is not always zero.
+    closed : bool
+        Whether it leads back to its beginning.
+    ends : (str, str)
+        Why it begins and ends; empty if it is closed.
+    singular : list of Place
+        Where the rank drops, before they are located to the last digit.
+    """
+
+    q: Array
+    tangents: Array
+    s: Array
+    sigma: Array
+    closed: bool
+    ends: tuple[str, str] = ("", "")
+    singular: list[Place] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+def cubic(step: Array, begin: Array, end: Array, ds: Array, u: Array) -> tuple[Array, Array]:
+    """Return points and slopes (k, n) of cubics from zero to `step` with tangents at both ends, at u (k,)."""
+    u, ds = u[:, None], ds[:, None]
+    at = (3 - 2 * u) * u**2 * step + ds * u * (1 - u) * ((1 - u) * begin - u * end)
+    slope = 6 * u * (1 - u) * step + ds * ((1 - u) * (1 - 3 * u) * begin - u * (2 - 3 * u) * end)
+    return at, slope
+
+
+def root(function: Callable[[float], float], a: float, b: float) -> float | None:
+    """Return where a function changes its sign between a and b, by the rule of Illinois; None if it does not."""
+    fa, fb = function(a), function(b)
+    if fa == 0.0 or fb == 0.0:
+        return a if fa == 0.0 else b
+    if not fa * fb < 0:
+        return None
+    width, side = abs(b - a), 0
+    for count in range(80):
+        c = (a * fb - b * fa) / (fb - fa) if count % 8 != 7 else 0.5 * (a + b)
+        fc = function(c)
+        if fc != fc:
+            return None
+        if fc == 0.0 or abs(b - a) < 1e-14 * max(width, 1e-3):
+            return c
+        if abs(fc) < 1e-15:
+            return c
+        if fa * fc < 0:
+            b, fb = c, fc
+            if side == -1:
+                fa *= 0.5
+            side = -1
+        else:
+            a, fa = c, fc
+            if side == 1:
+                fb *= 0.5
+            side = 1
+    return 0.5 * (a + b)
