@@ -55,6 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .kinematics import circuits, mobility_range, workspace
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
@@ -122,6 +123,7 @@ __all__ = [
     "beam",
     "box",
     "check_element",
+    "circuits",
     "consistent_accelerations",
     "consistent_speeds",
     "constraints",
@@ -139,6 +141,7 @@ __all__ = [
     "library",
     "load",
     "mobility",
+    "mobility_range",
     "plate",
     "rod",
     "rotation",
@@ -151,10 +154,11 @@ __all__ = [
     "threads",
     "tribology",
     "tube",
+    "workspace",
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "structures", "tribology")),
     "load": "io",

@@ -31,6 +31,8 @@ SHORT_WAYS = {
     ("system", "view"): "System.draw",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "view"): "Result.plot, Result.animate and the like",
+    ("kinematics.circuit", "view"): "Circuits.plot",
+    ("kinematics.chart", "view"): "Workspace.plot",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

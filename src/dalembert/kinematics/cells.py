@@ -1,0 +1,51 @@
+"""Cells of a grid and their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["next_to", "strides", "surrounded"]
+
+Marks = NDArray[np.bool_]
+
+_COARSE = 8  # cells along an axis of the first grid, at least
+
+
+def strides(shape: tuple[int, ...]) -> list[int]:
+    """Return the strides of the first grid, so that it has a dozen cells or so along an axis."""
+    most = _COARSE if len(shape) == 2 else 6
+    return [int(np.ceil(n / (1.5 * most))) for n in shape]
+
+
+def next_to(closed: Marks, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
+    """Return for each cell itself if it is marked, else a marked one next to it; -1 for none.
+
+    Which of several neighbours is taken depends on `turn`.
+    """
+    found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
+    sides = _sides(shape)
+    for k in range(len(sides)):
+        here, there = sides[(k + turn) % len(sides)]
+        target, source = found[here], found[there].copy()
+        np.copyto(target, source, where=(target < 0) & (source >= 0))
+    return found.ravel()
+
+
+def surrounded(closed: Marks, shape: tuple[int, ...]) -> Marks:
+    """Return which cells have marked neighbours on all sides but one, at least."""
+    number = np.zeros(shape, dtype=int)
+    for here, there in _sides(shape):
+        number[here] += closed.reshape(shape)[there]
+    return (number >= 2 * len(shape) - 1).ravel()
+
+
+def _sides(shape: tuple[int, ...]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Return slices of cells and of their neighbours, one side after the other."""
+    whole, sides = [slice(None)] * len(shape), []
+    for axis in range(len(shape)):
+        for ends in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+            here, there = whole.copy(), whole.copy()
+            here[axis], there[axis] = ends
+            sides.append((tuple(here), tuple(there)))
+    return sides

@@ -1,0 +1,95 @@
+"""The boundary of what is marked on a grid, as curves, with crossings found between grid points.
+
+Marching squares: every square of four grid points contributes the pieces that separate marked corners from others; the
+crossings on its sides are placed by the caller's search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["outline"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Key = tuple[int, int]
+
+
+def outline(grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[Places, Places], Array]) -> list[Array]:
+    """Return curves (k, 2) around marked grid points; the last point of a closed one is its first.
+
+    Of three dimensions, one array (k, 3) of points between marked ones and others.
+
+    Parameters
+    ----------
+    grid : arrays
+        Places of the grid points along the axes.
+    marked : (nx, ny) or (nx, ny, nz) bool
+    part : callable
+        From numbers (k,) of marked cells and of their neighbours that are not to the part (k,) of the way inside.
+    """
+    numbers = np.arange(marked.size).reshape(marked.shape)
+    pairs: list[tuple[int, int]] = []
+    for axis in range(marked.ndim):
+        a, b = (
+            np.take(numbers, range(*ends), axis).ravel()
+            for ends in ((0, marked.shape[axis] - 1), (1, marked.shape[axis]))
+        )
+        differ = marked.flat[a] != marked.flat[b]
+        pairs += list(zip(a[differ].tolist(), b[differ].tolist(), strict=True))
+    if not pairs:
+        return []
+    sides = np.array(pairs)
+    first = marked.flat[sides[:, 0]]
+    inside, outside = np.where(first, sides[:, 0], sides[:, 1]), np.where(first, sides[:, 1], sides[:, 0])
+    points = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, marked.ndim)
+    share = part(inside, outside)[:, None]
+    crossings = points[inside] + share * (points[outside] - points[inside])
+    if marked.ndim != 2:
+        return [crossings]
+    return _linked(marked, dict(zip(pairs, crossings, strict=True)))
+
+
+def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Array]:
+    """Return the crossings on the sides of squares as curves."""
+    ny = marked.shape[1]
+    neighbours: dict[Key, list[Key]] = {key: [] for key in crossings}
+    for i, j in {(a // ny - di, a % ny - dj) for a, b in crossings for di, dj in _squares(a, b, ny)}:
+        if not (0 <= i < marked.shape[0] - 1 and 0 <= j < ny - 1):
+            continue
+        a, b, c, d = i * ny + j, (i + 1) * ny + j, (i + 1) * ny + j + 1, i * ny + j + 1
+        around = [side for side in ((a, b), (b, c), (d, c), (a, d)) if side in crossings]
+        if len(around) == 4 and marked.flat[a]:  # opposite corners: keep what is marked apart
+            ends = [((a, b), (a, d)), ((b, c), (d, c))]
+        elif len(around) == 4:
+            ends = [((a, b), (b, c)), ((a, d), (d, c))]
+        else:
+            ends = [(around[0], around[1])]
+        for one, two in ends:
+            neighbours[one].append(two)
+            neighbours[two].append(one)
+    curves, left = [], dict(neighbours)
+    # open curves first, from their ends
+    for start in [*(key for key, near in neighbours.items() if len(near) < 2), *neighbours]:
+        if start not in left:
+            continue
+        way = [start]
+        del left[start]
+        while True:
+            ahead = [key for key in neighbours[way[-1]] if key in left]
+            if not ahead:
+                break
+            way.append(ahead[0])
+            del left[ahead[0]]
+        if len(way) > 2 and start in neighbours[way[-1]]:
+            way.append(start)
+        curves.append(np.array([crossings[key] for key in way]))
+    return sorted(curves, key=len, reverse=True)
+
+
+def _squares(a: int, b: int, ny: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return by how much the two squares beside a side start before its first point."""
+    return ((0, 0), (1, 0)) if b - a == 1 else ((0, 0), (0, 1))
