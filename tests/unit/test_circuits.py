@@ -355,3 +355,11 @@ def test_any_closure_equations_serve() -> None:
         one[0].result()
     with pytest.raises(da.ModelError, match="give a configuration"):
         da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0))
+
+
+@pytest.mark.slow
+def test_sets_with_more_freedoms_are_told_and_left_out() -> None:
+    from dalembert.library.mechanisms import sarrus
+
+    found = da.circuits(sarrus(), "A1")  # legs that are folded turn by themselves
+    assert len(found) == 1 and found.wide and "more freedoms" in str(found)

@@ -30,7 +30,7 @@ __all__ = ["Meeting", "meeting"]
 Array = NDArray[np.float64]
 
 _ZERO = 1e-6
-_SAMPLES = 96
+_SAMPLES = 64
 
 
 @dataclass(eq=False)

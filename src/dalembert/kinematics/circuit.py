@@ -262,14 +262,22 @@ class Circuits(Sequence[Circuit]):
     input : str
     isolated : list of Bifurcation
         Closed configurations that no motion leads to, nor from.
+    wide : bool
+        Whether there are also closed configurations with more freedoms than one, which are not followed.
     model : Model or None
     """
 
     def __init__(
-        self, found: list[Circuit], measure: Measure, model: Model | None, tracer: Tracer, isolated: list[Bifurcation]
+        self,
+        found: list[Circuit],
+        measure: Measure,
+        model: Model | None,
+        tracer: Tracer,
+        isolated: list[Bifurcation],
+        wide: bool = False,
     ) -> None:
         self._circuits, self._measure, self.model, self._tracer = found, measure, model, tracer
-        self.isolated = isolated
+        self.isolated, self.wide = isolated, wide
 
     @property
     def input(self) -> str:
@@ -326,6 +334,8 @@ class Circuits(Sequence[Circuit]):
             lines += [f"circuit {number}: {first}", *rest]
         if self.isolated:
             lines.append(f"{len(self.isolated)} closed configurations that no motion leads to")
+        if self.wide:
+            lines.append("there are also closed configurations with more freedoms; they are not followed")
         return "\n".join(lines)
 
 

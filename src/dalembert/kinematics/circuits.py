@@ -35,7 +35,9 @@ Array = NDArray[np.float64]
 
 _VALUES = 24  # values of one coordinate at which all ways to close are looked for
 _STARTS = 240
-_PATHS = 200
+_PATHS = 60
+_WIDE = 8  # starts in sets with more freedoms that are looked at
+_DIRECTIONS = 16  # in which ways leave a bifurcation, at most
 
 
 def circuits(
@@ -112,8 +114,8 @@ def circuits(
     if not within:
         names = ", ".join(f"{m.name} {m.lower:.6g} to {m.upper:.6g}" for m in stops)
         raise ModelError("circuits", "limits", True, f"no closed configuration was found within the stops ({names})")
-    paths, meetings, joined = _all_paths(tracer, within)
-    return _gathered(equations, tracer, known, scan, paths, meetings, joined)
+    paths, meetings, joined, wide = _all_paths(tracer, within)
+    return _gathered(equations, tracer, known, scan, paths, meetings, joined, wide)
 
 
 def _positive(value: Any, field: str) -> float:
@@ -237,13 +239,13 @@ def _refuse_no_length(model: Model) -> None:
             )
 
 
-def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Meeting], list[set[int]]]:
-    """Return all ways, where they meet, and which ways meet there."""
+def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Meeting], list[set[int]], int]:
+    """Return all ways, where they meet, which ways meet there, and how many starts had more freedoms than one."""
     closed = tracer.closed
     paths: list[Path] = []
     meetings: list[Meeting] = []
     joined: list[set[int]] = []
-    left = np.array(seeds)
+    left, wide = np.array(seeds), 0
     queue: list[tuple[Array, int | None]] = []
     while (queue or len(left)) and len(paths) < _PATHS:
         if not queue:
@@ -255,8 +257,7 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
                 joined[origin].add(known)
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
-            place = tracer.look(q)
-            spots = [meeting(tracer, place, along=False)]
+            spots = [meeting(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
         else:
             paths.append(tracer.trace(q))
             left = left[~tracer.strewn(paths[-1], left)]
@@ -265,6 +266,9 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
             spots = [meeting(tracer, place) for place in paths[-1].singular]
         for spot in spots:
             if spot is None:
+                continue
+            if len(spot.directions) > _DIRECTIONS:  # part of a set with more freedoms
+                wide += 1
                 continue
             near = [float(np.abs(closed.between(m.q, spot.q)).max()) < 1e-4 for m in meetings]
             number = near.index(True) if any(near) else len(meetings)
@@ -277,7 +281,7 @@ def _all_paths(tracer: Tracer, seeds: list[Array]) -> tuple[list[Path], list[Mee
                         queue.insert(0, (seed, number))
             if tracer.nullity(q) == 1:
                 joined[number].add(len(paths) - 1)
-    return paths, meetings, joined
+    return paths, meetings, joined, wide
 
 
 def _off(tracer: Tracer, q: Array, way: Array) -> Array | None:
@@ -297,6 +301,7 @@ def _gathered(
     paths: list[Path],
     meetings: list[Meeting],
     joined: list[set[int]],
+    wide: int,
 ) -> Circuits:
     """Return circuits: ways that bifurcations connect."""
     owner = list(range(len(paths)))
@@ -327,7 +332,7 @@ def _gathered(
         if not ways
     ]
     model = equations.model if isinstance(equations, RelativeEquations) else None
-    return Circuits(found, measure, model, tracer, isolated=alone)
+    return Circuits(found, measure, model, tracer, isolated=alone, wide=wide > 0)
 
 
 def _leading(tracer: Tracer, known: dict[str, Measure], paths: list[Path]) -> Measure:

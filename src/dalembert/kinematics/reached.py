@@ -223,7 +223,7 @@ class Reach:
         return code, patterns
 
     def _unchanged(self, slot: int, start: Array, q: Array, good: Marks, steep: Marks) -> Marks:
-        """Return where blocks (B, blocks) have not gone over to another way: looked at if far away or steep."""
+        """Return where blocks (B, blocks) have not gone over to another way; looked at if far off or steep."""
         same = np.ones(good.shape, dtype=bool)
         if not self.isolated:
             return same
