@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
-from scipy.spatial.transform import Rotation
-
-import dalembert as da
-from dalembert.errors import ModelError
-from tests.arms import (
+from arms import (
     five_bar,
     legs,
     planar_arm,
@@ -19,6 +14,11 @@ from tests.arms import (
     wrist_arm,
     wrist_solutions,
 )
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+import dalembert as da
+from dalembert.errors import ModelError
 
 CLOSED = 1e-11  # m or rad: of loops that are solved to 1e-12 of a length
 
