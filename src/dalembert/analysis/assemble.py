@@ -256,12 +256,8 @@ def _with_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array
     for name, value in values.items():
         if value is None or hold_chord(model, name, value) is not None:
             continue
-        if name in (*model.hinge_names, *model.flexible_names):
-            span = model.q_slice(name)
-        elif name in model.coordinate_names:
-            place = model.coordinate_names.index(name)
-            span = slice(place, place + 1)
-        else:
+        span = model.span_called(name)
+        if span is None:
             raise ModelError("assemble: prefer", "name", name, "only a coordinate can be given a value")
         size = span.stop - span.start
         numbers = [value] if size == 1 and np.ndim(value) == 0 else value

@@ -95,12 +95,8 @@ def posture_of(model: Model, prefer: Any, begin: Array, count: int) -> Array:
     if isinstance(prefer, Mapping):
         posture = begin.copy()
         for name, value in prefer.items():
-            if name in (*model.hinge_names, *model.flexible_names):
-                span = model.q_slice(name)
-            elif name in model.coordinate_names:
-                place = model.coordinate_names.index(name)
-                span = slice(place, place + 1)
-            else:
+            span = model.span_called(name)
+            if span is None:
                 known = ", ".join(map(repr, model.coordinate_names[:12]))
                 raise ModelError(ITEM, "prefer", name, f"there are the coordinates {known}")
             size = span.stop - span.start

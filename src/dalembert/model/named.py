@@ -218,6 +218,15 @@ class NamedModel(_core.Model):
         """Return the constraint row that a drive prescribes."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
+    def span_called(self, name: str) -> slice | None:
+        """Return where in q the coordinates of a hinge or flexible body stand, or one by its name; None if unknown."""
+        if name in (*self.hinge_names, *self.flexible_names):
+            return self.q_slice(name)
+        if name in self.coordinate_names:
+            place = self.coordinate_names.index(name)
+            return slice(place, place + 1)
+        return None
+
     # ---- from names to numbers
 
     def _slice(self, slices: dict[str, slice], hinge: str) -> slice:
