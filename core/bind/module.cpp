@@ -162,7 +162,7 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   }
   if (scope.raise())
     throw nb::python_error();
-  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections);
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
 }
 
 // the mass matrix at one configuration, factored

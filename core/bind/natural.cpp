@@ -163,7 +163,7 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
     nb::gil_scoped_release release;
     status = natural::sweep_rows(rows, driven.data(), row_scale.data(), column_scale.data(), floor, call);
   }
-  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections);
+  return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
 }
 
 } // namespace

@@ -27,6 +27,7 @@ struct Elimination {
   std::int32_t *row, *column; // rows, columns: the order in which they are taken
   double least = rounding_pivot; // part of the largest below which a pivot counts for nothing
   int rank = 0;
+  int choice = 0;             // number of the search that chose rows and columns
   double slack = 0.0;         // smallest pivot as a part of the largest; zero if columns depend on each other
 
   double *line(int k) const { return LU + std::ptrdiff_t(k) * columns; }
@@ -64,7 +65,7 @@ inline void search(Elimination &e, const double *A) {
     e.column[j] = j;
   const int most = e.rows < e.columns ? e.rows : e.columns;
   double largest = 0.0;
-  e.rank = 0, e.slack = 0.0;
+  e.rank = 0, e.slack = 0.0, ++e.choice;
   for (int k = 0; k < most; ++k) {
     int at = k, across = k;
     double best = 0.0;
@@ -113,6 +114,22 @@ inline bool repeat(Elimination &e, const double *A) {
       clear_line(e, k, i);
   }
   e.slack = e.columns ? least / largest : 1.0;
+  return true;
+}
+
+// Signs of the pivots of A, on the rows and columns that were chosen last, into `negative` (columns); false if one vanishes.
+// The factors that stand in e are lost. Where no pivot comes near zero between two positions, all keep their signs.
+inline bool signs_of(Elimination &e, const double *A, unsigned char *negative) {
+  for (int i = 0; i < e.columns; ++i)
+    for (int j = 0; j < e.columns; ++j)
+      e.line(i)[j] = A[std::ptrdiff_t(e.row[i]) * e.columns + e.column[j]];
+  for (int k = 0; k < e.columns; ++k) {
+    if (e.line(k)[k] == 0.0)
+      return false;
+    negative[k] = e.line(k)[k] < 0.0;
+    for (int i = k + 1; i < e.columns; ++i)
+      clear_line(e, k, i);
+  }
   return true;
 }
 

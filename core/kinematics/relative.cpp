@@ -2,6 +2,7 @@
 #include "closures/loop_room.hpp"
 #include "system/drives.hpp"
 #include "tree/manifold.hpp"
+#include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
 namespace {
@@ -12,10 +13,12 @@ struct RelativeForm {
   int nq, nv, rows;
   const double *row_scale, *column_scale;
   const unsigned char *known = nullptr;
+  bool oriented; // directions that a chain forbids have no sign of their own
   double t = 0.0;
 
   RelativeForm(const ModelData &model, const Conditions &conditions, const double *scales)
-      : m(model), c(conditions), nq(m.nq), nv(m.nv), rows(m.nc), row_scale(scales), column_scale(m.column_scale) {}
+      : m(model), c(conditions), nq(m.nq), nv(m.nv), rows(m.nc), row_scale(scales), column_scale(m.column_scale),
+        oriented(std::none_of(m.chords, m.chords + m.chord_count, [](const ChordData &chord) { return chord.form == ChordForm::chain; })) {}
 
   // room
   Workspace<double> ws;

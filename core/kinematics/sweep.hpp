@@ -13,13 +13,14 @@
 //     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                           (3)
 //
 // Where Newton does not converge, corrects by more than a part of the way, or (3) is more than a part of it, the way is
-// taken in halves; so another branch is never taken for the one that was followed. If there is no way of any length, the
-// branch ends. Coordinates that drives give are known: their columns stand on the right-hand sides.
+// taken in halves; so it is where a pivot of J changes its sign: it would have to vanish in between, as it does on the way
+// from one branch to another that comes close. If there is no way of any length, the branch ends. Coordinates that drives give are known: their columns stand on the right-hand sides.
 //
 // Where branches cross, J loses rank, and close by rounding decides what it solves for. There the parts of (1) that are
 // left open are those that (2) predicts, from so near that they are good: the motion passes straight through.
 //
 // A Form has:
+//     oriented                       whether rows are continuous in their sign too
 //     nq, nv, rows; row_scale (0 where a row binds speeds alone), column_scale; known (nv)
 //     bool look(t)                   laws at t; false if one fails
 //     place(q), pace(v), press(a)    known coordinates, speeds, accelerations at that time in their places
@@ -30,6 +31,7 @@
 #pragma once
 
 #include "kinematics/elimination.hpp"
+#include <initializer_list>
 
 namespace dalembert {
 
@@ -51,7 +53,7 @@ struct SweepCall {
   // last position that was reached, and its time; steps between times, and corrections
   double t_last;
   double *q_last, *v_last;
-  std::int64_t steps = 0, corrections = 0;
+  std::int64_t steps = 0, corrections = 0, crossings = 0;
   std::ptrdiff_t done = 0;  // rows
 };
 
@@ -77,6 +79,8 @@ struct Room {
   std::int32_t *unknown;
   int count; // of unknown
   Point here, next;
+  unsigned char *signs, *others; // count: of pivots at `here`, for the choice of rows that `choice` numbers; room for others
+  int choice;                    // 0: none is known, as in a crossing
 };
 
 template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &room) {
@@ -95,6 +99,9 @@ template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &roo
   room.x = arena.take<double>(std::size_t(room.count));
   room.step = arena.take<double>(nv);
   room.back = arena.take<double>(nv);
+  room.signs = arena.take<unsigned char>(nv);
+  room.others = arena.take<unsigned char>(nv);
+  room.choice = 0;
   for (Point *point : {&room.here, &room.next}) {
     point->q = arena.take<double>(nq);
     point->v = arena.take<double>(nv);
@@ -104,12 +111,15 @@ template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &roo
 }
 
 // unknown columns of J, scaled; rows that bind speeds alone count only if `all`
-template <class Form> void take_matrix(Form &form, Room &room, bool all) {
+template <class Form> void scale_matrix(Form &form, Room &room, bool all) {
   for (int i = 0; i < form.rows; ++i) {
     const double scale = form.row_scale[i] != 0.0 ? form.row_scale[i] : all ? 1.0 : 0.0;
     for (int k = 0; k < room.count; ++k)
       room.A[std::ptrdiff_t(i) * room.count + k] = scale * form.column_scale[room.unknown[k]] * room.J[std::ptrdiff_t(i) * form.nv + room.unknown[k]];
   }
+}
+template <class Form> void take_matrix(Form &form, Room &room, bool all) {
+  scale_matrix(form, room, all);
   factor(room.factors, room.A);
 }
 
@@ -159,8 +169,9 @@ template <class Form> bool correct(Form &form, Room &room, double *q, double flo
 }
 
 // x (nv), with known ones in their places: J x = b; a guess stands in what the rank leaves open. False if rows contradict.
-template <class Form> bool rates(Form &form, Room &room, const double *b, double *x) {
-  double size = 0.0, missed = 0.0;
+// noise: how large motions are whose rounding may be taken for one of the rows
+template <class Form> bool rates(Form &form, Room &room, const double *b, double noise, double *x) {
+  double size = 0.0, missed = 0.0, asked = 0.0;
   for (int round = 0; round < 2; ++round) { // the second looks at what is left, and removes the rounding of the first
     missed = 0.0; // compared with all terms that there were: at rest those of the last round are rounding themselves
     for (int i = 0; i < form.rows; ++i) {
@@ -171,6 +182,13 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
         if (line[f] != 0.0)
           sum -= line[f] * x[f], terms += std::fabs(line[f] * x[f]);
       room.rhs[i] = scale * sum;
+      if (round == 0) { // what is asked of the unknowns
+        double known = b[i];
+        for (int f = 0; f < form.nv; ++f)
+          if (form.known[f])
+            known -= line[f] * x[f];
+        asked = scale * std::fabs(known) > asked ? scale * std::fabs(known) : asked;
+      }
       size = scale * terms > size ? scale * terms : size;
       if (!(std::fabs(room.rhs[i]) <= missed))
         missed = std::fabs(room.rhs[i]);
@@ -179,19 +197,21 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
     for (int k = 0; k < room.count; ++k)
       x[room.unknown[k]] += form.column_scale[room.unknown[k]] * room.x[k];
   }
-  // in a crossing the rows that were left out are obeyed as well as the prediction is good
-  return missed <= (room.factors.rank < room.count ? near : 1e-8) * size + 1e-300;
+  if (room.factors.rank < room.count) // in a crossing rows that were left out are obeyed as well as the prediction is good,
+    return missed <= near * (asked + noise) + 1e-300; // at a dead point they are not
+  return missed <= 1e-8 * size + 1e-12 * (noise + length(form, x)) + 1e-300;
 }
 
 // speeds and accelerations at a position, its matrix and factors being there; what they were is the guess
 template <class Form> bool move(Form &form, Room &room, Point &at) {
   form.pace(at.v);
   form.rates(room.r);
-  if (!rates(form, room, room.r, at.v))
+  if (!rates(form, room, room.r, 0.0, at.v))
     return false;
+  const double speed = length(form, at.v);
   form.press(at.a);
   form.bends(at.q, at.v, room.r);
-  return rates(form, room, room.r, at.a);
+  return rates(form, room, room.r, speed * speed, at.a);
 }
 
 template <class Form> void copy(Form &form, const Point &from, Point &to) {
@@ -210,6 +230,48 @@ template <class Form> bool same_branch(Form &form, Room &room, double h) {
   for (int f = 0; f < form.nv; ++f)
     room.step[f] = room.back[f] - 0.5 * h * (from.v[f] + to.v[f]) - h * h / 12.0 * (from.a[f] - to.a[f]);
   return length(form, room.step) <= part_of_error * way + 1e-9;
+}
+
+// Keeps the signs of the pivots at the position whose factors are there, none in a crossing; and how small pivots have to be
+// for one: compared with the largest on the way, or, where it begins close to a crossing, with what is usual.
+inline void keep_signs(Room &room) {
+  const double slack = room.factors.slack, usual = 1e-3 * slack < 1e-6 ? 1e-3 * slack : 1e-6;
+  for (const double least : {crossing * slack, usual})
+    room.factors.least = least > room.factors.least ? least : room.factors.least;
+  const bool regular = room.factors.rank == room.count;
+  room.choice = regular ? room.factors.choice : 0;
+  for (int k = 0; regular && k < room.count; ++k)
+    room.signs[k] = room.factors.line(k)[k] < 0.0;
+}
+
+// Whether all pivots have at `next`, whose factors are there, the signs that they have at `here`; rows that were chosen since
+// are looked at there too. Where one of the positions is a crossing, nothing can be said.
+template <class Form> bool same_signs(Form &form, Room &room) {
+  if (!form.oriented || !room.choice || room.factors.rank < room.count)
+    return true;
+  if (room.choice != room.factors.choice) {
+    for (int k = 0; k < room.count; ++k)
+      room.others[k] = room.factors.line(k)[k] < 0.0;
+    if (!form.look(room.here.t))
+      return false;
+    form.positions(room.here.q, room.r, room.J);
+    scale_matrix(form, room, false);
+    const bool known = signs_of(room.factors, room.A, room.signs);
+    form.look(room.next.t);
+    form.positions(room.next.q, room.r, room.J);
+    take_matrix(form, room, false);
+    room.choice = known ? room.factors.choice : 0;
+    if (!known)
+      return false;
+    for (int k = 0; k < room.count; ++k)
+      if (room.others[k] != room.signs[k])
+        return false;
+    return true;
+  }
+  for (int k = 0; k < room.count; ++k)
+    if ((room.factors.line(k)[k] < 0.0) != (room.signs[k] != 0))
+      return false;
+  return true;
 }
 
 enum class Way { reached, failed, host, contradicted };
@@ -233,7 +295,7 @@ template <class Form> Way go(Form &form, Room &room, double t, double floor, Swe
   double corrected;
   if (!correct(form, room, room.next.q, floor, corrected, call.corrections) || corrected > part_of_way * way + 1e-7)
     return Way::failed;
-  if (room.factors.rank < room.count && way > near)
+  if ((room.factors.rank < room.count && way > near) || !same_signs(form, room))
     return Way::failed;
   if (!move(form, room, room.next))
     return room.factors.rank == room.count ? Way::contradicted : Way::failed;
@@ -248,8 +310,6 @@ template <class Form> void record(Form &form, Room &room, const Point &at, Sweep
     call.a[row * form.nv + f] = at.a[f];
   }
   call.slack[row] = room.factors.slack;
-  if (!call.placed && crossing * room.factors.slack > room.factors.least)
-    room.factors.least = crossing * room.factors.slack;
   call.t_last = at.t;
   call.done = row + 1;
 }
@@ -259,7 +319,7 @@ template <class Form> bool jerk(Form &form, Room &room, const Point &at, double 
     j[f] = 0.0;
   if (!form.thirds(at.q, at.v, at.a, room.r, j))
     return false;
-  rates(form, room, room.r, j); // at a singular position the rank leaves some open
+  rates(form, room, room.r, 0.0, j); // at a singular position the rank leaves some open
   return true;
 }
 
@@ -295,6 +355,8 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
   const auto finish = [&](std::ptrdiff_t row) {
     record(form, room, room.next, call, row);
     const bool fine = !call.jerk || jerk(form, room, room.next, call.jerk + row * form.nv);
+    if (!call.placed)
+      keep_signs(room);
     std::swap(room.here, room.next);
     return fine;
   };
@@ -317,8 +379,10 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
       if (way == Way::host)
         return SweepStatus::host;
       if (way == Way::reached) {
+        call.crossings += room.factors.rank < room.count;
         if (arrives)
           break;
+        keep_signs(room);
         std::swap(room.here, room.next);
         for (int k = 0; k < form.nq; ++k)
           call.q_last[k] = room.here.q[k];

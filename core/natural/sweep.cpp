@@ -11,6 +11,7 @@ struct Form {
   std::ptrdiff_t samples;
   int nq, nv, rows;
   const double *row_scale, *column_scale;
+  static constexpr bool oriented = true;
   std::vector<unsigned char> none;
   const unsigned char *known;
   Scratch scratch;

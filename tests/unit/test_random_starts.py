@@ -10,7 +10,7 @@ from linkages import five_bar
 from scipy.optimize import least_squares
 
 import dalembert as da
-from dalembert.analysis.closure import _flipped
+from dalembert.analysis.closure import opposed
 from dalembert.analysis.scales import Scales
 
 
@@ -60,7 +60,7 @@ def closes(model: da.Model, q: np.ndarray) -> bool:
         np.zeros(model.nv), xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300,
     )  # fmt: skip
     closed = np.abs(found.fun).max() < 1e-9
-    return bool(closed) and not _flipped(model, model.integrate(q, scales.columns * found.x))
+    return bool(closed) and not opposed(model, model.integrate(q, scales.columns * found.x))
 
 
 @pytest.mark.parametrize("make", [five_bar, rssr_ss, stewart, eight_turns], ids=lambda f: f.__name__)

@@ -326,6 +326,8 @@ def ways_to_close(
             kept_seen.append(count)
             if (count < 2).any() or (n > 2 and number and len(first) > before[parent]) or (n > 2 and not number):
                 unsure.append(parent)
+        if not kept_q:
+            return ways[:0], owners[:0]
         ways, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
         searched = np.array(unsure, dtype=np.intp)
         if not len(searched):

@@ -70,7 +70,8 @@ def zone_width(points: Array) -> float:
         return 0.0
     edges = np.roll(hull, -1, axis=0) - hull
     normals = np.column_stack([-edges[:, 1], edges[:, 0]]) / np.linalg.norm(edges, axis=1)[:, None]
-    return float(np.ptp(hull @ normals.T, axis=0).min())
+    pieces = np.array_split(normals, 1 + len(hull) // 1000)  # as many corners as points, of a round path
+    return min(float(np.ptp(hull @ piece.T, axis=0).min()) for piece in pieces)
 
 
 def _hull(points: Array) -> Array:

@@ -29,7 +29,8 @@ def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | Sin
         return f"kinematics: the loops do not close at t = {found.t_last:.6g} s", AssemblyError
     where = f"kinematics: the motion ends at t = {found.t_last:.9g} s"
     if found.status == "contradicted":
-        return f"{where}: drives ask for speeds or accelerations that the loops do not permit", SingularityError
+        asked = drives_at(model, found.t_last, 1)
+        return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
     given = driven_speeds(model)
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
     nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."

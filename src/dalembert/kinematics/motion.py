@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ __all__ = ["kinematics"]
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
+_ROWS = ("t", "q", "v", "a", "slack")
 _ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
 
 
@@ -103,7 +105,7 @@ def kinematics(
 
         found = rolled(model, request.times, first, held)
     else:
-        found = _across(model, swept(model, request.times, first, floor=_floor(model), conditions=held), held)
+        found = _across(model, _in_parts(request, first, held), held)
     message, kind = why_ended(model, found)
     result = _result(request, found, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(found.t)):
@@ -116,16 +118,20 @@ def kinematics(
 
 
 class Between:
-    """States of a kinematic motion between its rows: from each row to the times after it."""
+    """States of a kinematic motion between its rows: from each row to the times after it.
 
-    def __init__(self, model: Model, t: Array, q: Array, held: Conditions | None) -> None:
-        self.model, self.t, self.q, self.held = model, t, q, held
+    Rows at which branches cross lead nowhere by themselves: the way through them begins before.
+    """
+
+    def __init__(self, model: Model, found: Swept, held: Conditions | None) -> None:
+        regular = found.slack > 0.0
+        self.model, self.t, self.q, self.held = model, found.t[regular], found.q[regular], held
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v, x at times (k,) s."""
         q = np.empty((len(times), self.model.nq))
         v = np.empty((len(times), self.model.nv))
-        rows = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+        rows = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)  # regular ones
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
@@ -139,6 +145,29 @@ class Between:
 
 def _floor(model: Model) -> float:
     return Scales.of(model, prescribed=False).floor
+
+
+def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
+    """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
+    model, times, floor = request.model, request.times, _floor(request.model)
+    ends = [*request.corners, len(times) - 1]
+    parts, begin, q = [], 0, first
+    for end in ends:
+        stretch = times[begin : end + 1].copy()
+        if end < len(times) - 1:  # a little before the corner, where the speed is still that of the way to it
+            stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
+        found = swept(model, stretch, q, floor=floor, conditions=held)
+        if end == len(times) - 1 or found.status != "finished":
+            parts.append(found)
+            break
+        kept: dict[str, Any] = {name: getattr(found, name)[:-1] for name in _ROWS}
+        parts.append(replace(found, **kept))
+        begin, q = end, found.q[-1]
+    if len(parts) == 1:
+        return parts[0]
+    rows: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ROWS}
+    sums = {name: sum(getattr(part, name) for part in parts) for name in ("steps", "corrections", "crossings")}
+    return replace(parts[-1], **rows, **sums)
 
 
 def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
@@ -184,6 +213,8 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
     if len(singular):
         listed = ", ".join(f"{t:.6g}" for t in singular[:6]) + ", ..." * (len(singular) > 6)
         notes.append(f"singular positions at t = {listed} s: rates there are those of the motion that passes through")
+    elif found.crossings:
+        notes.append("passed straight through positions where branches cross, between rows")
     return Result(
         model,
         found.t,
@@ -200,7 +231,7 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
         ),
         status="failed" if message else "finished",
         message=message,
-        dense=Between(model, found.t, found.q, held),
+        dense=Between(model, found, held),
         conditions=None if held is None else always(held),
         stored={"a": found.a},
         prescribed=True,

@@ -38,11 +38,14 @@ class Request:
         With drives by position, or by speed where rows bind speeds alone.
     times : (n,) s
     notes : list of str
+    corners : list of int
+        Rows at which the drive turns back.
     """
 
     model: Model
     times: Array
     notes: list[str] = field(default_factory=list)
+    corners: list[int] = field(default_factory=list)
 
 
 def asked(
@@ -53,7 +56,11 @@ def asked(
     speed: float | None,
 ) -> Request:
     """Return the request; see `kinematics`."""
+    if not isinstance(system, (System, Model)):
+        remedy = "give a System or a Model; a natural Mechanism has a motion(times) of its own"
+        raise ModelError(_ITEM, "system", system, remedy)
     notes: list[str] = []
+    corners: list[int] = []
     if drive is None:
         if values is not None or speed is not None:
             given = "values" if values is not None else "speed"
@@ -67,7 +74,7 @@ def asked(
     if isinstance(drive, str):
         if values is None:
             raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
-        law, when = _law_of_one(drive, values, speed, times, notes)
+        law, when, corners = _law_of_one(drive, values, speed, times, notes)
         described.drive(drive, position=law)
     else:
         if values is not None:
@@ -77,7 +84,7 @@ def asked(
         laws, when = _laws_of_several(drive, times, notes)
         for name, law in laws.items():
             described.drive(name, position=law)
-    return Request(_by_position(described.compile(), float(when[0])), when, notes)
+    return Request(_by_position(described.compile(), float(when[0])), when, notes, corners)
 
 
 def _numbers(name: str, values: ArrayLike) -> Array:
@@ -100,8 +107,8 @@ def _in_order(times: ArrayLike) -> Array:
 
 def _law_of_one(
     name: str, values: ArrayLike, speed: float | None, times: ArrayLike | None, notes: list[str]
-) -> tuple[Law, Array]:
-    """Return the law that takes a coordinate through values, and when it has them."""
+) -> tuple[Law, Array, list[int]]:
+    """Return the law that takes a coordinate through values, when it has them, and at which of them it turns back."""
     points = np.atleast_1d(_numbers(name, values))
     if times is not None:
         if speed is not None:
@@ -109,21 +116,25 @@ def _law_of_one(
         when = _in_order(times)
         if len(when) != len(points):
             raise ModelError(_ITEM, "times", f"{len(when)} of them", f"give one for each of the {len(points)} values")
-        return _through(when, points), when
+        return _through(when, points), when, []
     pace = 1.0 if speed is None else abs(finite_number(speed, item=_ITEM, field="speed"))
     if pace == 0.0 or (speed is not None and speed < 0.0):
         raise ModelError(_ITEM, "speed", speed, "give a positive number; the order of the values says which way")
     steps = np.diff(points)
     if (steps == 0.0).any():
         place = int(np.flatnonzero(steps == 0.0)[0])
-        raise ModelError(_ITEM, f"values of {name!r}", points[place], "two values in a row are the same: leave one out")
+        raise ModelError(
+            _ITEM, f"values of {name!r}", float(points[place]), "two values in a row are the same: leave one out"
+        )
     if (steps > 0.0).all():
-        return Polynomial((0.0, pace)), points / pace
+        return Polynomial((0.0, pace)), points / pace, []
     when = np.concatenate([[0.0], np.cumsum(np.abs(steps))]) / pace
     notes.append(f"t is the travel of {name!r} from {points[0]:.6g} on, per speed: its values do not increase")
     if (steps < 0.0).all():
-        return Polynomial((float(points[0]), -pace)), when
-    return Linear(when, points), when
+        return Polynomial((float(points[0]), -pace)), when, []
+    corners = [int(k) for k in np.flatnonzero(np.sign(steps[1:]) != np.sign(steps[:-1])) + 1]
+    beyond = np.append(when, when[-1] + 1.0), np.append(points, points[-1] + pace * np.sign(steps[-1]))
+    return Linear(*beyond), when, corners
 
 
 def _laws_of_several(

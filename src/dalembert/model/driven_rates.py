@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,8 @@ class Swept:
         ``"undetermined"`` (drives leave freedoms), ``"contradicted"`` (no speeds or accelerations obey all).
     q_last, v_last, t_last : (nq,), (nv,), float
         How far it came, between the times too.
-    steps, corrections : int
+    steps, corrections, crossings : int
+        Steps between times, corrections by Newton's method, positions where branches cross that were passed.
     """
 
     t: Array
@@ -53,6 +55,15 @@ class Swept:
     t_last: float
     steps: int
     corrections: int
+    crossings: int = 0
+
+    @classmethod
+    def of(cls, times: Array, found: Sequence[Any]) -> Swept:
+        """Return what the core has found at times (n,), as far as it came."""
+        q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
+        jerks = None if jerk is None else jerk[:done]
+        where = (STATUS[status], q_last, v_last, t_last)
+        return cls(times[:done], q[:done], v[:done], a[:done], jerks, slack[:done], *where, *map(int, counts))
 
 
 def swept(
@@ -69,21 +80,7 @@ def swept(
     """
     times = np.ascontiguousarray(t, dtype=float)
     found = model._sweep(times, np.ascontiguousarray(q, dtype=float), conditions, _row_scale(model), floor, jerk)
-    qs, vs, accelerations, jerks, slack, q_last, v_last, t_last, status, done, steps, corrections = found
-    return Swept(
-        times[:done],
-        qs[:done],
-        vs[:done],
-        accelerations[:done],
-        None if jerks is None else jerks[:done],
-        slack[:done],
-        STATUS[status],
-        q_last,
-        v_last,
-        t_last,
-        steps,
-        corrections,
-    )
+    return Swept.of(times, found)
 
 
 def rates_at(model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None) -> Swept:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
-from ..model.driven_rates import STATUS, Swept
+from ..model.driven_rates import Swept
 from .driving import Driver
 from .terms import KINDS, Place, Row
 
@@ -269,11 +269,7 @@ class NaturalEquations:
         times = np.ascontiguousarray(times, dtype=float)
         driven = np.ascontiguousarray(self.known_over(times, third=jerk))
         found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, self.floor, jerk)
-        qs, vs, accelerations, jerks, slack, q_last, v_last, t_last, status, done, steps, corrections = found
-        return Swept(
-            times[:done], qs[:done], vs[:done], accelerations[:done], None if jerks is None else jerks[:done],
-            slack[:done], STATUS[status], q_last, v_last, t_last, steps, corrections,
-        )  # fmt: skip
+        return Swept.of(times, found)
 
     # -- wheels
 

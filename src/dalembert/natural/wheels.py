@@ -39,6 +39,7 @@ class _Wheel:
 
     name: str
     coordinates: tuple[str, ...]
+    radius: float
     rolling: bool
     axes = "xy"
 
@@ -60,24 +61,26 @@ class _Wheel:
     def jacobian(self, X: Array) -> Array:
         raise NotImplementedError
 
-    def _pace(self, X: Array, V: Array) -> float:
-        """Return a time in which the wheel moves by a fraction of itself, s."""
-        fast = float(np.abs(V).max(initial=0.0))
-        return 1.0 if fast == 0.0 else max(float(np.linalg.norm(X[: len(V)])) * 0.1, 0.1) / fast
+    def _pace(self, V: Array) -> float:
+        """Return a time in which the wheel moves by about its radius, or turns by a radian, s."""
+        points = V[: 2 * len(self.axes)] / self.radius  # of O and A; then those of the rod, or the axis
+        further = V[2 * len(self.axes) :] / (self.radius if len(self.axes) == 2 else 1.0)
+        fast = float(np.abs(np.concatenate([points, further])).max(initial=0.0))
+        return 1.0 if fast == 0.0 else 1.0 / fast
 
     def _speeds(self, X: Array, V: Array, A: Array, s: float) -> Array:
         return np.asarray(self.jacobian(X + s * V + s * s / 2 * A) @ (V + s * A))
 
     def bias(self, X: Array, V: Array) -> Array:
         """Return J' V (rows,)."""
-        h, still = 1e-2 * self._pace(X, V), np.zeros_like(X)
+        h, still = 1e-2 * self._pace(V), np.zeros_like(X)
         g = [self._speeds(X, V, still, k * h) for k in (-3, -2, -1, 1, 2, 3)]
         rate: Array = (45 * (g[3] - g[2]) - 9 * (g[4] - g[1]) + (g[5] - g[0])) / (60 * h)
         return rate
 
     def bias_rate(self, X: Array, V: Array, A: Array) -> Array:
         """Return 2 J' A + J'' V (rows,)."""
-        h = 2e-2 * self._pace(X, V)
+        h = 2e-2 * self._pace(V)
         g = [self._speeds(X, V, A, k * h) for k in (-3, -2, -1, 0, 1, 2, 3)]
         outer, middle, inner = (g[0] + g[6]), (g[1] + g[5]), (g[2] + g[4])
         rate: Array = (2 * outer - 27 * middle + 270 * inner - 490 * g[3]) / (180 * h * h)
@@ -197,7 +200,7 @@ class SpaceWheel(_Wheel):
 
     def pole_velocity(self, X: Array, V: Array) -> Array:
         """Return P' (3,): of the point of contact, not of what is there."""
-        h = 1e-2 * self._pace(X, V)
+        h = 1e-2 * self._pace(V)
         g = [self.contact(X + k * h * V) for k in (-3, -2, -1, 1, 2, 3)]
         return np.asarray((45 * (g[3] - g[2]) - 9 * (g[4] - g[1]) + (g[5] - g[0])) / (60 * h))
 

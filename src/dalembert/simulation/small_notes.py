@@ -32,7 +32,7 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
         return []
     model, atol = conditions.model, options.tolerances
     places, speeds, states = atol[: model.nv], atol[model.nv : 2 * model.nv], atol[2 * model.nv :]
-    fastest = np.abs(v).reshape(-1, model.nv).max(axis=0, initial=0.0)
+    fastest = np.abs(v).reshape(v.size // max(1, model.nv), model.nv).max(axis=0, initial=0.0)
     if not model.nx and (fastest >= NEAR * speeds).all() and np.isfinite(fastest).all():
         return []
     names = model.compiled.names

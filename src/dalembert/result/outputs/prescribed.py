@@ -52,8 +52,10 @@ class PrescribedMotion(Motion):
         Five-point differences on the cubic that the motion follows: about eleven digits.
         """
         v, a, j = self.rates.v, self.rates.a, self.jerk
-        pace = np.abs(np.concatenate([v, a, j], axis=1)).max(axis=1, initial=1.0)[:, None]
-        h = 2e-3 / np.maximum(1.0, np.cbrt(pace))
+        scale = self.model.compiled.tables["column_scale"]
+        paces = [np.abs(part / scale).max(axis=1, initial=0.0) ** (1 / k) for k, part in enumerate((v, a, j), start=1)]
+        pace = np.max(paces, axis=0)[:, None]
+        h = 2e-3 / np.where(pace > 0.0, pace, 1.0)
 
         def at(part: float) -> Array:
             s = part * h
