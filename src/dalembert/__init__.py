@@ -12,7 +12,6 @@ Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.
 """
 
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import errors, rotation
@@ -56,8 +55,8 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .kinematics import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .model import Conditions, Model, Sampled, State, set_threads, threads
+from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
 from .system import System
@@ -166,7 +165,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "kinematics", "model", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "model", "motion", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
@@ -183,8 +182,7 @@ def __getattr__(name: str) -> Any:
         return globals()[name]
     if not name.startswith("__"):
         for room in (*_ROOMS, *_FURTHER):
-            here = globals().get(room)
-            module = here if isinstance(here, ModuleType) else import_module(f".{room}", __name__)
+            module = globals().get(room) or import_module(f".{room}", __name__)
             if name in getattr(module, "__all__", ()):
                 return getattr(module, name)
     raise AttributeError(f"module 'dalembert' has no attribute {name!r}")

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dalembert as da
-from dalembert.kinematics import find_position, find_rates, predict
-from dalembert.kinematics.factors import factor
+from dalembert.motion import find_position, find_rates, predict
+from dalembert.motion.factors import factor
 from dalembert.natural import Mechanism
 from dalembert.natural.operations import jacobian_operations
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.kinematics import RelativeEquations, better_drive
-from dalembert.kinematics.closed import Closed
-from dalembert.kinematics.continuation import Tracer
 from dalembert.library.mechanisms import andrews, bennett, bricard, four_bar, slider_crank
+from dalembert.motion import RelativeEquations, better_drive
+from dalembert.motion.closed import Closed
+from dalembert.motion.continuation import Tracer
 
 
 def reach(cosine: float) -> float:

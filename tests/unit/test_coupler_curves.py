@@ -7,8 +7,8 @@ import pytest
 from rolling_systems import trammel, wheel
 
 import dalembert as da
-from dalembert.kinematics.between import extremes, next_rate, roots
 from dalembert.library.mechanisms import bennett, four_bar, slider_crank
+from dalembert.motion.between import extremes, next_rate, roots
 
 
 def turn(s: da.System, hinge: str = "A", rows: int = 361, speed: float = 1.0) -> da.Result:

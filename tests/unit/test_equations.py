@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.kinematics import RelativeEquations
 from dalembert.library.mechanisms import andrews, bricard, slider_crank
+from dalembert.motion import RelativeEquations
 
 
 @pytest.mark.parametrize("build", [slider_crank, bricard, andrews])

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 # from the ground up
 ROOMS = (
     "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
-    "topology", "compile", "model", "oracles", "result", "analysis", "kinematics", "natural", "io", "simulation",
+    "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
     "library", "view", "demo", "cli",
 )  # fmt: skip
 
@@ -32,9 +32,9 @@ SHORT_WAYS = {
     ("system", "view"): "System.draw",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "view"): "Result.plot, Result.animate and the like",
-    ("kinematics.reading", "view"): "plots of what is read off a motion",
-    ("kinematics.circuit", "view"): "Circuits.plot",
-    ("kinematics.chart", "view"): "Workspace.plot",
+    ("motion.reading", "view"): "plots of what is read off a motion",
+    ("motion.circuit", "view"): "Circuits.plot",
+    ("motion.chart", "view"): "Workspace.plot",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -7,8 +7,8 @@ import pytest
 from rolling_systems import trammel, wheel
 
 import dalembert as da
-from dalembert.kinematics.coupler_curves import coupler_curve
 from dalembert.library.mechanisms import bennett, four_bar, parallelogram, slider_crank, spherical_four_bar
+from dalembert.motion.coupler_curves import coupler_curve
 from dalembert.rotation import axis_angle
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.kinematics import RelativeEquations
 from dalembert.library.mechanisms import (
     andrews,
     bennett,
@@ -19,6 +18,7 @@ from dalembert.library.mechanisms import (
     slider_crank,
     spherical_four_bar,
 )
+from dalembert.motion import RelativeEquations
 
 
 def crank_and_slider(crank: float = 1.0, rod: float = 3.0, axis: str = "z") -> da.System:

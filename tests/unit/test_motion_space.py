@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.kinematics import RelativeEquations, find_position, find_rates, follow
 from dalembert.library import mechanisms
+from dalembert.motion import RelativeEquations, find_position, find_rates, follow
 
 
 def four_bar(*, driven: bool = True) -> da.System:

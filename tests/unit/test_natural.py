@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oracles.natural_rows import series_of_rows
 
 import dalembert as da
-from dalembert.kinematics import find_rates
+from dalembert.motion import find_rates
 from dalembert.natural import Mechanism
 
 Array = NDArray[np.float64]

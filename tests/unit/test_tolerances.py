@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.kinematics.tolerances import Tolerances
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
+from dalembert.motion.tolerances import Tolerances
 
 
 def by_differences(report: Tolerances, step: float, row: int = 0) -> np.ndarray:

@@ -25,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, one_of, shape_of
 from ..errors import ModelError, SingularityError
-from ..kinematics import Followed, find_position
-from ..kinematics.factors import factor
-from ..kinematics.rates import speed_scales
+from ..motion import Followed, find_position
+from ..motion.factors import factor
+from ..motion.rates import speed_scales
 from .inertia import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
 

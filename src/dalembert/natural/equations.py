@@ -95,7 +95,7 @@ class SpeedRows(Protocol):
 
 
 class NaturalEquations:
-    """Closure equations in natural coordinates (see `dalembert.kinematics.Equations`).
+    """Closure equations in natural coordinates (see `dalembert.motion.Equations`).
 
     Rows without wheels are evaluated in the core. Coordinates are numbers in a plain vector space: a step is added.
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..analysis.scales import closure_rank, singular_values
 from ..checks import a_name, finite_array, not_negative, positive
 from ..errors import ModelError
-from ..kinematics import Position, Rates, find_position, find_rates, follow
-from ..kinematics.rates import speed_scales
+from ..motion import Position, Rates, find_position, find_rates, follow
+from ..motion.rates import speed_scales
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drives import Drives
 from .driving import Driver
@@ -290,15 +290,15 @@ class Mechanism(Drives):
         return self._made
 
     def assemble(self, q: ArrayLike | None = None, t: float = 0.0, **newton: Any) -> Position:
-        """Find a position that closes the mechanism, from a guess; see `dalembert.kinematics.find_position`."""
+        """Find a position that closes the mechanism, from a guess; see `dalembert.motion.find_position`."""
         return find_position(self.equations(), q, t, **newton)
 
     def rates(self, q: ArrayLike | None = None, t: float = 0.0, **options: Any) -> Rates:
-        """Return speeds, accelerations and jerks at a closed position; see `dalembert.kinematics.find_rates`."""
+        """Return speeds, accelerations and jerks at a closed position; see `dalembert.motion.find_rates`."""
         return find_rates(self.equations(), q, t, **options)
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
-        """Follow the mechanism through times (k,) s; see `dalembert.kinematics.follow`."""
+        """Follow the mechanism through times (k,) s; see `dalembert.motion.follow`."""
         equations = self.equations()
         return NaturalMotion.of(equations, follow(equations, times, q, **options))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..kinematics import Followed
+from ..motion import Followed
 from .equations import NaturalEquations
 
 __all__ = ["NaturalMotion"]

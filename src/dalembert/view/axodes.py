@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kinematics.screws import ScrewAxes
-from ..kinematics.seen import row_of
+from ..motion.screws import ScrewAxes
+from ..motion.seen import row_of
 from . import style
 from .backdrop import Canvas, panel_below, reach_of, to_world
 from .draw import spread

@@ -11,7 +11,7 @@ from ..errors import ModelError
 from . import style
 
 if TYPE_CHECKING:
-    from ..kinematics import Circuit, Circuits
+    from ..motion import Circuit, Circuits
 
 __all__ = ["plot_circuits"]
 

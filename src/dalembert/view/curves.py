@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kinematics.coupler_curves import CouplerCurve
-from ..kinematics.seen import row_of
+from ..motion.coupler_curves import CouplerCurve
+from ..motion.seen import row_of
 from . import style
 from .backdrop import Canvas, panel_below, to_world
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..kinematics.tolerances import Tolerances
+from ..motion.tolerances import Tolerances
 from . import style
 from .backdrop import panel_below
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kinematics.centres import Centrodes, InstantCentres
-from ..kinematics.inflection import InflectionCircles
-from ..kinematics.seen import row_of
+from ..motion.centres import Centrodes, InstantCentres
+from ..motion.inflection import InflectionCircles
+from ..motion.seen import row_of
 from . import style
 from .backdrop import Canvas, clipped, reach_of, to_world
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..kinematics.polygons import Polygon
+from ..motion.polygons import Polygon
 from . import style
 from .backdrop import Canvas
 from .labels import Label, place, sampled

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from ..kinematics.ratios import Ratio
-from ..kinematics.transmission import TransmissionAngle
+from ..motion.ratios import Ratio
+from ..motion.transmission import TransmissionAngle
 from ..result import Result
 from ..result.outputs import Output
 from . import style

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ModelError
-from ..kinematics.centres import Centrodes, InstantCentres
-from ..kinematics.coupler_curves import CouplerCurve
-from ..kinematics.inflection import InflectionCircles
-from ..kinematics.polygons import Polygon
-from ..kinematics.ratios import Ratio
-from ..kinematics.reading import Reading
-from ..kinematics.screws import ScrewAxes
-from ..kinematics.tolerances import Tolerances
-from ..kinematics.transmission import TransmissionAngle
+from ..motion.centres import Centrodes, InstantCentres
+from ..motion.coupler_curves import CouplerCurve
+from ..motion.inflection import InflectionCircles
+from ..motion.polygons import Polygon
+from ..motion.ratios import Ratio
+from ..motion.reading import Reading
+from ..motion.screws import ScrewAxes
+from ..motion.tolerances import Tolerances
+from ..motion.transmission import TransmissionAngle
 from . import axodes, curves, errors_of, poles, polygons, ratios, style
 
 __all__ = ["plot_reading"]

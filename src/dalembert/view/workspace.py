@@ -12,7 +12,7 @@ from ..errors import ModelError
 from . import style
 
 if TYPE_CHECKING:
-    from ..kinematics import Workspace
+    from ..motion import Workspace
 
 __all__ = ["plot_workspace"]
 

@@ -10,8 +10,8 @@ from .equations import Equations, RelativeEquations
 from .following import Followed, follow, predict
 from .inflection import InflectionCircles, inflection_circles
 from .inverse import InverseKinematics, inverse_kinematics
+from .kinematics import kinematics
 from .mobility_range import MobilityRange, mobility_range
-from .motion import kinematics
 from .newton import Position, find_position
 from .path import Path
 from .polygons import Polygon, acceleration_polygon, velocity_polygon

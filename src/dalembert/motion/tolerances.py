@@ -187,7 +187,7 @@ def tolerances(
         coordinates of hinges, cut or not (``"D"``).
     deviations : dict of str to float
         Tolerances, plus and minus, m or rad: ``{"coupler.length": 1e-4, "ground.A-D": 2e-4, "C.rocker.x": 5e-5}``; see
-        `dalembert.kinematics.deviations`.
+        `dalembert.motion.deviations`.
     held : names
         Hinges or coordinates that keep their values, as many as the mechanism has freedoms; those that are driven if
         left out.
