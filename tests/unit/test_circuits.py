@@ -363,3 +363,8 @@ def test_sets_with_more_freedoms_are_told_and_left_out() -> None:
 
     found = da.circuits(sarrus(), "A1")  # legs that are folded turn by themselves
     assert len(found) == 1 and found.wide and "more freedoms" in str(found)
+
+
+def test_the_input_cannot_be_held() -> None:
+    with pytest.raises(da.ModelError, match="it is the input"):
+        da.circuits(four_bar(), "A", fixed={"A": 0.5})

@@ -168,3 +168,20 @@ def test_what_cannot_be_is_refused() -> None:
     free = da.simulate(s, 0.1, times=[0.0, 0.1])
     with pytest.raises(da.ModelError, match="other freedoms"):
         da.transmission_angle(free, "B", output="B", input="A", body="lower")
+
+
+def test_a_singular_row_is_not_a_number_and_the_others_are() -> None:
+    """A parallelogram through the position in which its links are in line."""
+    from dalembert.library.mechanisms import four_bar
+
+    motion = da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0), drive="A", values=np.linspace(0.5, 2 * np.pi - 0.5, 361))
+    angle = da.transmission_angle(motion, "C", output="D").transmission
+    middle = len(motion) // 2
+    assert np.isnan(angle[middle]) and np.isfinite(np.delete(angle, middle)).all()
+
+
+def test_at_a_dead_point_the_advantage_is_infinite() -> None:
+    from dalembert.library.mechanisms import slider_crank
+
+    motion = da.kinematics(slider_crank(1.0, 3.0), drive="A", values=np.linspace(0.0, np.pi, 181))
+    assert np.isinf(da.mechanical_advantage(motion, output="D", input="A").values[[0, -1]]).all()

@@ -106,6 +106,8 @@ def circuits(
         length=_positive(length, "length"),
     )
     scan = None if input is None else named(known, input, item="circuits", field="input")
+    if input is not None and input in ([fixed] if isinstance(fixed, str) else list(fixed)):
+        raise ModelError("circuits", "fixed", input, "it is the input, which has to move: hold another coordinate")
     seeds = _seeds(tracer, first, scan, random)
     if not len(seeds):
         raise problem or ModelError("circuits", "system", equations, "no closed configuration was found")

@@ -123,7 +123,7 @@ def _ratio(result: Result, name: str, above: str, below: str, item: str) -> Rati
     (f, df, unit), (g, dg, other) = top, bottom
     upper, lower = (np.abs(rate) / max(float(np.abs(rate).max(initial=0.0)), 1e-300) for rate in (f, g))
     rest = (upper < 1e-10) & (lower < 1e-10)
-    f0, g0 = np.where(rest, df, f), np.where(rest, dg, g)
+    f0, g0 = np.where(rest, df, f), np.where(rest, dg, np.where(lower < 1e-12, 0.0, g))
     with np.errstate(all="ignore"):
         values = f0 / g0
     return Ratio(result, name, above, below, _unit(unit, other), result.t, values, (f, df, g, dg))

@@ -146,7 +146,7 @@ def transmission_angle(
     loads = loads if second.body.name == driven else -loads
     moment, force = loads[:, :3], loads[:, 3:]
     size = np.linalg.norm(force, axis=1)
-    weak = size * model.length <= 1e-9 * np.abs(loads).max(initial=0.0)
+    weak = ~(size * model.length > 1e-9 * np.nan_to_num(np.abs(loads)).max(initial=0.0))
     with np.errstate(all="ignore"):
         F = np.where(weak[:, None], np.nan, force / size[:, None])
         point = model.pose(second, result.q).position + np.cross(F, moment) / size[:, None]
@@ -170,14 +170,16 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
     x = (np.linalg.pinv(J.swapaxes(1, 2), rcond=RANK) @ rest[:, :, None])[:, :, 0] if model.nc else np.zeros((n, 0))
     missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
-    if missing.any():
+    if missing.all():
         remedy = (
             f"an effort at {input!r} cannot balance a load there at t = {result.t[missing.argmax()]:.6g} s: the "
             "mechanism has other freedoms, or the two are not connected; it takes one freedom"
         )
         raise ModelError(item, "output", output, remedy)
     further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
-    return passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
+    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
+    loads[missing] = np.nan  # singular positions: loads are not determined there
+    return loads
 
 
 def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
