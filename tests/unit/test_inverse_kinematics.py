@@ -695,3 +695,13 @@ def test_start_values_beyond_limits_are_noted() -> None:
     found = da.inverse_kinematics(s, {"link2.tool": (1.0, 1.0, 0.0)})
     assert found.reached
     assert "'J2' is 0, beyond its limit; 0.5 is used" in found.notes[0]
+
+
+def test_configurations_a_whole_turn_apart_are_one() -> None:
+    """A five-bar has four ways to hold its point: two for each arm."""
+    s = da.linkage(
+        {"A": (0, 0), "B": (-0.2, 0.4), "P": (0.3, 0.9), "D": (0.9, 0.35), "E": (0.6, -0.05)},
+        {"l1": "AB", "l2": "BP", "r2": "DP", "r1": "ED"},
+        ground="AE",
+    )
+    assert len(da.inverse_kinematics(s, {"l2.P": (0.1, 0.7, 0)}, all=True).solutions[0]) == 4

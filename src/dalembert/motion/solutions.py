@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.closure import turning
 from ..errors import ModelError
 from .descent import descend
 from .reaching import Reach
@@ -59,10 +60,12 @@ def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> 
 def distinct(reach: Reach, q: Array) -> Array:
     """Return configurations (n, nq) without those that are there before, whole turns apart or not."""
     kept: list[Array] = []
-    scale = reach.model.compiled.tables["column_scale"]
+    scale, angles = reach.model.compiled.tables["column_scale"], turning(reach.model)[1]
     for one in q:
         if kept:
-            away = reach.model.difference(np.array(kept), np.broadcast_to(one, (len(kept), len(one)))) / scale
+            away = reach.model.difference(np.array(kept), np.broadcast_to(one, (len(kept), len(one))))
+            away[:, angles] -= 2 * np.pi * np.round(away[:, angles] / (2 * np.pi))
+            away = away / scale
             if (np.abs(away).max(axis=1) < _SAME).any():
                 continue
         kept.append(one)
