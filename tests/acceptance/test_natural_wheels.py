@@ -340,3 +340,23 @@ def test_kinetic_energy_of_a_plate_and_of_a_body() -> None:
             rates.append((v0 if name in body.points else 0.0) + spin(turn @ x))
         qd = np.concatenate(rates)
         assert 0.5 * qd @ M @ qd == pytest.approx(energy, rel=1e-13)
+
+
+@pytest.mark.parametrize("radius", [0.5, 0.005])
+@pytest.mark.parametrize("away", [0.0, 100.0])
+def test_a_wheel_of_any_size_anywhere(radius: float, away: float) -> None:
+    """A wheel on a circle of four times its radius: centripetal and tangential accelerations of its centre."""
+    centre, speed, gain = np.array([away, away]), 1.0, 0.3
+    hub = centre + np.array([0.0, 5 * radius])
+    A = hub + radius * np.array([np.cos(0.3), np.sin(0.3)])
+    m = da.natural.Mechanism(2)
+    m.point("O", *hub)
+    m.point("A", *A)
+    m.wheel("w", "O", "A", da.natural.Circle(centre, 4 * radius), radius=radius)
+    m.drive("O.x", da.Polynomial((hub[0], speed, gain / 2)))
+    e = m.equations()
+    found = e.all_values(m.rates(e.start()).a, 0.0, rate=2)
+    of_centre, d = np.array([gain, -(speed**2) / (5 * radius)]), A - hub
+    of_rim = of_centre - gain / radius * np.array([-d[1], d[0]]) - (speed / radius) ** 2 * d
+    wanted = np.concatenate([of_centre, of_rim])
+    assert found == pytest.approx(wanted, abs=1e-8 * np.abs(wanted).max())

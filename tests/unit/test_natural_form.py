@@ -235,3 +235,28 @@ def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
     for k in (0, 250, 251, 500, 750, 1000):
         wanted = natural.coordinates_of(hinges.q[k], hinges.v[k], hinges.a[k])
         assert motion.followed.a[k] == pytest.approx(wanted, abs=1e-10)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
+def test_branches_that_nearly_meet_are_told_apart(gap: float) -> None:
+    """Crank-rockers that miss a change point by a gap: the triangle of coupler and rocker keeps its sign."""
+    random = np.random.default_rng(7)
+    for stretched in (True, False):
+        coupler, rocker = random.uniform(2.0, 4.0, 2)
+        base = coupler + rocker - 1.0 - gap if stretched else abs(coupler - rocker) + 1.0 + gap
+        m = da.natural.Mechanism(2)
+        reach = base - math.cos(1.0), -math.sin(1.0)  # from 1, the crank at a radian, to B
+        along = (reach[0] ** 2 + reach[1] ** 2 + coupler**2 - rocker**2) / (2 * math.hypot(*reach))
+        turn = math.atan2(reach[1], reach[0]) + math.acos(along / coupler)
+        m.point("A", 0, 0, fixed=True)
+        m.point("B", base, 0, fixed=True)
+        m.point("1", math.cos(1.0), math.sin(1.0))
+        m.point("2", math.cos(1.0) + coupler * math.cos(turn), math.sin(1.0) + coupler * math.sin(turn))
+        for name, ends in {"crank": "A1", "coupler": "12", "rocker": "B2"}.items():
+            m.link(name, *ends)
+        m.drive("1", (da.Harmonic(1.0, 1.0, 1.0 + math.pi / 2), da.Harmonic(1.0, 1.0, 1.0)))
+        for jump in random.uniform(-3.0, 3.0, 6):
+            motion = m.motion(np.linspace(0.0, jump, 5))
+            u, w = motion["2"] - motion["1"], np.array([base, 0.0]) - motion["1"]
+            side = np.sign(u[:, 0] * w[:, 1] - u[:, 1] * w[:, 0])
+            assert (side == side[0]).all()

@@ -14,7 +14,7 @@ is never left in silence. Where wheels roll, positions hang on the path: speeds 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, shape_of
 from ..errors import AssemblyError, DalembertError, ModelError
+from ..model.driven_rates import Swept
 from .equations import Equations
 from .factors import factor
 from .newton import Position, find_position
@@ -33,6 +34,7 @@ Array = NDArray[np.float64]
 
 _AGREE = 0.25  # of the way of a step: how far predictions of either end may be off
 _SMALL = 0.01  # of a length: ways so short that they need not be predicted well if Newton's method takes them at once
+_FINE = 2000  # times at which laws are asked on a way that has to be split
 _LEAST = 1e-7  # of the way between two times: the shortest step
 
 
@@ -131,7 +133,7 @@ def follow(
 
 def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Followed:
     """Follow in the core, and say what ended the motion if it did."""
-    found = equations.sweep(times, first.q, jerk=jerk)
+    found = _swept(equations, times, first.q, jerk)
     splits = max(0, found.steps - (len(found.t) - 1))
     made = Followed(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
     if found.status == "finished":
@@ -144,6 +146,31 @@ def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Follo
     except DalembertError as error:
         error.result = made
         raise
+
+
+def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
+    """Follow in the core; where steps are split, laws are asked at so many times that what is between them is exact.
+
+    Driven points that are not on their circle between two times could not be followed.
+    """
+    found: Swept = equations.sweep(times, q, jerk=jerk)
+    while found.status in ("ended", "contradicted") and found.t.size:
+        row = len(found.t) - 1
+        inner = np.linspace(times[row], times[row + 1], _FINE + 1)
+        fine: Swept = equations.sweep(inner, found.q[-1], jerk=False)
+        if fine.status != "finished":
+            return replace(found, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
+        rest: Swept = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
+        rows: dict[str, Any] = {
+            name: np.concatenate([getattr(found, name), getattr(rest, name)])
+            for name in ("t", "q", "v", "a", *(("jerk",) if jerk else ()), "slack")
+        }
+        sums = {
+            name: sum(getattr(part, name) for part in (found, fine, rest))
+            for name in ("steps", "corrections", "crossings")
+        }
+        found = replace(rest, **rows, **sums)
+    return found
 
 
 class _Run:
