@@ -30,8 +30,8 @@ Reader = Callable[[Any, tuple[int, ...]], Array]
 
 _FORMAT = 2  # 1 had no seal
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,() \[\]-]{0,99}")
-_TRIES = 20  # at a store that is being replaced
-_PAUSE = 0.01  # s between them
+_PATIENCE = 20.0  # s at a store that is replaced again and again
+_PAUSE = 0.01  # s between tries
 
 
 def write_file(
@@ -71,7 +71,7 @@ def write_file(
 
 
 def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the note and the arrays of a file, once more if it was replaced while it was read.
+    """Return the note and the arrays of a file, again if it was replaced while it was read.
 
     Raises
     ------
@@ -79,17 +79,17 @@ def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         If there is none, or it is damaged, or none of ours.
     """
     _ending("load", path)
-    for left in range(_TRIES, -1, -1):
+    end = time.monotonic() + _PATIENCE
+    while True:
         seen = _identity(path)
         try:
             if seen is None:
                 raise FileError("load", "path", os.fspath(path), "there is no such file")
             return _read_once(path)
         except ModelError:
-            if not left or not (_identity(path) != seen or _being_replaced(path)):
+            if time.monotonic() > end or not (_identity(path) != seen or _being_replaced(path)):
                 raise
             time.sleep(_PAUSE)
-    raise AssertionError
 
 
 def damaged(path: PathLike, error: Exception) -> FileError:
