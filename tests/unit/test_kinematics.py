@@ -441,3 +441,15 @@ def test_jerks_keep_their_digits_at_any_pace() -> None:
 def test_what_is_no_system_is_refused() -> None:
     with pytest.raises(da.ModelError, match="give a System or a Model"):
         da.kinematics("crank", times=[0.0])
+
+
+def test_states_between_rows_of_a_rolling_motion() -> None:
+    s = da.System("skate")
+    board = s.body("board")
+    s.connect("move", da.Planar("z"), s.ground, board)
+    s.connect("wheel", da.Skate(), s.ground, board)
+    s.drive("move.angle", position=da.Polynomial((0.2, 0.8)))
+    s.drive("move.x", position=da.Polynomial((0.0, 1.0)))
+    between = da.kinematics(s, times=[0.0, 0.5, 1.0]).at([0.3, 0.8])
+    angle = 0.2 + 0.8 * between.t
+    assert np.allclose(between["move.y.position"], (np.log(np.cos(0.2)) - np.log(np.cos(angle))) / 0.8, atol=1e-9)

@@ -76,9 +76,7 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         except AssemblyError:
             continue
         limit, q = _farthest(model, t, q, place, asked, {**others, drive.name: None})
-        given = np.zeros(model.nv, dtype=bool)
-        for d in model.hinge_drives:
-            given[model.driven_freedoms(d)] = d.level == 0
+        given = model.driven_speeds(level=0)
         s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED * max(1.0, s[0]):
             continue  # it is not the links that keep it back, but another drive

@@ -167,10 +167,7 @@ def _mind_crossing(model: Model, q: Array, t: float) -> None:
     """Refuse a position in which rounding would decide what speeds and accelerations are."""
     if not model.nc or not model.drives:
         return
-    free = np.ones(model.nv, dtype=bool)
-    for drive in model.hinge_drives:
-        free[model.driven_freedoms(drive)] = False
-    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, free])
+    s = singular_values(Scales.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
     smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
     if smallest < _CROSSING * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(

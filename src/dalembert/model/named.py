@@ -214,6 +214,14 @@ class NamedModel(_core.Model):
         start = self.v_slice(drive.connection.name).start
         return [start + k for k in drive.freedoms]
 
+    def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
+        """Return which speeds (nv,) drives of hinges prescribe: by position (level 0), by speed too (1), or all (2)."""
+        marks = np.zeros(self.nv, dtype=bool)
+        for drive in self.hinge_drives:
+            if drive.level <= level:
+                marks[self.driven_freedoms(drive)] = True
+        return marks
+
     def driven_row(self, drive: Any) -> int:
         """Return the constraint row that a drive prescribes."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..result import Result
 from .reading import Reading
-from .seen import Seen, frame_called
+from .seen import Seen, frame_called, seen_in_plane
 
 __all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centres", "pole"]
 
@@ -248,11 +248,9 @@ def centrodes(result: Result, body: object, *, relative_to: object = "ground") -
         If the relative motion is not in a plane.
     """
     item = "centrodes"
-    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
-    if frame.body is base.body:
-        raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = Seen.of(result, frame, base)
-    n = seen.plane(item)
+    seen, n = seen_in_plane(result, body, relative_to, item)
     centre, _ = pole(seen, n)
     moving = np.einsum("nji,nj->ni", seen.rotation, centre.point - seen.position)
-    return Centrodes(result, frame.name, base.name, seen.t, centre.point, moving, centre.infinite, centre.none, n, seen)
+    return Centrodes(
+        result, seen.frame, seen.relative_to, seen.t, centre.point, moving, centre.infinite, centre.none, n, seen
+    )

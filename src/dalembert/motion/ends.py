@@ -31,7 +31,7 @@ def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | Sin
     if found.status == "contradicted":
         asked = drives_at(model, found.t_last, 1)
         return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
-    given = driven_speeds(model)
+    given = model.driven_speeds()
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
     nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."
     others = _better(model, found.q_last, found.t_last)
@@ -49,7 +49,7 @@ def _better(model: Model, q: Array, t: float) -> str:
 def _left_open(model: Model, found: Swept) -> str:
     """Say which freedoms drives leave open, or that the start is singular."""
     J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
-    given = driven_speeds(model)
+    given = model.driven_speeds()
     free = np.flatnonzero(~given)
     _, s, Vt = np.linalg.svd(J[:, free])
     rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
@@ -63,11 +63,3 @@ def _left_open(model: Model, found: Swept) -> str:
         "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
         "many drives, the start is a singular position: start beside it"
     )
-
-
-def driven_speeds(model: Model) -> NDArray[np.bool_]:
-    """Return which speeds (nv,) drives prescribe."""
-    given = np.zeros(model.nv, dtype=bool)
-    for drive in model.hinge_drives:
-        given[model.driven_freedoms(drive)] = True
-    return given

@@ -37,7 +37,7 @@ from ..errors import ModelError
 from ..result import Result
 from .centres import pole
 from .reading import Reading
-from .seen import Seen, frame_called, row_of
+from .seen import Seen, row_of, seen_in_plane
 
 __all__ = ["InflectionCircles", "inflection_circles"]
 
@@ -201,11 +201,7 @@ def inflection_circles(result: Result, body: object, *, relative_to: object = "g
         If the relative motion is not in a plane.
     """
     item = "inflection_circles"
-    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
-    if frame.body is base.body:
-        raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = Seen.of(result, frame, base)
-    n = seen.plane(item)
+    seen, n = seen_in_plane(result, body, relative_to, item)
     centre, rest = pole(seen, n)
     P = np.where(rest[:, None], np.nan, centre.point)
     w = seen.angular_velocity @ n
@@ -213,4 +209,4 @@ def inflection_circles(result: Result, body: object, *, relative_to: object = "g
     with np.errstate(all="ignore"):
         a = seen.acceleration + np.cross(seen.angular_acceleration, x) - w[:, None] ** 2 * x
         D = a / w[:, None] ** 2
-    return InflectionCircles(result, frame.name, base.name, seen.t, n, P, D, seen)
+    return InflectionCircles(result, seen.frame, seen.relative_to, seen.t, n, P, D, seen)

@@ -20,6 +20,7 @@ from ..result.outputs import always
 from ..system import System
 from .ends import why_ended
 from .request import Request, asked
+from .rolling import rolled
 
 __all__ = ["kinematics"]
 
@@ -100,12 +101,7 @@ def kinematics(
     model = request.model
     held = _undeformed(model)
     first = _first(request, q)
-    if not all(model.holonomic):
-        from .rolling import rolled
-
-        found = rolled(model, request.times, first, held)
-    else:
-        found = _across(model, _in_parts(request, first, held), held)
+    found = _across(model, _in_parts(request, first, held), held)
     message, kind = why_ended(model, found)
     result = _result(request, found, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(found.t)):
@@ -136,7 +132,7 @@ class Between:
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
             wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
-            found = swept(self.model, wanted, self.q[row], floor=_floor(self.model), conditions=self.held)
+            found = _followed(self.model, wanted, self.q[row], self.held)
             if found.status != "finished":
                 raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
             q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
@@ -147,16 +143,23 @@ def _floor(model: Model) -> float:
     return Scales.of(model, prescribed=False).floor
 
 
+def _followed(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
+    """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
+    if not all(model.holonomic):
+        return rolled(model, times, q, held)
+    return swept(model, times, q, floor=_floor(model), conditions=held)
+
+
 def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
     """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
-    model, times, floor = request.model, request.times, _floor(request.model)
+    model, times = request.model, request.times
     ends = [*request.corners, len(times) - 1]
     parts, begin, q = [], 0, first
     for end in ends:
         stretch = times[begin : end + 1].copy()
         if end < len(times) - 1:  # a little before the corner, where the speed is still that of the way to it
             stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
-        found = swept(model, stretch, q, floor=floor, conditions=held)
+        found = _followed(model, stretch, q, held)
         if end == len(times) - 1 or found.status != "finished":
             parts.append(found)
             break

@@ -73,17 +73,15 @@ def _back(model: Model, t: float, q: Array) -> Array:
     """Return q (nq,) with rows of positions obeyed and driven coordinates where laws put them, by least change."""
     given = model.drive_motion(t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
-    known = np.zeros(model.nv, dtype=bool)
-    for drive in model.hinge_drives:
-        if drive.level == 0:
-            known[model.driven_freedoms(drive)] = True
-    holonomic = np.asarray(model.holonomic, dtype=bool)
-    for _ in range(3):
+    known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)
+    for _ in range(8):
         gap = (model.constraint_residual(q, t=t) - model.row_motion(t)[0])[holonomic]
-        if not gap.size or np.abs(gap).max() < 1e-14:
+        if np.abs(gap).max(initial=0.0) < 1e-14 * (1.0 + model.length):
             break
         step = np.zeros(model.nv)
         P = model.constraint_jacobian(q, t=t)[holonomic]
         step[~known] = np.linalg.lstsq(P[:, ~known], -gap, rcond=1e-10)[0]
         q = model.integrate(q, step)
+    if np.abs(gap).max(initial=0.0) > 1e-9 * (1.0 + model.length):
+        raise SingularityError(f"kinematics: at t = {t:.6g} s the loops stay open by {np.abs(gap).max():.3g} m or rad")
     return np.asarray(q)

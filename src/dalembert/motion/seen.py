@@ -14,7 +14,7 @@ from ..result import Result
 from ..result.outputs.frames import FRAME, common_axis
 from .between import next_rate
 
-__all__ = ["Seen", "frame_called", "row_of"]
+__all__ = ["Seen", "frame_called", "row_of", "seen_in_plane"]
 
 Array = NDArray[np.float64]
 
@@ -156,6 +156,15 @@ class Seen:
     def scale(self) -> float:
         """A length, m, of the motion: how far the frame goes, or that of the mechanism."""
         return max(float(np.ptp(self.position, axis=0).max()), self.length)
+
+
+def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[Seen, Array]:
+    """Return the motion of a body that another sees in a plane, and the normal (3,) of that; refuse others by name."""
+    frame, base = frame_called(result, body, item, "body"), frame_called(result, relative_to, item, "relative_to")
+    if frame.body is base.body:
+        raise ModelError(item, "relative_to", base.name, "give another body")
+    seen = Seen.of(result, frame, base)
+    return seen, seen.plane(item)
 
 
 def _is_ground(marker: Marker) -> bool:

@@ -94,9 +94,7 @@ class PrescribedMotion(Motion):
         """Return (1) where masses are missing, redundant rows sharing by least norm."""
         model, a = self.model, self.part("a")
         needed = model._supplied(self.q, self.v, a, t=self.t, x=self.x)
-        driven = np.zeros(model.nv, dtype=bool)
-        for drive in model.hinge_drives:
-            driven[model.driven_freedoms(drive)] = True
+        driven = model.driven_speeds()
         found: dict[str, Array] = {"lam": np.zeros((len(self), model.nc)), "held": np.zeros((len(self), model.nv))}
         if model.nc:
             P = model.constraint_jacobian(self.q, t=self.t)
