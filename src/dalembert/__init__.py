@@ -25,7 +25,6 @@ from .analysis import (
     driven_motion,
     flops,
     impulse,
-    inverse_dynamics,
     mobility,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
@@ -55,6 +54,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .inverse import inverse_dynamics, measured_motion, moment_arms
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -145,8 +145,10 @@ __all__ = [
     "library",
     "linkage",
     "load",
+    "measured_motion",
     "mobility",
     "mobility_range",
+    "moment_arms",
     "motion_space",
     "natural",
     "plate",
@@ -165,7 +167,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "inverse", "model", "motion", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
