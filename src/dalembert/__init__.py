@@ -55,6 +55,7 @@ from .errors import (
     UserFunctionError,
 )
 from .inverse import inverse_dynamics, measured_motion, moment_arms
+from .linear import linearize
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -143,6 +144,7 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linearize",
     "linkage",
     "load",
     "measured_motion",
@@ -167,7 +169,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "inverse", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
