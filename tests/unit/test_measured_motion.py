@@ -71,9 +71,9 @@ def test_samples_need_not_be_uniform_and_gaps_are_bridged_on_request() -> None:
 
 def test_a_stated_residual_is_what_is_taken_off() -> None:
     noise = 0.002 * np.random.default_rng(2).normal(size=len(T))
-    motion = da.measured_motion(two_links(), T, {"shoulder": np.sin(3 * T) + noise, "elbow": 0.3}, residual=0.002)
+    motion = da.measured_motion(two_links(), T, {"shoulder": np.sin(3 * T) + noise, "elbow": 0.3}, residual=0.0019)
     off = motion["shoulder.position"] - np.sin(3 * T) - noise
-    assert np.sqrt(np.mean(off**2)) == pytest.approx(0.002, rel=1e-4)
+    assert np.sqrt(np.mean(off**2)) == pytest.approx(0.0019, rel=1e-4)
     assert np.abs(motion["shoulder.position"] - np.sin(3 * T)).max() < 0.002
 
 
@@ -88,7 +88,7 @@ def test_bad_samples_are_refused_by_name() -> None:
         da.measured_motion(s, T, good, cutoff=150.0)
     with pytest.raises(da.ModelError, match="not both"):
         da.measured_motion(s, T, good, cutoff=5.0, residual=0.1)
-    with pytest.raises(da.ModelError, match="'wrist'.*'shoulder'"):
+    with pytest.raises(da.ModelError, match=r"'wrist'.*'shoulder'"):
         da.measured_motion(s, T, {"wrist": T})
     with pytest.raises(da.ModelError, match="first is missing"):
         da.measured_motion(s, T, {**good, "elbow": np.where(T < 0.01, np.nan, T)})
@@ -116,11 +116,10 @@ def test_quaternions_become_angular_velocities_and_accelerations() -> None:
 
 def test_loops_stay_closed_and_the_crank_needs_what_it_needs_when_driven() -> None:
     s = four_bar()
-    law = da.Ramp(1.0, 2.5, 1.0) if False else (lambda t: 1.0 + 0.8 * np.sin(2.0 * t))
     t = np.linspace(0.0, 1.0, 101)
     partly = da.measured_motion(s, t, {"A": 1.0 + 0.8 * np.sin(2.0 * t)})  # the rest follows
     described = s.copy()
-    described.drive("A", position=law)
+    described.drive("A", position=lambda t: 1.0 + 0.8 * np.sin(2.0 * t))
     driven = da.simulate(described, 1.0, times=t)
     inner = slice(5, -5)
     needed = da.inverse_dynamics(s, partly, actuators="A")
@@ -251,7 +250,7 @@ def test_muscles_share_a_motion_by_least_activation() -> None:
             return model.inverse_dynamics(motion.q[k], motion.v[k], motion.a[k], x=state)
 
         best = minimize(
-            lambda a: (a**power).sum(), a[k], constraints={"type": "eq", "fun": rest}, bounds=[(0.01, 1)] * 4,
+            lambda a, power=power: (a**power).sum(), a[k], constraints={"type": "eq", "fun": rest}, bounds=[(0.01, 1)] * 4,
             method="SLSQP", options={"ftol": 1e-12},
         )  # fmt: skip
         np.testing.assert_allclose(a[k], best.x, atol=1e-4)
@@ -259,7 +258,7 @@ def test_muscles_share_a_motion_by_least_activation() -> None:
 
 def test_activations_follow_each_other_as_fast_as_muscles_do() -> None:
     s = muscled()
-    t = np.linspace(0.0, 0.6, 61)
+    t = np.linspace(0.0, 0.3, 31)
     motion = da.measured_motion(s, t, {"shoulder": 0.2 + 0.1 * np.sin(6 * t), "elbow": 0.8 + 0.3 * np.cos(8 * t)})
     free = da.inverse_dynamics(s, motion, actuators=MUSCLES)
     bound = da.inverse_dynamics(s, motion, actuators=MUSCLES, activation_dynamics=True, missing="tell")
@@ -275,7 +274,7 @@ def test_activations_follow_each_other_as_fast_as_muscles_do() -> None:
 
 def test_motors_and_loads_act_through_their_inputs() -> None:
     s = two_links()
-    s.connect("motor", da.Effort(0.0 if False else (lambda t: 0.0)), "shoulder")
+    s.connect("motor", da.Effort(lambda t: 0.0), "shoulder")
     state = s.compile().random_state(0)
     a = np.array([1.0, -2.0])
     found = da.inverse_dynamics(s, state.q, state.v, a, actuators=["motor", "elbow"])
@@ -338,11 +337,10 @@ def test_moment_arms_in_loops_follow_the_loop() -> None:
     t = np.linspace(0.0, 1.0, 11)
     motion = da.measured_motion(s, t, {"A": lambda t: 1.0 + 0.5 * t})
     q = np.column_stack([motion[f"{name}.position"] for name in s.compile().hinge_names])
+    rate = motion.model.report(["rates"], t, motion.q, motion.v)["rates"][:, 0]
     for name in "ABCD":
         arms = da.moment_arms(s, q, coordinates=name)
-        np.testing.assert_allclose(
-            arms["cable", name] * motion[f"{name}.speed"], -motion["cable.rate"], atol=1e-9
-        ) if "cable.rate" in motion.names() else None
+        np.testing.assert_allclose(arms["cable", name] * motion[f"{name}.speed"], -rate, atol=1e-8)
     with pytest.raises(da.ModelError, match="1 freedom: name as many"):
         da.moment_arms(s, q, coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="'cable'"):

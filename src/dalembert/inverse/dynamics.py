@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 _ITEM = "inverse_dynamics"
 _REACHED = 1e-8  # part of the needed force that may be missing
 _ROUNDED = 1e-10  # the same, of the largest in the motion
-_SETTLED = 1e-10  # change of inputs and states, relative, at which Newton's method ends
+_SETTLED = 1e-6  # change of inputs and states, relative, after which one step of Newton leaves rounding
 _STEPS = 40
 
 
@@ -224,7 +224,7 @@ def _efforts(problem: Problem, u: Array, excitations: dict[str, Array], single: 
         given = np.einsum("nkv,nk->nv", C, u[:, :k])
         rest = force - given
         lack = loops.lacking(rest)
-        _mind_missing(problem, u, force, given, lack, tell)
+        _mind_missing(problem, u, np.abs(force) + np.abs(given), lack, tell)
         lam = loops.multipliers(rest - lack, np.abs(force).max(initial=0.0))
         tau[:, acting.freedoms.columns] = u[:, : len(acting.freedoms.columns)]
         unique = loops.determines(C, acting, s, u)
@@ -266,10 +266,13 @@ def _by_cut_hinge(acting: Actuators, efforts: Array) -> dict[str, Array]:
     return {name: every[:, span] for name, span in spans.items() if {*range(span.start, span.stop)} & {*chosen}}
 
 
-def _mind_missing(problem: Problem, u: Array, force: Array, given: Array, lack: Array, tell: bool) -> None:
+def _mind_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: bool) -> None:
     """Refuse what the actuators cannot do, or forget what is rounding."""
     scales = problem.loops.columns
-    size = ((np.abs(force) + np.abs(given)) * scales).sum(axis=1)
+    acting, s = problem.acting, problem.samples
+    if acting.further:  # what elements supply is no longer in what is needed beside them
+        terms = terms + np.abs(acting.needed(s, acting.starts(s, problem.low[0], problem.high[0])))
+    size = (terms * scales).sum(axis=1)
     allowed = _REACHED * size + _ROUNDED * size.max(initial=0.0)
     short = np.abs(lack * scales).max(axis=1, initial=0.0)
     worst = int(np.argmax(short / np.maximum(allowed, 1e-300)))

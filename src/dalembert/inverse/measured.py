@@ -61,8 +61,8 @@ def measured_motion(
         In order; they need not be uniform.
     coordinates : dict of name to samples
         Hinges or single coordinates: (n,), or (n, nq) of a hinge with several (quaternions first); or a number, a law
-        or a function of time, as drives take. NaN where a sample is missing. What is not given follows from the loops, or
-        is integrated under the forces of the description.
+        or a function of time, as drives take. NaN where a sample is missing. What is not given follows from the loops,
+        or is integrated under the forces of the description.
     markers : dict of marker to places
         As `inverse_kinematics` takes: positions (n, 3) in the world, poses, `da.Target` with weights. NaN where a
         marker was not seen. All coordinates are fitted to them, sample by sample.
@@ -133,20 +133,12 @@ class _Placed:
 
 def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, options: dict[str, Any]) -> _Placed:
     """Return configurations (n, nq) that fit markers, one after another."""
-    found = inverse_kinematics(model, markers, q=q, path=True, **options)
+    found = inverse_kinematics(model, markers, q=q, path=True, fit=True, **options)
     rows = np.atleast_2d(found.q)
     if len(rows) != len(t):
         raise ModelError(_ITEM, "markers", f"{len(rows)} places", f"give one for each of the {len(t)} times")
     missed = np.atleast_1d(found.residual.position)
     notes = [f"the worst marker is missed by up to {missed.max():.3g} m, in the mean {missed.mean():.3g} m"]
-    if found.jumps:
-        listed = ", ".join(f"{t[jump.number]:.6g}" for jump in found.jumps[:6])
-        raise ModelError(
-            _ITEM,
-            "markers",
-            f"jumps at t = {listed} s",
-            "the fitted motion leaves its branch there; look at these samples",
-        )
     return _Placed(rows, notes + list(found.notes))
 
 

@@ -5,8 +5,8 @@
 On uniform samples, a step h apart, (1) passes the frequency f with the factor 1 / (1 + L h (2 pi f)^6): what a
 Butterworth filter of order three does that runs forwards and backwards, without shift of phase. With
 L = 1 / (h (2 pi f_c)^6) what has the frequency f_c is halved. Nothing has to be added at the ends, samples need not be
-uniform, derivatives are exact ones of the spline. H. J. Woltring, "A Fortran package for generalized, cross-validatory spline smoothing and differentiation",
-Adv. Eng. Software 8 (1986) 104-113.
+uniform, derivatives are exact ones of the spline. H. J. Woltring, "A Fortran
+package for generalized, cross-validatory spline smoothing and differentiation", Adv. Eng. Software 8 (1986) 104-113.
 """
 
 from __future__ import annotations
