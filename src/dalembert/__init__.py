@@ -59,6 +59,7 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
+from .statics import equilibrium
 from .system import System
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ __all__ = [
     "cylinder",
     "driven_motion",
     "elements",
+    "equilibrium",
     "errors",
     "flops",
     "gear",
@@ -165,7 +167,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "linear", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",

@@ -25,10 +25,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..analysis.nearby import null_space
+from ..connections.hinges import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
 from ..motion.closed import Closed, Measure
 from ..motion.equations import RelativeEquations
+from ..rotation import skew
 
 __all__ = ["Balance", "Look"]
 
@@ -62,6 +64,8 @@ class Balance:
         Coordinates that keep a value and are supplied with nothing: unknowns have to see to it.
     v : (nv,) rad/s or m/s
         Steady speeds.
+    idle : (nx,) bool
+        Element states that nothing depends on: they need no rest.
     """
 
     model: Model
@@ -73,6 +77,7 @@ class Balance:
     v: Array
     held: Mapping[Measure, float] = field(default_factory=dict)
     trimmed: Mapping[Measure, float] = field(default_factory=dict)
+    idle: Marks = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     # ---- configurations
 
@@ -81,6 +86,11 @@ class Balance:
         """The closure equations with what is held."""
         equations = RelativeEquations(self.model)
         return Closed(equations, {**self.held, **self.trimmed}, self.t, self.fixed)
+
+    @cached_property
+    def _open(self) -> Closed:
+        """The same with a column for every small motion, fixed ones too: virtual motions go along some of them."""
+        return Closed(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
 
     @cached_property
     def _rolling(self) -> NDArray[np.intp]:
@@ -137,8 +147,7 @@ class Balance:
 
     def rows(self, q: Array) -> tuple[Array, Array, Array]:
         """Return scaled rows (k, nv): of loops and wheels, of what is held, of what is trimmed."""
-        closed = self.closed
-        J = closed.jacobian(q) if closed.rows else np.zeros((0, closed.nv))
+        J = self._open.jacobian(q) if self._open.rows else np.zeros((0, self.model.nv))
         n = len(self.held) + len(self.trimmed)
         loops, rest = J[: len(J) - n], J[len(J) - n :]
         if len(self._rolling):
@@ -190,7 +199,7 @@ class Look:
         rows = np.vstack([loops, held])
         self.lam, self.mu, self.r = np.zeros(model.nc), np.zeros(len(held)), self.f.copy()
         if len(rows):
-            y = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0]
+            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0].astype(float)
             P = model.constraint_jacobian(self.q, t=balance.t)
             self.lam = self._multipliers(y[: len(loops)])
             self.mu = y[len(loops) :]
@@ -205,7 +214,7 @@ class Look:
         lam[places] = y[: len(places)]
         # rows of driven hinges stand after them, and bind nothing that is free
         lam[balance._rolling] = y[len(y) - len(balance._rolling) :]
-        return lam * scale
+        return np.asarray(lam * scale)
 
     # ---- sizes and slopes
 
@@ -228,22 +237,24 @@ class Look:
             return np.zeros(0)
         how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
         found = model.report(["dx"], balance.t, self.q, balance.v, self.x, tau=self.r, **how)
-        return np.asarray(found["dx"])
+        rates = np.asarray(found["dx"])
+        return np.where(balance.idle, 0.0, rates) if len(balance.idle) else rates
 
     def slopes(self, parameters: tuple[str, ...] = ()) -> tuple[Derivatives, Derivatives]:
         """Return derivatives of f (nv, ...) as (3) has it, and of dx; differences where there are no accelerations."""
         balance, model = self.balance, self.balance.model
         how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
         try:
-            d = model.d_dynamics(
-                balance.t, self.q, balance.v, self.x, tau=self.r, parameters=parameters, **how
-            )
+            d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.r, parameters=parameters, **how)
         except (SingularityError, ModelError):
             if parameters or model.nx or self.balance.v.any():
                 raise
             return self._differences(), Derivatives(*[np.zeros((0, 0))] * 7)
         M = model.mass_matrix(self.q)
-        return Derivatives(*(-M @ part for part in d.a)), d.dx
+        states = d.dx
+        if balance.idle.any():
+            states = Derivatives(*(_without(part, balance.idle) for part in states))
+        return Derivatives(*(-M @ part for part in d.a)), states
 
     def _differences(self) -> Derivatives:
         """Return the derivatives by q of f - P^T lam - H^T mu, by central differences along every free motion."""
@@ -264,23 +275,57 @@ class Look:
 
     @cached_property
     def stiffness(self) -> Array:
-        """dg of (3) by y, F^T K B, J; with element states that follow, (dx = 0), if they have a rest of their own."""
+        """dg of (3) by y, F^T K B, J; element states follow (dx = 0) as far as they have a rest of their own."""
+        return self._stiffness(self.B)
+
+    @cached_property
+    def virtual_stiffness(self) -> Array:
+        """The same by virtual motions, F^T K F, J: what a rest is judged by."""
+        return self.stiffness if self.F is self.B else self._stiffness(self.F)
+
+    def _stiffness(self, basis: Array) -> Array:
         D = self.balance.scales
-        by, states = self.slopes()
-        K: Array = (self.F.T * D) @ by.q @ (D[:, None] * self.B)
+        by, states = self._slopes
+        K: Array = (self.F.T * D) @ _straight(self.balance.model, by.q, self.r) @ (D[:, None] * basis)
         if self.balance.model.nx:
-            X = np.linalg.lstsq(states.x, states.q @ (D[:, None] * self.B), rcond=None)[0]
+            X = np.linalg.lstsq(states.x, states.q @ (D[:, None] * basis), rcond=None)[0]
             K = K - (self.F.T * D) @ by.x @ X
         return K
+
+    @cached_property
+    def _slopes(self) -> tuple[Derivatives, Derivatives]:
+        return self.slopes()
 
     def settled(self) -> Look:
         """Return the look with element states at rest, dx = 0, where they have a rest of their own."""
         look = self
         for _ in range(20):
-            _, states = look.slopes()
+            _, states = look._slopes
             step = np.linalg.lstsq(states.x, -look.dx, rcond=1e-12)[0]
             look = Look(self.balance, self.q, look.x + step)
             size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:
                 return look
         raise AssemblyError("element states do not come to rest")
+
+
+def _without(part: Array, idle: Marks) -> Array:
+    """Return derivatives with rows of states that need no rest zero."""
+    kept = part.copy()
+    kept[idle] = 0.0
+    return kept
+
+
+def _straight(model: Model, by_q: Array, r: Array) -> Array:
+    """Return slopes (nv, nv) of forces r (nv,) in axes that do not turn with free bodies.
+
+    Steps shift a body straight and turn it about itself (`Model.integrate`); forces in its axes turn with it, which is
+    no change of theirs.
+    """
+    free = [model.v_slice(h.name).start for h in model.forest.hinges if isinstance(h.element, Free)]
+    if not free:
+        return by_q
+    slopes = by_q.copy()
+    for k in free:
+        slopes[k + 3 : k + 6, k : k + 3] -= skew(r[k + 3 : k + 6])
+    return slopes

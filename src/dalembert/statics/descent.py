@@ -3,7 +3,7 @@
 With g the forces out of balance and K their slopes (`balance`), s a step in rad and lengths of the system,
 
     min  g . s + s^T K s / 2,   |s| <= radius          exactly, by the eigenvalues of K                            (1)
-    work along the step = (g_0 + 4 g_1/2 + g_1) . s / 6, by Simpson's rule, against what (1) hopes for              (2)
+    work along the step by forces at both ends and half-way, Simpson's rule, against what (1) hopes for            (2)
 
 Where forces have a potential, (2) is its change without the rounding of a difference; where they have none, as loads
 that follow a body, it is still what decides downhill from uphill. Negative slopes are followed downhill, also from a
@@ -30,7 +30,9 @@ BALANCED = 1e-9  # forces out of balance, of those that there are
 FLAT = 1e-9  # slopes below this part of the largest are none
 _STEP = 1e-10  # rad or lengths: the last step
 _RADIUS = 0.3  # rad or lengths: the first region of trust
+_TURN = 0.5  # rad: the largest turn in a step
 _FAR = 3e3  # rad or lengths: what is so far away falls for ever
+_AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
 _PATIENCE = 1000
 
 
@@ -68,7 +70,9 @@ def descend(balance: Balance, q: Array, x: Array, stops: Sequence[Measure] = (),
         if done is not None:
             done.steps = count + 1
             return done
-    return Descent(walk.look, walk.on, False, steps=most)
+    gone = balance.closed.equations.difference(q, walk.look.q) / balance.scales
+    away = float(np.abs(gone).max(initial=0.0)) > _AWAY
+    return Descent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
 
 
 class _Walk:
@@ -81,6 +85,8 @@ class _Walk:
         self.balance = balance.with_held(self.on)
         self.look = self._look(q, x)
         self.first = True
+        kinds = balance.model.speed_kinds
+        self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
     def _look(self, q: Array, x: Array) -> Look:
         look = self.balance.look(q, x)
@@ -108,7 +114,7 @@ class _Walk:
         self.first = False
         s, hoped = _within(k, pull, self.radius, level)
         s = np.where(nothing & (np.abs(k) <= level), 0.0, s)
-        gone = self.base.closed.between(self.start, look.q)
+        gone = self.base.closed.equations.difference(self.start, look.q) / self.base.scales
         if float(np.abs(gone).max(initial=0.0)) > _FAR:
             return Descent(look, dict(self.on), False, falls=look.B @ (E @ s))
         return self._take(E @ s, hoped)
@@ -116,6 +122,10 @@ class _Walk:
     def _take(self, s: Array, hoped: float, *, certain: bool = False) -> Descent | None:
         """Go a step s, as far as stops allow, if forces do the work that is hoped for; else trust less."""
         look, balance = self.look, self.balance
+        turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / _TURN
+        if turn > 1.0:
+            s = s / turn
+            hoped = float(look.g @ s + 0.5 * s @ look.stiffness @ s)
         way = look.B @ s
         part, met = self._room(way)
         trial = balance.moved(look.q, part * way)
@@ -123,9 +133,7 @@ class _Walk:
         if trial is None or middle is None:
             return self._less(s)
         there, half = self._look(trial, look.x), self._look(middle, look.x)
-        step = balance.closed.between(look.q, trial)
-        D = balance.scales
-        work = float(step @ (D * (look.r + 4 * half.r + there.r))) / 6
+        work = (4 * (_work(look, half) + _work(half, there)) - _work(look, there)) / 3
         if part < 1.0:
             hoped = float(part * (look.g @ s) + 0.5 * part**2 * (s @ look.stiffness @ s))
         if certain or (hoped < 0 and work < 0.1 * hoped):
@@ -194,6 +202,13 @@ class _Walk:
         self.radius = max(self.radius, 1e-3)
 
 
+def _work(one: Look, two: Look) -> float:
+    """Return the work against forces along the straight way from one configuration to another, J, by both ends."""
+    there, back = one.balance.closed.between(one.q, two.q), one.balance.closed.between(two.q, one.q)
+    D = one.balance.scales
+    return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
+
+
 def flat(k: Array, size: float) -> float:
     """Return the level below which slopes k (n,) J of forces of a size, J, are none."""
     return FLAT * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
@@ -232,4 +247,3 @@ def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, 
                     break
             s = along(middle)
     return s, float(pull @ s + 0.5 * s @ (k * s))
-

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..analysis.adrift import adrift
 from ..analysis.assemble import assemble
@@ -121,10 +121,10 @@ def requested(
         model.input_values(given)  # names the unknown ones
     holds = dict(hold) if isinstance(hold, Mapping) else dict.fromkeys(names_of(hold))
     unknown_names, guesses = _unknown(model, unknown, given, conditions, t, item)
-    q, x, notes = _start(model, state, holds, t, item)
+    q, x, paces, notes = _start(model, state, holds, t, item)
     driven = model.driven_speeds()
     columns, held = _held(model, holds, q, driven, item)
-    v, steady, sought = _speeds(model, speeds or {}, q, t, item)
+    v, steady, sought = _speeds(model, speeds or {}, q, paces, t, item)
     notes += _resting_drives(model, v, t)
     trims = bool(unknown_names) or bool(len(sought))
     prescribed = driven | conditions.given
@@ -143,6 +143,8 @@ def requested(
         held={} if trims else held,
         trimmed=held if trims else {},
     )
+    balance, said = _idle(balance, q, x)
+    notes += said
     known = measures_of(RelativeEquations(model))
     free = [m for m in known.values() if m not in held and (m.column < 0 or not balance.fixed[m.column])]
     taken = {m.name for m in held}
@@ -150,6 +152,17 @@ def requested(
     _mind_stops(stops, q, item)
     rows = dry_rows(model)
     return Request(balance, q, x, stops, unknown_names, guesses, sought, rows, notes)
+
+
+def _idle(balance: Balance, q: Array, x: Array) -> tuple[Balance, list[str]]:
+    """Return the balance with element states that nothing depends on named idle, and what is to be said of them."""
+    if not balance.model.nx:
+        return balance, []
+    by, states = balance.look(q, x).slopes()
+    idle: Marks = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
+    names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
+    runs = [f"the state {name!r} acts on nothing, and need not rest" for name in names]
+    return replace(balance, idle=idle), runs
 
 
 def _without_friction(model: Model, conditions: Conditions) -> Conditions:
@@ -164,35 +177,41 @@ def _without_friction(model: Model, conditions: Conditions) -> Conditions:
 
 def _start(
     model: Model, state: Any, holds: Mapping[str, Any], t: float, item: str
-) -> tuple[Array, Array, list[str]]:
-    """Return positions and element states to start from, and what is to be said of them."""
+) -> tuple[Array, Array, Array, list[str]]:
+    """Return positions, element states and speeds to start from, and what is to be said of them."""
     state = state.state() if callable(getattr(state, "state", None)) else state
     asked = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
-        q = model._coordinates(item, state.q)
+        q = driven_positions(model, t, model._coordinates(item, state.q))
         x = np.array(state.x if len(state.x) else model.state_starts(), dtype=float)
-        if asked:
-            fixed = {**asked, **{name: None for d in model.hinge_drives for name in d.speed_names}}
-            q = assemble(model, q=q, fixed=fixed, t=t).q
-        return driven_positions(model, t, q), x, []
-    if state is not None and not isinstance(state, Mapping):
+        v, notes = np.array(state.v, dtype=float), []
+    elif state is None or isinstance(state, Mapping):
+        starts = named_starts(model, state) if state else Starts.of(model)
+        q, x = driven_positions(model, t, None, starts), starts.x
+        v, notes = model.initial_state(starts.initials).v, _missed(model, q, starts, t)
+    else:
         raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
-    named = {**(state or {}), **asked}
-    starts = named_starts(model, named) if named else Starts.of(model)
-    q = driven_positions(model, t, None, starts)
+    if asked:
+        fixed = {**asked, **{name: None for d in model.hinge_drives for name in d.speed_names}}
+        q = assemble(model, q=q, fixed=fixed, t=t).q
+    return q, x, v, notes
+
+
+def _missed(model: Model, q: Array, starts: Starts, t: float) -> list[str]:
+    """Say which start values of positions are not met at q, and what else is odd about a start."""
     places = Starts(
         {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
         {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
         starts.x,
     )
-    return q, starts.x, adrift(model.system) + missed_starts(model, q, np.zeros(model.nv), places) + misfits(model, q, t=t)
+    return adrift(model.system) + missed_starts(model, q, np.zeros(model.nv), places) + misfits(model, q, t=t)
 
 
 def _held(
     model: Model, holds: Mapping[str, Any], q: Array, driven: Marks, item: str
 ) -> tuple[Marks, dict[Measure, float]]:
     """Return which small motions of the trees are held, (nv,), and coordinates of cut hinges with their values."""
-    marks, rows = np.zeros(model.nv, dtype=bool), {}
+    marks, rows = np.zeros(model.nv, dtype=bool), dict[Measure, float]()
     known = measures_of(RelativeEquations(model))
     for name in holds:
         freedoms = freedoms_of(model, name, item=f"{item}: hold")
@@ -209,7 +228,7 @@ def _held(
 
 
 def _speeds(
-    model: Model, speeds: Mapping[str, float | None], q: Array, t: float, item: str
+    model: Model, speeds: Mapping[str, float | None], q: Array, guess: Array, t: float, item: str
 ) -> tuple[Array, Marks, NDArray[np.intp]]:
     """Return steady speeds (nv,), which small motions go with them, and which of them are sought."""
     values: dict[str, float] = {}
@@ -230,7 +249,7 @@ def _speeds(
                 sought[k] = True
             else:
                 values[model.speed_names[k]] = finite_number(value, item=f"{item}: speeds", field=name)
-    v = np.zeros(model.nv)
+    v = np.where(sought, guess, 0.0)
     for name, number in values.items():
         v[model.speed_names.index(name)] = number
     if model.nc and v.any():  # wheels that roll, and other speeds that follow by the loops
