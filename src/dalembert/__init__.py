@@ -55,6 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .linear import linearize
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -145,6 +146,7 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linearize",
     "linkage",
     "load",
     "mobility",

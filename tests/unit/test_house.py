@@ -35,6 +35,8 @@ SHORT_WAYS = {
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
+    ("natural.mechanism", "view"): "Mechanism.draw",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 
