@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.scales import Scales
-from ..linear.tangent import brackets, rate_slopes
+from ..linear.small_motions import brackets
+from ..linear.tangent import rate_slopes
 from ..model import State
 from .balance import Balance, Look
 from .request import Request
