@@ -60,6 +60,7 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
+from .statics import equilibrium
 from .system import System
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ __all__ = [
     "cylinder",
     "driven_motion",
     "elements",
+    "equilibrium",
     "errors",
     "flops",
     "gear",
@@ -169,7 +171,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
