@@ -250,9 +250,13 @@ def test_muscles_share_a_motion_by_least_activation() -> None:
             return model.inverse_dynamics(motion.q[k], motion.v[k], motion.a[k], x=state)
 
         best = minimize(
-            lambda a, power=power: (a**power).sum(), a[k], constraints={"type": "eq", "fun": rest}, bounds=[(0.01, 1)] * 4,
-            method="SLSQP", options={"ftol": 1e-12},
-        )  # fmt: skip
+            lambda a, power=power: (a**power).sum(),
+            a[k],
+            constraints={"type": "eq", "fun": rest},
+            bounds=[(0.01, 1)] * 4,
+            method="SLSQP",
+            options={"ftol": 1e-12},
+        )
         np.testing.assert_allclose(a[k], best.x, atol=1e-4)
 
 
