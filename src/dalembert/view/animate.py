@@ -23,7 +23,7 @@ from .player import PAGE
 from .projection import Placement, paths_of
 from .spatial import SpatialPicture
 
-__all__ = ["animate", "animate_configurations", "between"]
+__all__ = ["animate", "animate_configurations", "between", "frame_times"]
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def animate(
         If a view, a point, a rate or a file cannot be.
     """
     t = np.asarray(result.t, dtype=np.float64)
-    times = _frame_times(t, fps, speed)
+    times = frame_times(t, fps, speed)
     fine = _finer(times, trace)
     q = np.atleast_2d(result.at(fine).q) if len(t) > 1 else np.atleast_2d(result.q)
     return _show(result.model, times, q, path, view, fps, trace, size, inertia, exaggerate)
@@ -106,7 +106,7 @@ def animate_configurations(
     stamps = np.asarray(t, dtype=np.float64)
     if stamps.shape != (len(rows),) or not np.isfinite(stamps).all() or not (np.diff(stamps) > 0).all():
         raise ModelError("animation", "t", t, f"give {len(rows)} rising times, one for each row of q")
-    times = _frame_times(stamps, fps, speed)
+    times = frame_times(stamps, fps, speed)
     q_fine = between(model, stamps, rows, _finer(times, trace))
     return _show(model, times, q_fine, path, view, fps, trace, size, inertia, exaggerate)
 
@@ -120,7 +120,7 @@ def between(model: Model, t: Array, q: Array, times: Array) -> Array:
     return model.integrate(q[k], share[:, None] * model.difference(q[k], q[k + 1]))
 
 
-def _frame_times(t: Array, fps: Any, speed: Any) -> Array:
+def frame_times(t: Array, fps: Any, speed: Any) -> Array:
     """Return the times of the frames, from the first to the last of t."""
     for field, value in (("fps", fps), ("speed", speed)):
         if finite_number(value, item="animation", field=field) <= 0:
