@@ -55,6 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .linear import linearize
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -143,6 +144,7 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linearize",
     "linkage",
     "load",
     "mobility",
@@ -165,7 +167,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "linear", "model", "motion", "result", "simulation")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",

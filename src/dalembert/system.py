@@ -590,6 +590,37 @@ class System:
 
         return draw(self, q, **options)
 
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        view: str = "auto",
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+        open_browser: bool | None = None,
+        port: int = 0,
+    ) -> Any:
+        """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
+
+        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+            Where it begins; as it starts if left out.
+        view, inertia, exaggerate, open_browser, port
+            As of `Result.view`.
+
+        Returns
+        -------
+        Viewer, or in a notebook a widget
+        """
+        from .view.web import view_system
+        from .view.web.scenes import Wanted
+
+        wanted = Wanted(view=view, inertia=inertia, exaggerate=exaggerate)
+        return view_system(self, q, wanted=wanted, open_browser=open_browser, port=port)
+
     @overload
     def compile(self) -> Model: ...
     @overload

@@ -89,6 +89,10 @@ class NaturalModel:
         """Follow the drives through times (k,) s; see `Mechanism.motion`."""
         return self.mechanism.motion(times, q, **options)
 
+    def kinematics(self, **options: Any) -> NaturalMotion:
+        """Return the motion along the drives, or of a coordinate through values; see `dalembert.kinematics`."""
+        return self.mechanism.kinematics(**options)
+
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
 

@@ -35,6 +35,7 @@ class Joints:
     dimension: int
     coordinates: dict[str, Coordinate]
     bodies: dict[str, NaturalBody]
+    looks: list[tuple[str, str, str, DirectionLike | None]]
     _counted_on: dict[frozenset[str], float]
 
     def _add(self, rows: list[Row]) -> None:
@@ -166,6 +167,7 @@ class Joints:
         item = f"slot {name!r}"
         d = self._direction(along, item)
         way = Direction.between(self._point(start, item), self._point(pin, item))
+        self.looks.append(("slot", pin, start, along))
         components = (2,) if self.dimension == 2 else (0, 1, 2)
         rows = []
         for c in components:
@@ -341,6 +343,7 @@ class Joints:
         item = f"distance {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
         way = d.value(self._values())
+        self.looks.append(("distance", first, second, None))
         if along is None:
             size = float(np.linalg.norm(way))
             if not size > 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.scales import closure_rank, singular_values
 from ..checks import a_name, finite_array, not_negative, positive
-from ..errors import ModelError
-from ..motion import Position, Rates, find_position, find_rates, follow
+from ..errors import DalembertError, ModelError
+from ..motion import Followed, Position, Rates, find_position, find_rates, follow
 from ..motion.rates import speed_scales
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drives import Drives
 from .driving import Driver
 from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
+from .joints import DirectionLike
+from .kinematics import kinematics
 from .motion import NaturalMotion
 from .terms import Direction, Row
 
@@ -96,6 +98,7 @@ class Mechanism(Drives):
         self.rows: list[Row] = []
         self.drivers: list[Driver] = []
         self.speed_rows: list[SpeedRows] = []
+        self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
         self._counted_on: dict[frozenset[str], float] = {}
         self._keys: dict[Any, tuple[str, float, float]] = {}
         self._made: NaturalEquations | None = None
@@ -248,6 +251,10 @@ class Mechanism(Drives):
             self.rows.append(row)
         self._made = None
 
+    def _leave_out(self, names: set[str]) -> None:
+        self.rows = [row for row in self.rows if row.name not in names]
+        self._keys = {key: kept for key, kept in self._keys.items() if kept[0] not in names}
+
     # -- equations and what is done with them
 
     @property
@@ -299,8 +306,42 @@ class Mechanism(Drives):
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
         """Follow the mechanism through times (k,) s; see `dalembert.motion.follow`."""
-        equations = self.equations()
-        return NaturalMotion.of(equations, follow(equations, times, q, **options))
+        try:
+            return NaturalMotion(self, follow(self.equations(), times, q, **options))
+        except DalembertError as error:
+            got = getattr(error, "result", None)
+            if isinstance(got, Followed):
+                error.__dict__["result"] = NaturalMotion(self, got, status="failed", message=str(error))
+            raise
+
+    def kinematics(
+        self,
+        *,
+        times: ArrayLike | None = None,
+        drive: str | Mapping[str, ArrayLike] | None = None,
+        values: ArrayLike | None = None,
+        speed: float | None = None,
+        q: ArrayLike | None = None,
+        on_error: str = "raise",
+    ) -> NaturalMotion:
+        """Return the motion along drives, or of a coordinate through values; see `dalembert.kinematics`."""
+        return kinematics(self, times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+
+    def copy(self, name: str | None = None) -> Mechanism:
+        """Return a mechanism that can be changed without this one noticing."""
+        other = Mechanism(self.dimension, self.name if name is None else name)
+        other.coordinates = {c.name: replace(c, value=c.value.copy()) for c in self.coordinates.values()}
+        other.bodies, other.masses = dict(self.bodies), dict(self.masses)
+        other.rows, other.drivers, other.speed_rows = list(self.rows), list(self.drivers), list(self.speed_rows)
+        other.looks = list(self.looks)
+        other._counted_on, other._keys, other._made = dict(self._counted_on), dict(self._keys), self._made
+        return other
+
+    def draw(self, t: float | None = None, **options: Any) -> Any:
+        """Draw the mechanism as it is assembled at t s, and return the axes; options as of `NaturalMotion.draw`."""
+        from ..view.points import draw_points
+
+        return draw_points(self, t, **options)
 
     def count(self, q: ArrayLike | None = None, t: float = 0.0) -> Count:
         """Count coordinates, equations, rank and freedoms at a closed position.

@@ -57,7 +57,9 @@ def code(name: str) -> str:
     file = resources.files(__package__) / f"{name}.js"
     if not file.is_file():
         raise MissingPackageError(
-            "the viewer", "its page, which is bundled by npm when the package is built", "install Node.js, then dalembert again"
+            "the viewer",
+            "its page, which is bundled by npm when the package is built",
+            "install Node.js, then dalembert again",
         )
     return file.read_text(encoding="utf-8")
 

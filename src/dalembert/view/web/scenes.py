@@ -73,9 +73,7 @@ def scene_of_system(
     model = as_model(system)
     wanted = wanted or Wanted()
     rows = configurations(model, assemble(model).q if q is None else q)
-    stage = Stage(
-        model, rows, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate)
-    )
+    stage = Stage(model, rows, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
     scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
     return stage, scene | ({"controls": controls} if controls else {})
 

@@ -71,7 +71,9 @@ class Viewer:
         try:
             self._server = ThreadingHTTPServer((_HOST, port), Handler)
         except (OSError, OverflowError) as error:
-            raise ModelError("view", "port", port, f"it cannot be had ({error}): leave it out to take a free one") from None
+            raise ModelError(
+                "view", "port", port, f"it cannot be had ({error}): leave it out to take a free one"
+            ) from None
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
         self.closed = threading.Event()
