@@ -39,7 +39,9 @@ _START = """\
   const script = document.createElement("script");
   script.textContent = await new Response(stream).text();
   document.body.append(script);
-})().catch((error) => { document.getElementById("viewer").textContent = "This browser cannot show the page: " + error; });
+})().catch((error) => {
+  document.getElementById("viewer").textContent = "This browser cannot show the page: " + error;
+});
 </script>
 </body>
 </html>
@@ -56,11 +58,8 @@ def code(name: str) -> str:
     """
     file = resources.files(__package__) / f"{name}.js"
     if not file.is_file():
-        raise MissingPackageError(
-            "the viewer",
-            "its page, which is bundled by npm when the package is built",
-            "install Node.js, then dalembert again",
-        )
+        page = "a page that npm bundles while dalembert is built"
+        raise MissingPackageError("scenes", page, "install Node.js, then dalembert once more")
     return file.read_text(encoding="utf-8")
 
 

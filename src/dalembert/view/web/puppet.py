@@ -27,8 +27,8 @@ _SLACK = 1e-3  # how much coordinates resist a pull, of what moves the point
 class Puppet:
     """A configuration of a model, moved by hand.
 
-    Hinge drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops, couplings
-    and limits of hinges hold.
+    Hinge drives let go, because a hand that turns a crank is a drive of its own; drives of constraints, loops,
+    couplings and limits of hinges hold.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class Puppet:
         target : (3,) m
             In the world.
 
-        Steps of least squares along the motions that keep the loops closed:  minimise |J N y - e|^2 + slack |y|^2, with N
-        a basis of the null space of the rows, then close again.
+        Steps of least squares along the motions that keep the loops closed: minimise |J N y - e|^2 + slack^2 |y|^2,
+        with N a basis of the null space of the rows, then close again.
         """
         model = self.model
         where = finite_array(local, (3,), item="pull", field="local")
