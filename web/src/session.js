@@ -6,7 +6,7 @@ export class Session {
   constructor(ask) {
     this.ask = ask;
     this.busy = false;
-    this.next = null;
+    this.waiting = [];
     this.onposes = () => {};
     this.onvalues = () => {};
     this.onsay = () => {};
@@ -32,11 +32,13 @@ export class Session {
     this.#send({ kind: "reset" });
   }
 
-  // one question at a time; of those that wait only the last is asked
+  // one question at a time; of those of a kind that wait only the last is asked
   async #send(message) {
     if (!this.ask) return;
     if (this.busy) {
-      this.next = message;
+      const last = this.waiting.at(-1);
+      if (last && last.kind === message.kind && last.name === message.name) this.waiting.pop();
+      this.waiting.push(message);
       return;
     }
     this.busy = true;
@@ -46,9 +48,7 @@ export class Session {
       this.onsay(`Python does not answer: ${error.message}`);
     }
     this.busy = false;
-    const waiting = this.next;
-    this.next = null;
-    if (waiting) this.#send(waiting);
+    if (this.waiting.length) this.#send(this.waiting.shift());
   }
 
   take(bytes) {

@@ -17,15 +17,18 @@ function rod(radius, from = 0, to = 1) {
   return along(new CylinderGeometry(radius, radius, 1, 12), from, to);
 }
 
+// wound in the proportions that most springs have, so that its wire stays round when it is stretched
 function coil() {
-  const points = [new Vector3(0, 0, 0), new Vector3(0, 0, LEAD * 0.7)];
+  const long = 14;
+  const points = [new Vector3(0, 0, 0), new Vector3(0, 0, LEAD * 0.7 * long)];
   const steps = 14 * COILS;
   for (let k = 0; k <= steps; k += 1) {
     const angle = (2 * Math.PI * COILS * k) / steps;
-    points.push(new Vector3(Math.cos(angle), Math.sin(angle), LEAD + ((1 - 2 * LEAD) * k) / steps));
+    points.push(new Vector3(Math.cos(angle), Math.sin(angle), (LEAD + ((1 - 2 * LEAD) * k) / steps) * long));
   }
-  points.push(new Vector3(0, 0, 1 - LEAD * 0.7), new Vector3(0, 0, 1));
-  return new TubeGeometry(new CatmullRomCurve3(points, false, "catmullrom", 0.2), 24 * COILS, 0.14, 6);
+  points.push(new Vector3(0, 0, (1 - LEAD * 0.7) * long), new Vector3(0, 0, long));
+  const curve = new CatmullRomCurve3(points, false, "catmullrom", 0.2);
+  return new TubeGeometry(curve, 24 * COILS, 0.16, 6).scale(1, 1, 1 / long);
 }
 
 function dashpot(width) {

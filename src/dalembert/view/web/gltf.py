@@ -22,6 +22,7 @@ _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963
 _TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 _WIDTHS = {"spring": 1.5, "both": 1.5, "muscle": 1.0, "cylinder": 1.0, "damper": 0.8, "bar": 0.45, "cable": 0.22}
+_SLENDER = 14.0  # length of a spring, in radii
 _LINE = 0.13  # width of anything else, in radii of joints
 
 
@@ -214,8 +215,10 @@ def _add_lines(out: _Writer, description: dict[str, Any]) -> list[tuple[int, dic
 def _stretched(look: str) -> solids.Solid:
     """Return the solid of a line along z from 0 to 1, a unit wide."""
     low, high = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    if look in ("spring", "both"):
-        return solids.tube(symbols.helix(low, high, 2.0), 0.14)[0]
+    if look in ("spring", "both"):  # in the proportions of most springs, so that the wire stays round
+        coil, owners = solids.tube(symbols.helix(low, _SLENDER * high, 2.0), 0.16)
+        points = symbols.helix(low, _SLENDER * high, 2.0)[owners] + coil.corners
+        return solids.Solid(points / [1.0, 1.0, _SLENDER], coil.faces, coil.edged)
     return solids.cylinder(1.0, 1.0, around=12).moved(np.eye(3), high / 2)
 
 
