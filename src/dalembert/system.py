@@ -31,6 +31,7 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .rotation import as_rotation_matrix, quaternion
+from .showing import Showing
 
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
@@ -72,7 +73,7 @@ class Place:
     angular_velocity: NDArray[np.float64] | None = None
 
 
-class System:
+class System(Showing):
     """Bodies and connections, by name; gravity; start values. SI units and radians.
 
     Parameters
@@ -573,53 +574,6 @@ class System:
         from .analysis.mobility import mobility
 
         return mobility(self)
-
-    def draw(self, q: ArrayLike | None = None, **options: Any) -> Any:
-        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; options as in `view.draw`.
-
-        Examples
-        --------
-        >>> import dalembert as da
-        >>> s = da.System("pendulum")
-        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
-        >>> ax = s.draw([0.5])
-        >>> ax.get_xlabel(), ax.get_ylabel()
-        ('x [m]', 'z [m]')
-        """
-        from .view.draw import draw
-
-        return draw(self, q, **options)
-
-    def view(
-        self,
-        q: ArrayLike | None = None,
-        *,
-        view: str = "auto",
-        inertia: bool = False,
-        exaggerate: float = 1.0,
-        open_browser: bool | None = None,
-        port: int = 0,
-    ) -> Any:
-        """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
-
-        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider.
-
-        Parameters
-        ----------
-        q : (nq,) rad or m
-            Where it begins; as it starts if left out.
-        view, inertia, exaggerate, open_browser, port
-            As of `Result.view`.
-
-        Returns
-        -------
-        Viewer, or in a notebook a widget
-        """
-        from .view.web import view_system
-        from .view.web.scenes import Wanted
-
-        wanted = Wanted(view=view, inertia=inertia, exaggerate=exaggerate)
-        return view_system(self, q, wanted=wanted, open_browser=open_browser, port=port)
 
     @overload
     def compile(self) -> Model: ...

@@ -59,7 +59,7 @@ def test_what_is_packed_is_unpacked() -> None:
 
 
 def test_numbers_that_are_none_are_refused_and_damaged_bytes_named() -> None:
-    with pytest.raises(ValueError, match="nan|NaN|JSON"):
+    with pytest.raises(ValueError, match=r"(?i)nan|JSON"):
         pack({"x": float("nan")})
     with pytest.raises(da.FileError, match="no scene"):
         unpack(b"something else")

@@ -140,3 +140,19 @@ def test_a_dragged_body_follows_with_loops_closed(browser: Any) -> None:
         assert all(url.startswith(f"http://127.0.0.1:{viewer.port}/") for url in shown.asked)
         assert shown.errors == []
         shown.page.close()
+
+
+def test_a_live_run_moves_answers_its_slider_and_is_pulled(browser: Any) -> None:
+    s = da.System("motor", gravity=(0, 0, 0))
+    arm = s.body("arm", da.rod(length=1.0, mass=1.0))
+    s.connect("A", da.Revolute("y"), s.ground, arm)
+    s.connect("motor", da.Element("hinge", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
+    with s.play({"motor.u": (-5.0, 5.0)}, open_browser=False) as viewer:
+        shown = Page(browser, viewer.address)
+        rest = shown.get("viewer.world.frames.matrices[1].elements")
+        shown.get("viewer.session.set('motor.u', 3)")
+        shown.wait("Math.abs(viewer.world.frames.matrices[1].elements[0] - 1) > 0.05")
+        assert rest[0] == pytest.approx(1.0)
+        assert shown.errors == []
+        shown.page.close()
+    assert viewer.closed.is_set()

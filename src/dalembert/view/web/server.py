@@ -77,6 +77,7 @@ class Viewer:
         self._server.daemon_threads = True
         self.port = int(self._server.server_address[1])
         self.closed = threading.Event()
+        self._ends: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._server.serve_forever, name="viewer", daemon=True)
         self._thread.start()
 
@@ -85,10 +86,16 @@ class Viewer:
         """What a browser opens."""
         return f"http://{_HOST}:{self.port}/?token={self.token}"
 
+    def at_close(self, end: Callable[[], None]) -> None:
+        """Call something when the viewer is closed."""
+        self._ends.append(end)
+
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving, and what runs for it."""
         if not self.closed.is_set():
             self.closed.set()
+            for end in self._ends:
+                end()
             self._server.shutdown()
             self._server.server_close()
 

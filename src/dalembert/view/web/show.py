@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from ...system import System
 from ..style import written
 from .bundle import pack
 from .page import standing_page
+from .playing import Player
 from .puppet import Puppet
 from .scenes import Wanted, scene_of_result, scene_of_system
 from .server import Viewer
 
-__all__ = ["export", "view_result", "view_system"]
+__all__ = ["export", "play_system", "view_result", "view_system"]
 
 
 def view_result(result: Any, wanted: Wanted, *, open_browser: bool | None = None, port: int = 0) -> Any:
@@ -36,6 +38,26 @@ def view_system(
     stage, description = scene_of_system(model, puppet.q, wanted=wanted)
     description["controls"] = {"pull": True, "coordinates": puppet.coordinates(stage.reach)}
     return _shown(model.system.name, description, _Hand(puppet, stage), open_browser, port)
+
+
+def play_system(
+    system: System | Model,
+    inputs: Mapping[str, tuple[float, float]],
+    *,
+    wanted: Wanted,
+    open_browser: bool | None = None,
+    port: int = 0,
+    **run: Any,
+) -> Viewer:
+    """Run a system in real time while a browser shows it; return the `Viewer`, whose `close` ends the run."""
+    model = as_model(system)
+    stage, description = scene_of_system(model, wanted=wanted)
+    player = Player(model, stage, inputs, wanted.speed, **run)
+    description["controls"] = player.controls()
+    viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
+    viewer.at_close(player.close)
+    player.start()
+    return _opened(viewer, open_browser)
 
 
 class _Hand:
@@ -74,7 +96,10 @@ def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: b
         from .widget import widget
 
         return widget(title, scene, answer)
-    viewer = Viewer(title, scene, answer=answer, port=port)
+    return _opened(Viewer(title, scene, answer=answer, port=port), open_browser)
+
+
+def _opened(viewer: Viewer, open_browser: bool | None) -> Viewer:
     opened = webbrowser.open(viewer.address) if open_browser is not False else True
     if not opened:
         print(f"No browser could be opened. The scene is at {viewer.address}")
