@@ -95,6 +95,5 @@ class Showing:
         from .view.web.scenes import Wanted
 
         wanted = Wanted(view=view, speed=speed)
-        return play_system(
-            cast("System", self), inputs or {}, wanted=wanted, open_browser=open_browser, port=port, **run
-        )
+        system = cast("System", self)
+        return play_system(system, inputs or {}, wanted=wanted, open_browser=open_browser, port=port, **run)

@@ -18,8 +18,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "showing", "system",
-    "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
+    "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "showing",
+    "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
     "linear", "library", "view", "demo", "cli",
 )  # fmt: skip
 
