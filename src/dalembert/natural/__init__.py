@@ -1,10 +1,12 @@
 """Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
 
+from .assemblies import Continued
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
 from .converted import NaturalModel, natural_model
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
+from .mobility import NaturalMobility
 from .motion import NaturalMotion
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre
@@ -12,6 +14,7 @@ from .wheels import equivalent_centre
 __all__ = [
     "BodyFrame",
     "Circle",
+    "Continued",
     "Count",
     "Curve",
     "Cylinder",
@@ -20,6 +23,7 @@ __all__ = [
     "NaturalBody",
     "NaturalDynamics",
     "NaturalEquations",
+    "NaturalMobility",
     "NaturalModel",
     "NaturalMotion",
     "Plane",
