@@ -8,6 +8,7 @@ from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
 from .mobility import NaturalMobility
 from .motion import NaturalMotion
+from .reference import ReferenceEquations, reference_equations
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre
 
@@ -27,10 +28,12 @@ __all__ = [
     "NaturalModel",
     "NaturalMotion",
     "Plane",
+    "ReferenceEquations",
     "Sphere",
     "Surface",
     "body_frame",
     "equivalent_centre",
     "natural_model",
+    "reference_equations",
     "rigid_rows",
 ]

@@ -2,13 +2,14 @@
 
 Gruebler's count takes what bodies share for joints:
 
-    f = sum of freedoms of bodies, and of points and vectors that no body has - sum of what joints and rows demand     (1)
+    f = sum of freedoms of bodies, and of points and vectors that no body has - sum of what joints demand            (1)
 
 Two bodies (ground is one) that share a point lose 3 freedoms to each other, 2 in the plane; sharing a direction, a
-vector or a second point, costs 2 (in the plane 1), sharing two of them 3. Two hinges about one line are one joint. Bodies whose members are all in one line have
-5 freedoms here: their spin is no coordinate. Rows of joints count for what they demand: a cross product in space for 2
-of its 3. Angles and distances that are coordinates count for nothing. Where the rank finds more freedoms than (1), the
-mechanism is over-constrained and moves because of its proportions (Garcia de Jalon and Bayo 1994, section 3.4).
+vector or a second point, costs 2 (in the plane 1), sharing two of them 3. Two hinges about one line are one joint.
+Bodies whose members are all in one line have 5 freedoms here: their spin is no coordinate. Rows of joints count for
+what they demand: a cross product in space for 2 of its 3. Angles and distances that are coordinates count for nothing.
+Where the rank finds more freedoms than (1), the mechanism is over-constrained and moves because of its proportions
+(Garcia de Jalon and Bayo 1994, section 3.4).
 """
 
 from __future__ import annotations
