@@ -32,20 +32,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.nearby import general_mobility
-from ..analysis.scales import Scales
-from ..connections.hinges import Hinge
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
-from ..model.once import once_per_model
+from .rows import Rows
+from .small_motions import brackets, small_motion_names
 
-__all__ = ["Tangent", "brackets", "tangent_space"]
+__all__ = ["Tangent", "tangent_space"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 Marks = NDArray[np.bool_]
 
 RANK = 1e-9  # of scaled rows at a closed position: below it is rounding
-OFF = 1e-6  # scaled residuals of rows beyond which a state does not obey them
 _STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
@@ -159,11 +157,13 @@ class Tangent:
         """
         model, s = self.model, self.state
         y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
+        place, pace, _ = model.drive_motion(float(s.t))
         q = model.integrate(s.q, self.Q @ y)
+        q = np.where(np.isnan(place), q, place)
         rows = Rows.of(model, self.conditions, s.t)
         if rows.any:
             q = self._closed(q, rows, y)
-        v = s.v.copy()
+        v = np.where(np.isnan(pace), s.v, pace)
         v[self.speeds] += z
         paced = rows.paced
         loose = ~paced
@@ -194,81 +194,6 @@ class Tangent:
             f"no neighbour with {dict(zip(self.coordinate_names, y.tolist(), strict=True))}: the loops do not close at "
             "these values of the independent coordinates"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What a state has to obey under conditions at a time.
-
-    Attributes
-    ----------
-    held : (nc,) bool
-        Rows that hold.
-    placing : (nc,) bool
-        Those of them that bind positions.
-    placed, paced : (nv,) bool
-        Speeds along which positions, and which speeds themselves, are prescribed.
-    scales : Scales
-    """
-
-    held: Marks
-    placing: Marks
-    placed: Marks
-    paced: Marks
-    scales: Scales
-
-    @classmethod
-    def of(cls, model: Model, conditions: Conditions | None, t: float) -> Rows:
-        names = model.compiled.names
-        held = np.asarray(names.closing, dtype=bool).copy()
-        placing = held & np.asarray(model.holonomic, dtype=bool)
-        if conditions is None:
-            placed, paced = model.driven_speeds(0), model.driven_speeds(1)
-        else:
-            on = conditions.holds()
-            held, placing = held & on, placing & on
-            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
-            if any(freedom >= model.nv for freedom in conditions.locked):
-                raise ModelError(
-                    "linearize", "conditions", "a cut hinge that is held",
-                    "loops are cut where a hinge sticks: lock it with another description (da.Fixed), or cut the loop "
-                    "elsewhere",
-                )  # fmt: skip
-        return cls(held, placing, placed, paced, Scales.of(model, t=t))
-
-    @property
-    def any(self) -> bool:
-        """Whether any row binds positions."""
-        return bool(self.placing.any())
-
-    def residual(self, model: Model, q: Array) -> Array:
-        """Return by how much rows are missed, (nc,)."""
-        return np.asarray(model.constraint_residual(q, t=self.scales.t) - self.scales.targets[0])
-
-    def rates(self, model: Model, q: Array) -> Array:
-        """Return what P v has to be, (nc,)."""
-        return self.scales.rates(model, q)
-
-    def scaled(self, model: Model, q: Array) -> Array:
-        """Return the scaled Jacobian (nc, nv)."""
-        return self.scales.jacobian(model, q)
-
-    def mind(self, model: Model, state: State) -> None:
-        """Refuse a state that does not obey."""
-        if not model.nc:
-            return
-        S, names = self.scales.rows, model.constraint_names
-        gap = np.where(self.placing, S * self.residual(model, state.q), 0.0)
-        pace = 1.0 + float(np.abs(state.v / self.scales.columns).max(initial=0.0))
-        P = model.constraint_jacobian(state.q, t=state.t)
-        rate = np.where(self.held, S * (P @ state.v - self.rates(model, state.q)), 0.0) / pace
-        for what, by in (("position", gap), ("speed", rate)):
-            if np.abs(by).max(initial=0.0) > OFF:
-                worst = int(np.abs(by).argmax())
-                raise AssemblyError(
-                    f"the state does not obey row {names[worst]!r}: its {what} is off by {abs(by[worst]):.3g} "
-                    "(scaled); close it with da.start_state(...) or da.assemble(...)"
-                )
 
 
 def tangent_space(
@@ -444,42 +369,7 @@ def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
     return np.asarray((8 * (up - down) - (far_up - far_down)).T / (12 * _STEP))
 
 
-# ---- names, kinematics of turns, verdicts
-
-
-@once_per_model
-def _turning(model: Model) -> list[tuple[slice, Hinge]]:
-    """Return where hinges stand whose speeds are not rates of coordinates, and the hinges."""
-    plain = Hinge.bracket
-    return [(model.v_slice(h.name), h.element) for h in model.forest.hinges if type(h.element).bracket is not plain]
-
-
-def brackets(model: Model, v: Array) -> Array | None:
-    """Return K (nv, nv) of (4) at speeds v (nv,), or (B, nv, nv) at (B, nv); None if no hinge turns freely."""
-    turning = _turning(model)
-    if not turning:
-        return None
-    K = np.zeros((*v.shape, model.nv))
-    for span, hinge in turning:
-        if v.ndim == 1:
-            K[span, span] = hinge.bracket(v[span])
-        else:
-            K[:, span, span] = np.array([hinge.bracket(one[span]) for one in v])
-    return K
-
-
-_SMALL = {"wx": "turn_x", "wy": "turn_y", "wz": "turn_z", "vx": "shift_x", "vy": "shift_y", "vz": "shift_z"}
-
-
-@once_per_model
-def small_motion_names(model: Model) -> tuple[str, ...]:
-    """Return the names of small motions (nv): of coordinates, or ``"ball.turn_x"`` in axes of the second marker."""
-    names = list(model.speed_names)
-    for span, hinge in _turning(model):
-        owner = names[span.start].rpartition(".")[0]
-        for k, kind in zip(range(span.start, span.stop), hinge.speeds, strict=True):
-            names[k] = f"{owner}.{_SMALL.get(kind, kind)}"
-    return tuple(names)
+# ---- verdicts
 
 
 def _named(model: Model, names: Sequence[str], item: str, field: str = "independent") -> Places:
