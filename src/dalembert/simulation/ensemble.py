@@ -242,10 +242,11 @@ def simulate_many(
     breaks: Array,
     one: Callable[[Conditions, State], Result],
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count)
+    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
     notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
@@ -322,6 +323,7 @@ def simulate_each(
     state: State | Mapping[str, Any] | None,
     parameters: Mapping[str, ArrayLike] | None,
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs that are made one after the other, because each changes its conditions on its way.
 
@@ -333,7 +335,7 @@ def simulate_each(
         Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count)
+    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
     numbers = _parameter_rows(conditions, parameters, count)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]

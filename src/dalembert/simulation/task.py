@@ -55,6 +55,8 @@ class Task:
     on_error : str
     said : list of str
         Notes so far.
+    limits : bool
+        Whether limits of hinges are heeded at the start.
     """
 
     conditions: Conditions
@@ -70,6 +72,7 @@ class Task:
     progress: bool | None
     on_error: str
     said: list[str]
+    limits: bool
 
     @property
     def model(self) -> Model:
@@ -95,7 +98,7 @@ class Task:
             run.stream = Stream(stream, self.model, self.t_start, resume is True)
         run.asked |= asked
         try:
-            result = _carry_out(run, self.state, self.t_start, self.said, resume, self.on_error)
+            result = _carry_out(run, self.state, self.t_start, self.said, resume, self.on_error, self.limits)
         finally:
             if run.stream is not None:
                 run.stream.release()
@@ -105,7 +108,7 @@ class Task:
     def elsewhere(self, method: str) -> Result:
         """Let another package take the steps."""
         refuse_jumps(self.jumps, f"method {method!r} does not jump")
-        start, notes = start_state(self.model, self.state, self.t_start)
+        start, notes = start_state(self.model, self.state, self.t_start, limits=self.limits)
         interrupt = Interrupt()
         try:
             with interrupt:
@@ -148,9 +151,9 @@ class Task:
         apart = self.dry is not None or self.conditions.history is not None
         if not apart and not isinstance(self.conditions.control, Sampled):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
-            return simulate_many(*given, self.on_error, self.breaks, one, self.said)
+            return simulate_many(*given, self.on_error, self.breaks, one, self.said, self.limits)
         ensemble = simulate_each(
-            one, interrupt, self.conditions, count, self.t_start, stored, self.state, parameters, self.said
+            one, interrupt, self.conditions, count, self.t_start, stored, self.state, parameters, self.said, self.limits
         )
         self._leave(interrupt)
         return ensemble
@@ -168,6 +171,7 @@ def _carry_out(
     said: list[str],
     resume: Result | bool | None,
     on_error: str,
+    limits: bool = True,
 ) -> Result:
     began = time.perf_counter()
     status, message = "failed", ""
@@ -176,7 +180,7 @@ def _carry_out(
         point = None if resume is None or resume is False else _resume_point(run, resume)
         run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
         if point is None:
-            start, notes = start_state(run.model, state, t_start)
+            start, notes = start_state(run.model, state, t_start, limits=limits)
             run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)
         else:
