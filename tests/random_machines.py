@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from random_loops import ClosedSystem, close
-from random_systems import hang_on, random_body, random_hinge, random_marker
+from random_systems import hang_on, random_body, random_hinge
 
 import dalembert as da
 from dalembert.bodies.rigid import Body

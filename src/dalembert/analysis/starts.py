@@ -103,7 +103,7 @@ class Starts:
 
 
 def within_limits(model: Model, starts: Starts) -> tuple[Starts, dict[str, str]]:
-    """Return start values with coordinates that nobody gave within the limits of their hinges, and words on those moved.
+    """Return start values with coordinates that nobody gave within the limits of hinges, and words on those moved.
 
     A coordinate that is not given starts at zero, or at the limit that is nearest to it.
     """
