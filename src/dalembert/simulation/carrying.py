@@ -12,6 +12,7 @@ from ..result import Result
 from .open_loops import mind_loops
 from .outcome import make_result
 from .run import Run
+from .settling import keeps_to_itself
 from .start import start_state
 
 __all__ = ["carry_out"]
@@ -43,6 +44,8 @@ def carry_out(
             run.stream.checkpoint(run)
         with run.interrupt:
             status = run.go()
+            if status == "finished":
+                run.notes += keeps_to_itself(run)
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
             mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))

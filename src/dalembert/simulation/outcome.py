@@ -6,7 +6,6 @@ from ..result import Motion, Result, Stats
 from .motion_notes import motion_notes
 from .open_loops import loop_notes
 from .run import Run
-from .settling import keeps_to_itself
 from .small_notes import small_notes
 from .speed_jumps import jump_notes
 
@@ -36,7 +35,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         q,
         v,
         x,
-        stats=_stats(run, status, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
+        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
         status=status,
         message=message,
         events=run.events,
@@ -49,7 +48,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     return result
 
 
-def _stats(run: Run, status: str, wall_time: float, motion: Motion) -> Stats:
+def _stats(run: Run, wall_time: float, motion: Motion) -> Stats:
     steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
     notes = [
         *run.notes,
@@ -58,7 +57,6 @@ def _stats(run: Run, status: str, wall_time: float, motion: Motion) -> Stats:
         *jump_notes(run.watch.events, run.events),
         *small_notes(run.conditions, run.options, motion.q, motion.v, motion.x),
         *loop_notes(run.model, *run.records.arrays()[:2]),
-        *(keeps_to_itself(run) if status == "finished" else []),
     ]
     if noisy:
         notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")

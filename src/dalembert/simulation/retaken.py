@@ -55,10 +55,10 @@ class Retaken:
         begin, end = self.span
         breaks = self.run_breaks()
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
-        first = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
+        q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         with Interrupt() as interrupt:
             _, reached, _, *states = self.options.integrator(self.conditions).batch(
-                begin, end, wanted, *first, None, 1, *table, interrupt.flag
+                begin, end, wanted, q, v, x, None, 1, *table, interrupt.flag
             )
         if interrupt.pressed:
             raise KeyboardInterrupt

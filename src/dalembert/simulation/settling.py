@@ -52,7 +52,7 @@ def keeps_to_itself(run: Run) -> list[str]:
     # over many steps a motion may make much of rounding
     taken = np.diff(np.searchsorted(run.track.steps, t)) if run.track.sampled else np.ones(len(t) - 1)
     rows = np.flatnonzero((np.diff(t) > 0) & (taken <= FEW))
-    rows = rows[np.unique(np.linspace(0, len(rows) - 1, 6, dtype=int)[1:-1])] if len(rows) > 2 else rows[:0]
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, 4, dtype=int)[1:-1])] if len(rows) > 2 else rows[:0]
     try:
         found = run.track.taken_again(rows)
     except Exception:  # of the user's function, now that it is asked at other times
