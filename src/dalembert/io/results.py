@@ -154,7 +154,7 @@ def run_note(result: Result) -> dict[str, Any]:
         "events": events,
         "prescribed": result.prescribed,
         "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
-        "controlled": any(one.control is not None for _, one in periods),
+        "controlled": result.controlled,
     }
 
 

@@ -16,6 +16,7 @@ from ..model import Model, State
 from ..model.interpolation import interpolate
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
+from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result:
+class Result(Pictures):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -110,7 +111,7 @@ class Result:
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        if n == 0 or not np.isfinite(self.t).all() or (np.diff(self.t) < 0).any():
+        if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
         self.v = _frozen("v", v, (n, len(self.labels.speeds)))
@@ -131,6 +132,9 @@ class Result:
         self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
     # ---- states
+
+    def _in_order(self) -> bool:
+        return bool((np.diff(self.t) >= 0).all())
 
     def __len__(self) -> int:
         return len(self.t)
@@ -177,13 +181,19 @@ class Result:
             q, v, x = self._states(self._within(np.array([time])))
             return State(q[0], v[0], time, x[0])
         times = self._within(np.array(t, dtype=float))
-        other = Result(
+        other = self._like(times, *self._states(times))
+        other.stats, other.status, other.message = self.stats, self.status, self.message
+        other._origin = self
+        return other
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        """Return a result of the same motion at other times."""
+        return Result(
             self.model,
-            times,
-            *self._states(times),
-            stats=self.stats,
-            status=self.status,
-            message=self.message,
+            t,
+            q,
+            v,
+            x,
             events=self.events,
             dense=self.dense or self._states,
             conditions=self.conditions,
@@ -192,8 +202,6 @@ class Result:
             breaks=self.breaks,
             prescribed=self.prescribed,
         )
-        other._origin = self
-        return other
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
@@ -285,6 +293,10 @@ class Result:
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
+    def about(self, what: Any) -> Output | None:
+        """Return unit, shape and meaning of an output; None of a result read from a file without its model."""
+        return None if self.model is None else Output.of(self.model, what)
+
     def unique(self, name: str) -> NDArray[np.bool_]:
         """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
 
@@ -315,6 +327,11 @@ class Result:
 
     def _motion_at(self, times: Array) -> Motion:
         return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
+
+    @property
+    def controlled(self) -> bool:
+        """Whether hinge forces or inputs came from outside the description."""
+        return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
     @property
     def _kind(self) -> type[Motion]:
@@ -349,18 +366,7 @@ class Result:
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
-        dense = self.dense or self._states
-        other = Result(
-            self.model,
-            *columns,
-            events=self.events,
-            dense=dense,
-            conditions=self.conditions,
-            labels=self._labels,
-            steps=self.steps,
-            breaks=self.breaks,
-            prescribed=self.prescribed,
-        )
+        other = self._like(*columns)
         other._origin = self._origin
         return other
 
@@ -389,41 +395,6 @@ class Result:
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
-
-    # ---- pictures
-
-    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
-
-        Parameters
-        ----------
-        names : str or function of a State
-            All coordinates if left out.
-        ax : matplotlib axes
-            Where to draw; a new figure if left out.
-        path : str or path
-            File to write: .png, .pdf, .svg, ...
-        """
-        from ..view.plots import plot
-
-        return plot(self, *names, ax=ax, path=path)
-
-    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
-        from ..view.plots import plot_energy
-
-        return plot_energy(self, ax=ax, path=path)
-
-    def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
-
-        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
-        """
-        from ..view.animate import animate
-
-        self._model()
-        return animate(self, path, **options)
 
     # ---- tables and files
 
