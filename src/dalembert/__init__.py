@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .io import load
     from .library import linkage
     from .structures import Material, Section, Structure, beam
+    from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
 
@@ -164,6 +165,7 @@ __all__ = [
     "sphere",
     "start_state",
     "structures",
+    "symbolic_equations",
     "threads",
     "tribology",
     "tube",
@@ -175,6 +177,7 @@ _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "resul
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "symbolic_equations": "symbolic",
     "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
