@@ -123,3 +123,50 @@ def test_jumps_stay_on_their_branch() -> None:
             goal = (slow.t[k] + jump) % (2 * np.pi)
             near = np.array([np.interp(goal, slow.t, slow["2"][:, c]) for c in range(2)])
             assert fast["2"][-1] == pytest.approx(near, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["gauss", "qr", "svd"])
+def test_a_position_is_factored_once(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With z kept, one factorisation and one Jacobian give R, S, S b, S c, R', speeds, accelerations and jerks."""
+    from dalembert.motion import subspace
+    from dalembert.natural import NaturalEquations
+
+    m = da.natural.Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
+    m.point("1", -0.5, 1.8), m.point("2", 1.6, 3.2), m.point("3", 4.3, 1.9)
+    for name, ends in {"a": "A1", "b": "12", "c": "23", "d": "3B"}.items():
+        m.link(name, *ends)
+    m.link("again", "1", "2")  # said once, kept once
+    m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A", "1"))  # one row too many
+    first = da.motion_space(m, q=m.assemble().q, method=method)
+    q = m.assemble(first.q + 0.05 * first.R @ np.ones(2)).q
+    made = {"factors": 0, "jacobians": 0}
+    factored, jacobian = subspace._factored, NaturalEquations.jacobian
+
+    def counted(A: object) -> object:
+        made["factors"] += 1
+        return factored(A)  # type: ignore[arg-type]
+
+    def looked(self: object, *args: object) -> object:
+        made["jacobians"] += 1
+        return jacobian(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(subspace, "_factored", counted)
+    monkeypatch.setattr(NaturalEquations, "jacobian", looked)
+    space = first.at(q, v=first.R @ np.ones(2))
+    z = np.array([0.7, -0.4])
+    v, a, j = space.velocity(z), space.acceleration(z, [0.1, 0.2]), space.jerk(z, [0.1, 0.2], [0.3, 0.0])
+    assert not space.refreshed and np.isfinite([*space.Sb, *space.Sc, *space.S.ravel()]).all()
+    assert made == {"factors": 1, "jacobians": 1}
+    e = m.equations()
+    J = e.jacobian(q, 0.0)
+    assert J @ v == pytest.approx(0, abs=1e-12)
+    assert pytest.approx(e.acceleration_terms(q, v, 0.0), abs=1e-12) == J @ a
+    assert pytest.approx(e.jerk_terms(q, v, a, 0.0), abs=1e-11) == J @ j
+    assert space.B @ j == pytest.approx([0.3, 0.0], abs=1e-12)
+    # the condition by the small matrix is that of the large one
+    D = e.column_scales
+    V = np.linalg.qr((J[space.rows] * D).T)[0].T
+    B = space.B * D
+    whole = np.vstack([V, B / np.linalg.norm(B, axis=1, keepdims=True)])
+    assert space.condition == pytest.approx(np.linalg.cond(whole), rel=1e-8)

@@ -155,6 +155,8 @@ def find_position(
     r = rows * equations.residual(at, t)
     iterates, history = [at], [float(np.linalg.norm(r))]
     made, status, steps, fresh = 0, "not converged", [], False
+    choice: Any = getattr(equations, "choice", lambda q, t: ())
+    chosen = choice(at, t)
     for count in range(int(max_iterations) + 1):
         if history[-1] <= tolerance:
             status = "closed"
@@ -162,6 +164,8 @@ def find_position(
         if count == max_iterations:
             break
         due = {"full": True, "modified": factors is None, "mixed": factors is None or count % refactor == 0}[method]
+        if choice(at, t) != chosen:  # other rows hold than those of the matrix
+            due, chosen = True, choice(at, t)
         while True:
             if due:
                 try:

@@ -193,12 +193,15 @@ class NaturalDynamics:
 
 def _by_subspace(M: Array, Q: Array, J: Array, c: Array) -> Array:
     """Return x of (2)."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 
-    _, s, Vt = np.linalg.svd(J)
-    rank = int((s > 1e-9 * max(float(s.max(initial=0.0)), 1e-300)).sum())
-    R = Vt[rank:].T
-    particular = factor(J).solve(c)
+    # one factorisation, J^T P = Q T, gives R, the last columns of Q, and S c by those before
+    Q_all, T, order = qr(J.T, pivoting=True)
+    diagonal = np.abs(np.diag(T))
+    rank = int((diagonal > 1e-9 * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    R = Q_all[:, rank:]
+    inner = solve_triangular(T[:rank, :rank], c[order[:rank]], trans=1) if rank else np.zeros(0)
+    particular = Q_all[:, :rank] @ inner
     try:
         z = cho_solve(cho_factor(R.T @ M @ R), R.T @ (Q - M @ particular)) if R.shape[1] else np.zeros(0)
     except LinAlgError:

@@ -438,7 +438,7 @@ class Mechanism(Drives):
         J = equations.jacobian(at, t)
         scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
         rank = closure_rank(singular_values(scaled))
-        return Count(equations.nv, equations.rows, rank)
+        return Count(equations.nv, equations.rows - len(equations.choice(at, t)), rank)
 
 
 def _key(row: Row) -> tuple[Any, float, float]:
