@@ -46,9 +46,14 @@ class Rates:
 
 
 def speed_scales(equations: Equations, J: Array) -> Array:
-    """Return row scales (rows,) for speeds: rows that bind speeds alone are made as long as others."""
+    """Return row scales (rows,) for speeds: rows that bind speeds alone are made as long as others.
+
+    One that is far shorter than its like is left short: it says nothing at closed positions, and near them what it says
+    is rounding.
+    """
     length = np.linalg.norm(J * equations.column_scales, axis=1)
     alone = equations.row_scales <= 0.0
+    length = np.maximum(length, 1e-3 * float(length[alone].max(initial=0.0)))
     return np.where(alone, 1.0 / np.where(length > 0.0, length, 1.0), equations.row_scales)
 
 
