@@ -170,3 +170,38 @@ def test_a_position_is_factored_once(method: str, monkeypatch: pytest.MonkeyPatc
     B = space.B * D
     whole = np.vstack([V, B / np.linalg.norm(B, axis=1, keepdims=True)])
     assert space.condition == pytest.approx(np.linalg.cond(whole), rel=1e-8)
+
+
+def test_sparse_factors_are_those_of_qr() -> None:
+    """A row of 120 loops: chosen by itself, as exact as QR; singular columns fall back to it."""
+    from dalembert.motion.factors import factor
+
+    m = da.natural.Mechanism(2, "ladder")
+    m.point("A0", 0, 0, fixed=True), m.point("P0", 0.3, 1.0), m.link("c0", "A0", "P0")
+    for i in range(1, 121):
+        m.point(f"A{i}", 2.0 * i, 0, fixed=True), m.point(f"P{i}", 2.0 * i + 0.3, 1.0)
+        m.link(f"b{i}", f"P{i - 1}", f"P{i}"), m.link(f"c{i}", f"A{i}", f"P{i}")
+    m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A0", "P0"))
+    start = float(m.coordinates["psi"].value[0])
+    m.drive("psi", da.Polynomial((start, 1.0)))
+    e = m.equations()
+    J = e.row_scales[:, None] * e.jacobian(e.start(), 0.0) * e.column_scales
+    assert e.pattern is not None and set(zip(*np.nonzero(J), strict=True)) <= set(zip(*e.pattern, strict=True))
+    x = np.random.default_rng(1).standard_normal(e.nv)
+    for solver in ("sparse", "auto", "qr"):
+        assert factor(J, solver, e.pattern).solve(J @ x) == pytest.approx(x, abs=1e-9)
+    assert factor(J, "sparse").solve(J @ x) == pytest.approx(x, abs=1e-9)
+    # parallel cranks: all turn alike
+    found = m.assemble(t=0.2)
+    assert found.q[-2:] == pytest.approx(
+        [240.0 + np.hypot(0.3, 1.0) * np.cos(start + 0.2), np.hypot(0.3, 1.0) * np.sin(start + 0.2)], abs=1e-9
+    )
+    rates = find_rates(e, found.q, 0.2)
+    assert rates.v[:2] == pytest.approx(rates.v[-2:], abs=1e-9)
+    loose = m.copy()
+    loose.let_go("psi")
+    free = loose.equations()
+    K = free.row_scales[:, None] * free.jacobian(free.start(), 0.0) * free.column_scales
+    assert factor(K, "auto", free.pattern).rank == free.nv - 1
+    with pytest.raises(da.SingularityError, match="sparse normal equations are singular"):
+        factor(K, "sparse")

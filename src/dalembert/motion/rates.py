@@ -81,7 +81,7 @@ def find_rates(
     *,
     jerk: bool = True,
     free: bool = False,
-    solver: str = "qr",
+    solver: str = "auto",
 ) -> Rates:
     """Return speeds, accelerations and jerks at a closed position.
 
@@ -95,7 +95,7 @@ def find_rates(
     free : bool
         Whether freedoms may be left: rates are the shortest then. See `motion_space` for all of them.
     solver : str
-        ``"qr"``, ``"normal"`` or ``"elimination"``.
+        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def find_rates(
     J = equations.jacobian(at, t)
     rows = speed_scales(equations, J)
     columns = equations.column_scales
-    factors = factor(rows[:, None] * J * columns, solver)
+    factors = factor(rows[:, None] * J * columns, solver, getattr(equations, "pattern", None))
     left = equations.nv - factors.rank
     if left and not free:
         raise ModelError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -193,6 +194,17 @@ class NaturalEquations:
         if idle:
             rows[list(idle)] = 0.0
         return rows
+
+    @cached_property
+    def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """Rows and columns of the entries that J can have; None where wheels are."""
+        if self._speed_rows:
+            return None
+        random = np.random.default_rng(0)
+        known = np.zeros((4, len(self._driven)))
+        known[0] = random.uniform(0.5, 1.5, len(self._driven))
+        rows, columns = np.nonzero(self._rows.jacobian(random.uniform(0.5, 1.5, self.nq), known))  # none vanishes there
+        return rows, columns
 
     # -- all coordinates at a time
 
