@@ -165,8 +165,8 @@ def symbolic_equations(
         formulas. What has no formula is refused by name. Drives are let go: their coordinates move as others do.
     symbols : bool, or names
         Which numbers stay symbols: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
-        Numbers that are zero stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``), elements
-        (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``) and ``gravity.z``.
+        Numbers that are zero stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``),
+        elements (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``) and ``gravity.z``.
 
     Returns
     -------
