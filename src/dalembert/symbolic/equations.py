@@ -166,7 +166,7 @@ def symbolic_equations(
     symbols : bool, or names
         Which numbers stay symbols: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
         Numbers that are zero stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``),
-        elements (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``) and ``gravity.z``.
+        elements (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``), ``gravity.z``.
 
     Returns
     -------
