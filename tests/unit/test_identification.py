@@ -80,7 +80,7 @@ def test_the_regressor_gives_the_efforts_and_its_base_parameters_all_of_them(dat
 
 
 def test_estimates_lie_within_their_confidence(data: tuple[Array, ...]) -> None:
-    """Over many draws of noise errors by their standard errors are normal: mean square one, 95 % within the interval."""
+    """Over many draws of noise errors by their standard errors are normal: mean square one, 95 % in the interval."""
     Y, tau, theta = data
     rng = np.random.default_rng(0)
     squares, inside = [], []
