@@ -55,7 +55,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .linear import linearize
+from .linear import campbell, linearize, modes, root_locus
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -125,6 +125,7 @@ __all__ = [
     "attitudes",
     "beam",
     "box",
+    "campbell",
     "check_element",
     "circuits",
     "consistent_accelerations",
@@ -149,10 +150,12 @@ __all__ = [
     "load",
     "mobility",
     "mobility_range",
+    "modes",
     "motion_space",
     "natural",
     "plate",
     "rod",
+    "root_locus",
     "rotation",
     "set_threads",
     "shapes",

@@ -35,6 +35,9 @@ SHORT_WAYS = {
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("linear.modes", "view"): "Modes.draw, Modes.animate",
+    ("linear.response", "view"): "Bode and Nyquist plots",
+    ("linear.locus", "view"): "plots of loci and Campbell diagrams",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from ..errors import MissingPackageError
 from ..model import State
 from .inputs import Change
 from .outputs import Read
+from .response import FrequencyResponse, frequency_response
 from .tangent import Tangent
 
 __all__ = ["Linear"]
@@ -180,6 +182,24 @@ class Linear:
         for key, given in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
             names[key] = [name.replace(".", "_") for name in given]  # dots mean signals of subsystems there
         return control.ss(self.A, self.B, self.C, self.D, **names)
+
+    def frequency_response(
+        self,
+        inputs: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
+        frequencies: ArrayLike | None = None,
+    ) -> FrequencyResponse:
+        """Return C (i omega - A)^-1 B + D between inputs and outputs.
+
+        Parameters
+        ----------
+        inputs, outputs : names
+            All of the linear system if left out. The name of a drive whose position, speed and acceleration are inputs
+            means all three, each the rate of the one before.
+        frequencies : (n,) Hz
+            Around the poles if left out.
+        """
+        return frequency_response(self, inputs, outputs, frequencies)
 
     def neighbour(self, s: ArrayLike) -> State:
         """Return the state that obeys loops and drives whose independent states differ by s (n,)."""
