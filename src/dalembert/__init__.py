@@ -25,7 +25,6 @@ from .analysis import (
     driven_motion,
     flops,
     impulse,
-    inverse_dynamics,
     mobility,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
@@ -55,11 +54,13 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
-from .linear import campbell, linearize, modes, root_locus
+from .inverse import inverse_dynamics, measured_motion, moment_arms
+from .linear import campbell, floquet, linearize, modes, periodic_orbit, root_locus
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
+from .statics import equilibrium
 from .system import System
 
 if TYPE_CHECKING:
@@ -134,8 +135,10 @@ __all__ = [
     "cylinder",
     "driven_motion",
     "elements",
+    "equilibrium",
     "errors",
     "flops",
+    "floquet",
     "gear",
     "hinges",
     "impulse",
@@ -148,11 +151,14 @@ __all__ = [
     "linearize",
     "linkage",
     "load",
+    "measured_motion",
     "mobility",
     "mobility_range",
     "modes",
+    "moment_arms",
     "motion_space",
     "natural",
+    "periodic_orbit",
     "plate",
     "rod",
     "root_locus",
@@ -170,7 +176,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "linear", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 ROOMS = (
     "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
     "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
-    "linear", "library", "view", "demo", "cli",
+    "inverse", "linear", "statics", "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
@@ -38,6 +38,8 @@ SHORT_WAYS = {
     ("linear.modes", "view"): "Modes.draw, Modes.animate",
     ("linear.response", "view"): "Bode and Nyquist plots",
     ("linear.locus", "view"): "plots of loci and Campbell diagrams",
+    ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
+    ("natural.mechanism", "view"): "Mechanism.draw",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -148,7 +148,7 @@ def drifting(space: Tangent, A: Array) -> list[str]:
         return []
     return [
         "the coefficients change along the motion: eigenvalues are those of a frozen moment. Where the motion is "
-        "steady, describe it by hinges whose coordinates do not turn with the bodies; where it is periodic, use da.floquet"
+        "steady, describe it by hinges whose coordinates do not turn with the bodies; where periodic, use da.floquet"
     ]
 
 
