@@ -16,6 +16,7 @@ from ..model import Model, State
 from ..model.interpolation import interpolate
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
+from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result:
+class Result(Pictures):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -58,7 +59,7 @@ class Result:
         When which conditions held; those described if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
-    steps, breaks : (k,) s
+    steps, breaks : (k,) s, or functions that give them
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
     prescribed : bool
         Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
@@ -100,8 +101,8 @@ class Result:
         conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
-        steps: ArrayLike = (),
-        breaks: ArrayLike = (),
+        steps: ArrayLike | Callable[[], Array] = (),
+        breaks: ArrayLike | Callable[[], Array] = (),
         prescribed: bool = False,
     ) -> None:
         if model is None and labels is None:
@@ -122,7 +123,7 @@ class Result:
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
-        self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
+        self._steps, self._breaks = steps, breaks
         self.conditions = conditions
         self.prescribed = prescribed
         self._stored = dict(stored or {})
@@ -151,6 +152,16 @@ class Result:
         if self._labels is not None:
             return self._labels
         return Labels.of(self._model())
+
+    @cached_property
+    def steps(self) -> Array:
+        """Where steps of the run ended, (k,) s."""
+        return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
+
+    @cached_property
+    def breaks(self) -> Array:
+        """Where the equations of motion of the run broke, (k,) s."""
+        return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
 
     @property
     def final(self) -> State:
@@ -344,6 +355,8 @@ class Result:
 
     @cached_property
     def _works(self) -> tuple[Array, Array]:
+        if {"energy.work", "energy.dissipated"} <= self._stored.keys():
+            return self._stored["energy.work"], self._stored["energy.dissipated"]
         return work_and_loss(self)
 
     def refined(self, times: ArrayLike) -> Result:
@@ -382,63 +395,6 @@ class Result:
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
-
-    # ---- pictures
-
-    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
-
-        Parameters
-        ----------
-        names : str or function of a State
-            All coordinates if left out.
-        ax : matplotlib axes
-            Where to draw; a new figure if left out.
-        path : str or path
-            File to write: .png, .pdf, .svg, ...
-        """
-        from ..view.plots import plot
-
-        return plot(self, *names, ax=ax, path=path)
-
-    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
-        from ..view.plots import plot_energy
-
-        return plot_energy(self, ax=ax, path=path)
-
-    def draw(
-        self,
-        t: float | None = None,
-        *,
-        velocities: Iterable[Any] = (),
-        accelerations: Iterable[Any] = (),
-        **options: Any,
-    ) -> Any:
-        """Draw the system at a time, the last if left out, and return the axes (see `view.draw`).
-
-        Parameters
-        ----------
-        t : float, s
-        velocities, accelerations : points
-            That get an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
-        **options
-            Of `view.draw`; points of ``trace`` leave their paths over the whole motion up to that time.
-        """
-        from ..view.draw import draw_motion
-
-        return draw_motion(self, t, velocities, accelerations, **options)
-
-    def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
-
-        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
-        """
-        from ..view.animate import animate
-
-        self._model()
-        return animate(self, path, **options)
 
     # ---- tables and files
 
