@@ -2,6 +2,7 @@
 
 from . import mechanisms
 from .cam_laws import FollowerMotion
+from .bicycle import bicycle
 from .cams import Cam, cam_drive
 from .chains import binary_tree, chain
 from .gear_meshes import GearPair, Rack, ring_for
@@ -30,6 +31,7 @@ __all__ = [
     "Rack",
     "ackermann",
     "ackermann_lean",
+    "bicycle",
     "binary_tree",
     "cam_drive",
     "cardan_gears",

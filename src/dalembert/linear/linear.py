@@ -229,7 +229,9 @@ def _lines(lin: Linear) -> list[str]:
     lines += [f"  inputs       {listed(lin.inputs)}", f"  outputs      {listed(lin.outputs)}"]
     lines.append("  eigenvalue (1/s)            frequency (Hz)  damping ratio")
     shown = [value for value in lin.eigenvalues if value.imag >= 0.0]
-    for value in shown[:24]:
+    rounding = 1e-7 * float(np.abs(lin.eigenvalues).max(initial=0.0))  # a double zero splits by its root
+    for found in shown[:24]:
+        value = found if abs(found) > rounding else 0j
         size = abs(value)
         ratio = f"{-value.real / size:13.5f}" if size > 0.0 else " " * 13
         pair = f"{value.real:+.5g}" + (f" +- {value.imag:.5g} i" if value.imag else "")

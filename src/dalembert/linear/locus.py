@@ -177,7 +177,7 @@ def root_locus(
     >>> abs(locus.eigenvalues).round(9).tolist()
     [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
-    along = _along("root_locus", system, parameter, values, state, conditions, independent, speeds)
+    along = _along("root_locus", system, [parameter], values, state, conditions, independent, speeds)
     numbers, spaces, matrices = along
     eigenvalues, vectors = _followed(matrices)
     return RootLocus(parameter, numbers, eigenvalues, vectors, tuple(spaces))
@@ -185,7 +185,7 @@ def root_locus(
 
 def campbell(
     system: System | Model | Callable[[float], Any],
-    spin: str,
+    spin: str | Sequence[str],
     values: ArrayLike,
     *,
     state: Any = None,
@@ -198,9 +198,9 @@ def campbell(
     Parameters
     ----------
     system : System, Model, or function of the speed
-    spin : str
+    spin : str or names
         The hinge about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
-        free. Modes are those of a frame in which coefficients are constant: of a rotor with symmetric bearings or with
+        free. Several turn at the same speed. Modes are those of a frame in which coefficients are constant: of a rotor with symmetric bearings or with
         a symmetric disc behind whose tilt the spin hinge stands.
     values : (m,) rad/s
     state, conditions, independent
@@ -208,8 +208,9 @@ def campbell(
     axis : (3,)
         About which orbits are looked at, world axes; that of the spin if left out.
     """
-    name = spin if spin.endswith(".speed") else f"{spin}.speed"
-    numbers, spaces, matrices = _along("campbell", system, name, values, state, conditions, independent, None)
+    names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
+    name = names[0]
+    numbers, spaces, matrices = _along("campbell", system, names, values, state, conditions, independent, None)
     eigenvalues, vectors = _followed(matrices)
     turned = _axis(spaces[-1], name) if axis is None else finite_array(axis, (3,), item="campbell", field="axis")
     whirl = np.array([_whirl(space, S, turned) for space, S in zip(spaces, vectors, strict=True)])
@@ -221,7 +222,7 @@ def campbell(
 
 
 def _along(
-    item: str, system: Any, parameter: str, values: ArrayLike, state: Any, conditions: Conditions | None,
+    item: str, system: Any, parameters: list[str], values: ArrayLike, state: Any, conditions: Conditions | None,
     independent: Sequence[str] | None, speeds: Sequence[str] | None,
 ) -> tuple[Array, list[Tangent], Array]:  # fmt: skip
     """Return the values, and tangent spaces and matrices A (m, n, n) at them."""
@@ -235,7 +236,7 @@ def _along(
     for value in numbers.tolist():
         model = as_model(system(value)) if made is None else made
         given = state(value) if callable(state) and not isinstance(state, State) else state
-        where, under = _at_value(item, model, parameter, value, given, conditions, made is None, base)
+        where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
         space = tangent_space(model, where, independent=names, speeds=paces, conditions=under, item=item)
         if names is None:  # the same coordinates all along
@@ -261,30 +262,30 @@ def _one(d: DynamicsDerivatives, k: int) -> DynamicsDerivatives:
 
 
 def _at_value(
-    item: str, model: Model, parameter: str, value: float, state: Any, conditions: Conditions | None, made: bool,
+    item: str, model: Model, parameters: list[str], value: float, state: Any, conditions: Conditions | None, made: bool,
     base: State | None,
 ) -> tuple[State, Conditions | None]:  # fmt: skip
     """Return the state and the conditions at one value of the parameter."""
     if made:
         at = about(model, state, None, conditions, item=item)
         return at.state, at.conditions
-    if parameter in model.parameter_names:
+    if parameters[0] in model.parameter_names:
         now = model.conditions() if conditions is None else conditions
-        at = about(model, state, None, now.with_parameter(parameter, value, item=item), item=item)
+        at = about(model, state, None, now.with_parameter(parameters[0], value, item=item), item=item)
         return at.state, at.conditions
-    owner = parameter.removesuffix(".speed")
-    drive = next((d for d in model.hinge_drives if d.name == owner and d.level == 1), None)
-    if drive is None:
-        if isinstance(state, State):
-            remedy = "give start values by name as state, so that this one can be set among them"
-            raise ModelError(item, "state", state, remedy)
-        named = {**(state or {}), parameter: value}
+    owners = {parameter.removesuffix(".speed") for parameter in parameters}
+    paced = [d for d in model.hinge_drives if d.name in owners and d.level == 1]
+    free = [parameter for parameter in parameters if parameter.removesuffix(".speed") not in {d.name for d in paced}]
+    if free and isinstance(state, State):
+        remedy = "give start values by name as state, so that this one can be set among them"
+        raise ModelError(item, "state", state, remedy)
+    if free or base is None or state is not None:
+        named = {**(state or {}), **dict.fromkeys(free, value)} if free else state
         at = about(model, named, None, conditions, item=item)
-        return at.state, at.conditions
-    if base is None or state is not None:
-        at = about(model, state, None, conditions, item=item)
-        base = at.state
-    return _paced(model, base, conditions, model.driven_freedoms(drive)[0], value), conditions
+        base, conditions = at.state, at.conditions
+    for drive in paced:
+        base = _paced(model, base, conditions, model.driven_freedoms(drive)[0], value)
+    return base, conditions
 
 
 def _paced(model: Model, state: State, conditions: Conditions | None, freedom: int, value: float) -> State:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import style
 from .animate import animate_configurations
 from .draw import draw
 
@@ -18,6 +19,7 @@ __all__ = ["animate_mode", "draw_mode"]
 def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -> Any:
     """Draw the two ends of mode k over the state; `size`: how far it goes, m or rad; others as `draw`."""
     ends = [state.q for state in modes.states(k, np.array([0.0, np.pi]), size)]
+    path = options.pop("path", None)
     axes = draw(modes.space.model, np.array([*ends, modes.state.q]), **options)
     value = modes.eigenvalues[k]
     title = "rigid-body mode" if value == 0.0 else f"{modes.frequencies[k]:.4g} Hz"
@@ -25,6 +27,8 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
         title += f", damping ratio {modes.damping_ratios[k]:.3g}"
     if hasattr(axes, "set_title"):
         axes.set_title(f"mode {k}: {title}", fontsize=9)
+    if path is not None:
+        style.save(axes.figure, path)
     return axes
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_bode", "plot_campbell", "plot_locus", "plot_nyquist", "plot_over"]
 
 _MOST = 8  # curves with a name
+_NEAR = 0.1  # responses below this are far from -1, which would hide them
 
 
 def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
@@ -28,7 +29,6 @@ def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
 
 
 def _finish(panel: Any, path: Any) -> None:
-    panel.figure.tight_layout()
     if path is not None:
         style.save(panel.figure, path)
 
@@ -59,7 +59,7 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
 
 
 def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = None) -> Any:
-    """Draw responses in the complex plane, -1 marked."""
+    """Draw responses in the complex plane, with -1 where they come near it."""
     with style.styled():
         panel = style.axes_for(ax, path, 5.0, 4.8)
         for k, (o, i, label) in enumerate(_pairs(response)):
@@ -68,7 +68,8 @@ def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = Non
             color = style.PALETTE[k % len(style.PALETTE)]
             panel.plot(values.real, values.imag, color=color, label=label)
             panel.plot(values.real, -values.imag, color=color, linewidth=0.7, linestyle=(0, (4, 2)))
-        panel.plot(-1.0, 0.0, "+", color=style.INK, markersize=8)
+        if np.nanmax(np.where(np.isfinite(response.magnitude), response.magnitude, 0.0), initial=0.0) > _NEAR:
+            panel.plot(-1.0, 0.0, "+", color=style.INK, markersize=8)
         panel.axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         panel.axvline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         panel.set_xlabel("real part")
