@@ -1,8 +1,8 @@
 """Ready systems: to start from, to measure with, to test against."""
 
 from . import mechanisms
-from .cam_laws import FollowerMotion
 from .bicycle import bicycle
+from .cam_laws import FollowerMotion
 from .cams import Cam, cam_drive
 from .chains import binary_tree, chain
 from .gear_meshes import GearPair, Rack, ring_for

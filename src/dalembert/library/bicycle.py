@@ -19,9 +19,9 @@ def bicycle(speed: float = 5.0) -> System:
     """Return a bicycle that rolls upright along x: rear frame with rider, front frame, two wheels that do not slip.
 
     Hinges x, y, z, yaw, lean and pitch place the rear frame, so that steady motions have constant coefficients;
-    ``rear`` and ``front`` turn the wheels, ``steer`` the fork. Parameters are those of Meijaard, Papadopoulos, Ruina and
-    Schwab 2007, table 1, with z upward here. It has seven coordinates and three speeds; between 4.292 and 6.024 m/s it
-    is stable by itself.
+    ``rear`` and ``front`` turn the wheels, ``steer`` the fork. Parameters are those of Meijaard, Papadopoulos, Ruina
+    and Schwab 2007, table 1, with z upward here. It has seven coordinates and three speeds; between 4.292 and
+    6.024 m/s it is stable by itself.
 
     Parameters
     ----------
