@@ -200,8 +200,8 @@ def campbell(
     system : System, Model, or function of the speed
     spin : str or names
         The hinge about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
-        free. Several turn at the same speed. Coefficients are constant if the spin hinge stands behind bending and tilt,
-        and the rotor is symmetric.
+        free. Several turn at the same speed. Coefficients are constant if the spin hinge stands behind bending and
+        tilt, and the rotor is symmetric.
     values : (m,) rad/s
     state, conditions, independent
         As in `root_locus`.
