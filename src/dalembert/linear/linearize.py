@@ -81,10 +81,10 @@ def linearize(
     ...     _ = s.connect(f"P_{name}", da.Revolute("y"), s.ground, bob.at(0, 0, length))
     >>> lin = da.linearize(s)
     >>> lin.coordinates, lin.stiffness.round(3)
-    (('P_short', 'P_long'), array([[19.613,  0.   ],
-           [ 0.   , 78.453]]))
+    (('P_short', 'P_long'), array([[19.62,  0.  ],
+           [ 0.  , 78.48]]))
     >>> np.sort(abs(lin.eigenvalues.imag)).round(4)
-    array([1.5658, 1.5658, 3.1316, 3.1316])
+    array([1.566 , 1.566 , 3.1321, 3.1321])
     """
     at = about(system, state, t, conditions)
     space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, conditions=at.conditions)

@@ -184,7 +184,7 @@ def floquet(
     >>> cart, bob = s.body("cart", da.box(1, 1, 1, mass=1.0)), s.body("bob", mass=1.0, inertia=(1e-9, 1e-9, 1e-9))
     >>> _ = s.connect("lift", da.Prismatic("z"), s.ground, cart)
     >>> _ = s.connect("P", da.Revolute("y"), cart, bob.at(0, 0, 9.81))
-    >>> s.drive("lift", position=da.Harmonic(0.5, 2.0))
+    >>> _ = s.drive("lift", position=da.Harmonic(0.5, 2.0))
     >>> found = da.floquet(s, np.pi)
     >>> found.stable, round(float(abs(np.linalg.det(found.monodromy))), 6)
     (False, 1.0)
