@@ -60,7 +60,7 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
-from .statics import equilibrium
+from .statics import equilibrium, equilibrium_path
 from .system import System
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ __all__ = [
     "driven_motion",
     "elements",
     "equilibrium",
+    "equilibrium_path",
     "errors",
     "flops",
     "gear",

@@ -35,6 +35,7 @@ SHORT_WAYS = {
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("statics.path", "view"): "EquilibriumPath.plot",
     ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
     ("natural.mechanism", "view"): "Mechanism.draw",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",

@@ -20,7 +20,7 @@ from .rubbing import Held, rest_with_friction
 from .stability import judged, named_motion
 from .trim import Trim, trim
 
-__all__ = ["equilibrium"]
+__all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
 
@@ -180,7 +180,7 @@ def answered_trim(request: Request, found: Trim) -> Equilibrium:
 def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps: int, notes: list[str]) -> Equilibrium:
     model, balance = request.model, look.balance
     state = State(q=look.q, v=balance.v.copy(), t=balance.t, x=look.x)
-    conditions = _locked(request, balance)
+    conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
     verdict = judged(look, state, conditions, balance._inputs, steady)
@@ -193,7 +193,7 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
     )  # fmt: skip
 
 
-def _locked(request: Request, balance: Balance) -> Any:
+def locked(request: Request, balance: Balance) -> Any:
     """Return conditions under which everything that is held is locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
