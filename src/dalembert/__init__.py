@@ -25,7 +25,6 @@ from .analysis import (
     driven_motion,
     flops,
     impulse,
-    inverse_dynamics,
     mobility,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
@@ -55,6 +54,7 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .inverse import inverse_dynamics, measured_motion, moment_arms
 from .linear import linearize
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
@@ -150,8 +150,10 @@ __all__ = [
     "linearize",
     "linkage",
     "load",
+    "measured_motion",
     "mobility",
     "mobility_range",
+    "moment_arms",
     "motion_space",
     "natural",
     "plate",
@@ -170,7 +172,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "linear", "model", "motion", "result", "simulation", "statics")
+_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 ROOMS = (
     "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
     "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
-    "linear", "statics", "library", "view", "demo", "cli",
+    "inverse", "linear", "statics", "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.

@@ -74,6 +74,16 @@ class Drives(Joints):
         self.drivers += [law_driver(owner, (one,), (k,), item=item) for one, k in zip(laws, places, strict=True)]
         self._made = None
 
+    def let_all_go(self) -> None:
+        """Take back all drives."""
+        led = {name for driver in self.drivers for name, _ in driver.places if name.endswith(" (t)")}
+        frames = {name for driver in self.drivers if len(driver.places) > 1 for name, _ in driver.places}
+        self.drivers = []
+        for name in led | frames:
+            del self.coordinates[name]
+        self._leave_out({row.name for row in self.rows if row.coordinates() & (led | frames)})
+        self._made = None
+
     def let_go(self, name: str) -> None:
         """Take back the drive of an angle, a distance or a component; nothing happens where there is none."""
         owner, k = self._scalar(name, f"drive {name!r}")
@@ -197,6 +207,7 @@ class Drives(Joints):
                 )
             self.body(name, [O, A])
             made = PlaneWheel(name, (O, A), track, r, rolling)
+        self._demand(name, (self.dimension if rolling else 1))
         self.speed_rows.append(made)
         self._made = None
         return made

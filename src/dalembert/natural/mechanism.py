@@ -13,7 +13,9 @@ from ..analysis.scales import closure_rank, singular_values
 from ..checks import a_name, finite_array, not_negative, positive
 from ..errors import DalembertError, ModelError
 from ..motion import Followed, Position, Rates, find_position, find_rates, follow
+from ..motion.factors import independent_rows
 from ..motion.rates import speed_scales
+from .assemblies import Continued, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drives import Drives
 from .driving import Driver
@@ -21,6 +23,7 @@ from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
 from .joints import DirectionLike
 from .kinematics import kinematics
+from .mobility import NaturalMobility, natural_mobility
 from .motion import NaturalMotion
 from .terms import Direction, Row
 
@@ -98,6 +101,7 @@ class Mechanism(Drives):
         self.rows: list[Row] = []
         self.drivers: list[Driver] = []
         self.speed_rows: list[SpeedRows] = []
+        self.demands: dict[str, int] = {}  # how many freedoms joints take
         self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
         self._counted_on: dict[frozenset[str], float] = {}
         self._keys: dict[Any, tuple[str, float, float]] = {}
@@ -333,9 +337,86 @@ class Mechanism(Drives):
         other.coordinates = {c.name: replace(c, value=c.value.copy()) for c in self.coordinates.values()}
         other.bodies, other.masses = dict(self.bodies), dict(self.masses)
         other.rows, other.drivers, other.speed_rows = list(self.rows), list(self.drivers), list(self.speed_rows)
-        other.looks = list(self.looks)
+        other.looks, other.demands = list(self.looks), dict(self.demands)
         other._counted_on, other._keys, other._made = dict(self._counted_on), dict(self._keys), self._made
         return other
+
+    def mobility(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalMobility:
+        """Return how the mechanism can move, drives let go, beside what counting links and joints predicts.
+
+        Parameters
+        ----------
+        q : (n,)
+            A closed position; if left out, the mechanism is assembled from the positions described.
+        t : float, s
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> m = da.natural.Mechanism(2)
+        >>> _ = m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True), m.point("1", 0, 1), m.point("2", 4, 1)
+        >>> for name, ends in {"a": "A1", "b": "12", "c": "2B"}.items():
+        ...     m.link(name, *ends)
+        >>> found = m.mobility()
+        >>> found.mobility, found.gruebler
+        (1, 1)
+        """
+        return natural_mobility(self, q, t)
+
+    def assemblies(self, t: float = 0.0, *, starts: int = 0, seed: int = 0) -> list[Array]:
+        """Return all closed positions (n,) at t s, nearest to the one described first.
+
+        Parameters
+        ----------
+        t : float, s
+        starts : int
+            Least number of starts for each part that closes by itself.
+        seed : int
+            Of the starts.
+
+        Raises
+        ------
+        ModelError
+            If the mechanism can still move, so that its positions are not isolated.
+        """
+        return all_assemblies(self, t, starts=starts, seed=seed)
+
+    def continuation(
+        self, relaxed: Mapping[str, ArrayLike] | None = None, t: float = 0.0, *, steps: int = 10
+    ) -> Continued:
+        """Assemble from a relaxed position: ground points and inputs elsewhere, moved to their places in steps.
+
+        Parameters
+        ----------
+        relaxed : dict of name to numbers
+            Where fixed points, driven points, angles or distances are at first; other coordinates may be named as
+            guesses. If left out, all fixed points and inputs are let go, and what closes nearest to the positions
+            described is the relaxed position.
+        t : float, s
+            Time at which drives say where inputs belong.
+        steps : int
+            Steps to begin with; they grow and shrink.
+
+        Raises
+        ------
+        AssemblyError
+            If the way ends before everything is at its place: after how much of it, and what cannot be met.
+        """
+        return relaxed_assembly(self, relaxed, t, steps=steps)
+
+    def independent_equations(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalEquations:
+        """Return the closure equations without rows that repeat others at a position (as many as the rank of J).
+
+        Which rows these are depends on the position: elsewhere they may lose rank, where all of them together do not.
+        """
+        e = self.equations()
+        at = self.assemble(t=t).q if q is None else finite_array(q, (e.nq,), item="equations", field="q")
+        J = e.jacobian(at, t)
+        keep = set(independent_rows(speed_scales(e, J)[:, None] * J * e.column_scales).tolist())
+        if self.speed_rows:
+            raise ModelError("independent_equations", "wheels", self.name, "rows of wheels belong together: use all")
+        rows = [row for k, row in enumerate(e.table) if k in keep]
+        return NaturalEquations(e.coordinates, rows, self.drivers, (), e.length)
 
     def draw(self, t: float | None = None, **options: Any) -> Any:
         """Draw the mechanism as it is assembled at t s, and return the axes; options as of `NaturalMotion.draw`."""

@@ -170,13 +170,19 @@ class Result:
             q, v, x = self._states(self._within(np.array([time])))
             return State(q[0], v[0], time, x[0])
         times = self._within(np.array(t, dtype=float))
-        other = Result(
+        other = self._like(times, *self._states(times))
+        other.stats, other.status, other.message = self.stats, self.status, self.message
+        other._origin = self
+        return other
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        """Return a result of the same motion at other times."""
+        return Result(
             self.model,
-            times,
-            *self._states(times),
-            stats=self.stats,
-            status=self.status,
-            message=self.message,
+            t,
+            q,
+            v,
+            x,
             events=self.events,
             dense=self.dense or self._states,
             conditions=self.conditions,
@@ -185,8 +191,6 @@ class Result:
             breaks=self.breaks,
             prescribed=self.prescribed,
         )
-        other._origin = self
-        return other
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
@@ -314,6 +318,11 @@ class Result:
         return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
 
     @property
+    def controlled(self) -> bool:
+        """Whether hinge forces or inputs came from outside the description."""
+        return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
+
+    @property
     def _kind(self) -> type[Motion]:
         return PrescribedMotion if self.prescribed else Motion
 
@@ -344,18 +353,7 @@ class Result:
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
-        dense = self.dense or self._states
-        other = Result(
-            self.model,
-            *columns,
-            events=self.events,
-            dense=dense,
-            conditions=self.conditions,
-            labels=self._labels,
-            steps=self.steps,
-            breaks=self.breaks,
-            prescribed=self.prescribed,
-        )
+        other = self._like(*columns)
         other._origin = self._origin
         return other
 
