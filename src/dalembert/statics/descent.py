@@ -34,6 +34,7 @@ _TURN = 0.5  # rad: the largest turn in a step
 _FAR = 3e3  # rad or lengths: what is so far away falls for ever
 _AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
 _PATIENCE = 1000
+_RETURNS = 20  # steps back along motions that nothing determines
 
 
 @dataclass(eq=False)
@@ -63,7 +64,26 @@ class Descent:
 
 
 def descend(balance: Balance, q: Array, x: Array, stops: Sequence[Measure] = (), *, most: int = _PATIENCE) -> Descent:
-    """Go from q (nq,) downhill to rest."""
+    """Go from q (nq,) downhill to rest; along motions that nothing determines, back to where it started."""
+    found = _descended(balance, q, x, stops, most)
+    for _ in range(_RETURNS if found.found else 0):
+        look = found.look
+        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
+        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+        back = loose @ (loose.T @ balance.closed.between(look.q, q))
+        size = float(np.abs(back).max(initial=0.0))
+        if size < 1e-9:
+            break
+        trial = look.balance.moved(look.q, back / max(1.0, size / _TURN))
+        again = None if trial is None else _descended(balance, trial, look.x, stops, most)
+        if again is None or not again.found or again.stops != found.stops:
+            break
+        again.steps, again.left = again.steps + found.steps, found.left
+        found = again
+    return found
+
+
+def _descended(balance: Balance, q: Array, x: Array, stops: Sequence[Measure], most: int) -> Descent:
     walk = _Walk(balance, q, x, stops)
     for count in range(most):
         done = walk.step()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.scales import singular_values
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
@@ -23,6 +25,8 @@ from .trim import Trim, trim
 __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
+
+_SINGULAR = 1e-5  # scaled singular values of loops below this are lost
 
 
 def equilibrium(
@@ -144,7 +148,7 @@ def _lasting_states(request: Request) -> bool:
 
 def _answered(request: Request, found: Descent, held: list[Held]) -> Equilibrium:
     look = found.look
-    names, notes = _free(look), list(request.notes)
+    names, notes = () if _singular(request, look) else _free(look), list(request.notes)
     if found.left:
         notes.append("the start is an unstable rest, and was left; nearest=True stays")
     stops = {m.name: _effort(look, m) for m in found.stops}
@@ -184,6 +188,9 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
     verdict = judged(look, state, conditions, balance._inputs, steady)
+    if _singular(request, look):
+        reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
+        verdict = replace(verdict, verdict="marginal", reason=reason)
     size = max(look.size, 1e-300)
     residual = float(np.abs(look.g).max(initial=0.0)) / size
     notes += _pushed(request, look, size)
@@ -191,6 +198,16 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
         q=state.q, v=state.v, t=state.t, x=state.x, model=model, stable=verdict, unknown=unknown, residual=residual,
         notes=notes, steps=steps, look=look, conditions=conditions,
     )  # fmt: skip
+
+
+def _singular(request: Request, look: Look) -> bool:
+    """Return whether loops lose rank on the way from the start to a configuration."""
+    closed, free = look.balance._open, ~look.balance.fixed
+    if not closed.rows:
+        return False
+    there, here = (singular_values(closed.jacobian(q)[:, free]) for q in (request.q, look.q))
+    between = (here > 1e-11) & (here < _SINGULAR)
+    return bool(between.any()) or int((here > _SINGULAR).sum()) < int((there > _SINGULAR).sum())
 
 
 def locked(request: Request, balance: Balance) -> Any:

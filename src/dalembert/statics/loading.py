@@ -164,7 +164,7 @@ class Loading:
         n, nx, loops = model.nv, model.nx, self.balance.closed.rows
         J = np.zeros((self.rows, self.nv))
         if loops:
-            J[:loops, :n] = self.balance.closed.jacobian(look.q)
+            J[:loops, :n] = self.balance.closed.jacobian(look.q) / D
         project = (look.F @ look.F.T) * (D / self.size)
         J[loops : loops + n, :n] = project @ straight(model, by.q, look.r)
         J[loops : loops + n, n:-1] = project @ by.x

@@ -262,7 +262,11 @@ def _speeds(
 
 def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
     """Say which drives move at t though their coordinates are taken to rest."""
-    notes = []
+    notes = [
+        f"what drive {drive.name!r} prescribes moves at {drive.law(t)[1]:.6g} at t = {t:.6g} s; it is held as it is"
+        for drive in model.drives
+        if drive not in model.hinge_drives and drive.law(t)[1] != 0.0
+    ]
     for drive in model.hinge_drives:
         if drive.level != 0:
             continue
