@@ -236,6 +236,22 @@ def test_friction_of_several_hinges_of_a_loop_shares_what_there_is_to_hold() -> 
     assert np.ptp(moved) < 1e-6
 
 
+def test_a_chain_with_friction_slides_the_way_that_its_friction_allows() -> None:
+    """Rows that slid rest on the edge of their band, or stuck again within it; a run does not move them."""
+    s = da.System("chain")
+    before = s.ground.at(0, 0, 0)
+    for k in range(4):
+        link = s.body(f"link_{k}", da.rod(0.5, 1.0))
+        s.connect(f"pin_{k}", da.Revolute("y", friction=2.0 + k), before, link)
+        before = link.at(0.5, 0, 0)
+    eq = da.equilibrium(s)
+    assert any(row.slid for row in eq.friction)
+    assert all(abs(row.effort) <= row.limit * (1 + 1e-9) for row in eq.friction)
+    torque = -eq.model.bias_forces(eq.q, np.zeros(4), bare=True)
+    assert [row.effort for row in eq.friction] == pytest.approx(-torque, abs=1e-9)
+    assert np.ptp(da.simulate(s, 0.5, state=eq)["pin_0.position"]) < 1e-9
+
+
 # ---- drives, steady motion, trim
 
 
