@@ -320,6 +320,32 @@ def test_a_top_precesses_steadily() -> None:
     assert np.ptp(moved["tilt.position"]) < 1e-7
 
 
+@pytest.mark.parametrize("hinge", ["Free", "Planar"])
+def test_a_vehicle_goes_round_a_circle(hinge: str) -> None:
+    """Two axles that do not slip sideways, the front one turned by a spring: rates follow from the wheelbase."""
+    s = da.System("vehicle", gravity=(0, 0, 0))
+    car, fork = s.body("car", mass=100.0, inertia=(30, 30, 50)), s.body("fork", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("P", getattr(da, hinge)(), s.ground, car)
+    s.connect("steer", da.Revolute("z"), car.at(1.0, 0, 0), fork)
+    if hinge == "Free":
+        s.connect("floor", da.PointOnPlane("z"), s.ground, car)
+        s.connect("upright", da.Parallel("z"), s.ground, car)
+    s.connect("rear", da.Skate("y"), s.ground, car.at(-1.0, 0, 0))
+    s.connect("front", da.Skate("y"), s.ground, fork)
+    s.connect("spring", da.TorsionSpring(100.0, 1.0, 0.2), "steer")
+    s.initial("steer", position=0.2)
+    if hinge == "Planar":  # whose speeds are in axes that do not turn with the vehicle
+        with pytest.raises(EquilibriumError, match="Free hinge"):
+            da.equilibrium(s, speeds={"P.x": 5.0})
+        return
+    eq = da.equilibrium(s, speeds={"P.vx": 5.0})
+    assert eq.unknown["P.wz.speed"] == pytest.approx(5.0 * np.tan(0.2) / 2.0)
+    assert abs(eq.efforts["P.vx"]) < 1e-9 and eq.stable
+    moved = da.simulate(s, 1.0, state=eq)
+    assert np.ptp(moved["steer.position"]) < 1e-9
+    assert np.ptp(np.linalg.norm(moved["car.velocity"], axis=1)) < 1e-9
+
+
 def test_trim_finds_inputs_and_numbers() -> None:
     s = pendulum()
     s.connect("motor", da.Effort(0.0), "A")

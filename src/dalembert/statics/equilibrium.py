@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.scales import singular_values
+from ..analysis.scales import Scales, singular_values
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
@@ -184,6 +184,7 @@ def answered_trim(request: Request, found: Trim) -> Equilibrium:
 def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps: int, notes: list[str]) -> Equilibrium:
     model, balance = request.model, look.balance
     state = State(q=look.q, v=balance.v.copy(), t=balance.t, x=look.x)
+    _mind_steady(request, look)
     conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
@@ -219,6 +220,25 @@ def locked(request: Request, balance: Balance) -> Any:
     locked = columns | rows
     conditions = balance.conditions
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
+
+
+def _mind_steady(request: Request, look: Look) -> None:
+    """Refuse speeds that rows do not let stay as they are."""
+    model, balance = request.model, look.balance
+    if not (model.nc and balance.v.any()):
+        return
+    scales = Scales.of(model, t=balance.t)
+    opens = scales.rows * (model.constraint_bias(look.q, balance.v, t=balance.t) - scales.targets[2])
+    opens[~np.asarray(model.compiled.names.closing, dtype=bool)] = 0.0
+    pace = float(np.abs(balance.v / scales.columns).max())
+    worst = int(np.abs(opens).argmax())
+    if abs(opens[worst]) > 1e-6 * pace**2:
+        raise _with_state(
+            f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open if "
+            "all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its own: "
+            "connect it by a Free hinge",
+            look,
+        )
 
 
 def _pushed(request: Request, look: Look, size: float) -> list[str]:
