@@ -234,9 +234,9 @@ def _mind_steady(request: Request, look: Look) -> None:
     worst = int(np.abs(opens).argmax())
     if abs(opens[worst]) > 1e-6 * pace**2:
         raise _with_state(
-            f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open if "
-            "all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its own: "
-            "connect it by a Free hinge",
+            f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open "
+            "if all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its "
+            "own: connect it by a Free hinge",
             look,
         )
 
