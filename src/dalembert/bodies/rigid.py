@@ -20,7 +20,7 @@ from .visual import Visual
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["Body"]
+__all__ = ["Body", "fault_of"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
@@ -108,17 +108,7 @@ class Body:
     @property
     def impossible(self) -> str:
         """Why no rigid body has this inertia, with its principal moments; empty if one may."""
-        a, b, c = np.linalg.eigvalsh(self.inertia)
-        moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
-        slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * self.mass)
-        if a < -slack:
-            return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
-        if a + b < c - slack:
-            return (
-                f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
-                "is it about the centre of mass and in kg m2?"
-            )
-        return ""
+        return fault_of(self.mass, self.inertia)
 
     def at(
         self,
@@ -198,6 +188,21 @@ class Body:
     def __repr__(self) -> str:
         modes = "" if self.flexible is None else f", {self.flexible.nm} modes"
         return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
+
+
+def fault_of(mass: float, inertia: NDArray[np.float64]) -> str:
+    """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
+    a, b, c = np.linalg.eigvalsh(inertia)
+    slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * mass)
+    if a >= -slack and a + b >= c - slack:
+        return ""
+    moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
+    if a < -slack:
+        return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
+    return (
+        f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
+        "is it about the centre of mass and in kg m2?"
+    )
 
 
 def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any, *, item: str) -> tuple[Any, Any, Any]:

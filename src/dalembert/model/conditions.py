@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..checks import finite_array, finite_number
+from ..connections.constraints.plain import AxisAngle
 from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .history import History
@@ -32,8 +34,9 @@ class Conditions(_core.Conditions):
     Attributes
     ----------
     model : Model
+        With the own numbers of the conditions: what knows no conditions is to be asked of it.
     parameters : (n,)
-        Numbers of the elements, in the order of ``model.parameter_names``.
+        All numbers of the system, where ``model.parameter_names`` says.
     locked : frozenset of int
         Freedoms that are held: places among the speeds of the trees, then among those of cut hinges, from nv on.
     off : frozenset of str
@@ -74,14 +77,20 @@ class Conditions(_core.Conditions):
         stabilization: tuple[float, float] = (0.0, 0.0),
         answers: Answers | None = None,
     ) -> None:
+        parameters = np.ascontiguousarray(parameters, dtype=float)
+        count = model.element_numbers
+        if len(parameters) == count:  # of elements alone: own numbers stay
+            parameters = np.concatenate([parameters, model.own_numbers])
+        if not np.array_equal(parameters[count:], model.own_numbers):
+            model = model.varied(parameters[count:])
         if isinstance(control, Sampled):
             answers = Answers(model.nv) if answers is None else answers
         asked = None if isinstance(control, Sampled) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = Host(model, asked, history) if asked is not None or model.hosted else None
+        host = Host(model, asked, history) if asked is not None or model.family.hosted else None
         super().__init__(
             model,
-            np.ascontiguousarray(parameters, dtype=float),
+            np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
             host,
@@ -123,7 +132,7 @@ class Conditions(_core.Conditions):
     def as_described(self) -> bool:
         """Whether they are none but those of the description."""
         plain = not (self.locked or self.off or self.control or self.history or any(self.stabilization))
-        return plain and np.array_equal(self.parameters, self.model.parameters)
+        return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def holds(self) -> NDArray[np.bool_]:
         """Return which constraint rows hold, (nc,)."""
@@ -161,11 +170,31 @@ def parameter_place(model: Model, name: str, item: str) -> int:
     return places[name]
 
 
-def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
-    """Return a number that a parameter may have."""
-    number = finite_number(value, item=item, field=f"parameter {name!r}")
+def is_angle(model: Model, name: str) -> bool:
+    """Return whether a parameter is an angle of which the core has the cosine."""
     owner, _, label = name.rpartition(".")
-    force = model.system.forces.get(owner)
+    connection = model.family.system.connections.get(owner) if label == "angle" else None
+    return connection is not None and isinstance(connection.element, AxisAngle)
+
+
+def slot_slope(model: Model, name: str, slot: float) -> float:
+    """Return the derivative of the number that the core has by the parameter as it is named."""
+    return -math.sqrt(max(1.0 - slot * slot, 0.0)) if is_angle(model, name) else 1.0
+
+
+def parameter_value(model: Model, name: str, parameters: Array) -> float:
+    """Return a parameter as it is named."""
+    slot = float(parameters[parameter_place(model, name, "parameter")])
+    return math.acos(slot) if is_angle(model, name) else slot
+
+
+def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
+    """Return a number that a parameter may have, as the core has it."""
+    number = finite_number(value, item=item, field=f"parameter {name!r}")
+    if is_angle(model, name):
+        return math.cos(number)
+    owner, _, label = name.rpartition(".")
+    force = model.family.system.forces.get(owner)
     plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
     if number < 0 and plain and label in _NOT_NEGATIVE:
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
@@ -205,3 +234,12 @@ def parameter_vector(model: Model, given: Any, item: str) -> Array:
         return parameters
     array: ArrayLike = given
     return finite_array(array, (len(model.parameters),), item=item, field="parameters")
+
+
+def parameter_directions(model: Model, names: Sequence[str], values: Array, item: str) -> Array:
+    """Return by how much all numbers (k, n) change with each of the parameters that are named."""
+    directions = np.zeros((len(names), len(values)))
+    for row, name in zip(directions, names, strict=True):
+        place = parameter_place(model, name, item)
+        row[place] = slot_slope(model, name, values[place])
+    return directions
