@@ -57,11 +57,11 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
 }
 
 // a model with other own numbers, which shares all else with the one as described
-void vary_model(BoundModel *self, const nb::object &family, const Doubles &numbers, nb::object host) {
+void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers, nb::object host) {
   if (!is_made(family.ptr(), model_type()) || bound(family.ptr())->family.is_valid())
     throw nb::type_error("give a model as described");
   const BoundModel &first = *bound(family.ptr());
-  if (numbers.size() != std::size_t(first.data.recipes.numbers))
+  if (numbers.size() != std::size_t(first.data.recipes.numbers) || parameters.size() != std::size_t(first.data.parameter_count))
     throw nb::value_error("the numbers do not fit the model");
   new (self) BoundModel(first.singles_pool, first.packs_pool);
   self->family = family;
@@ -69,6 +69,7 @@ void vary_model(BoundModel *self, const nb::object &family, const Doubles &numbe
   self->starts = first.starts;
   self->bare = without_laws(self->data);
   self->described = std::make_unique<BoundConditions>(*first.described);
+  self->described->parameters.assign(parameters.data(), parameters.data() + parameters.size());
   if (!host.is_none())
     self->described->code.host = host;
   self->described->owner = self;
@@ -283,7 +284,7 @@ NB_MODULE(_core, module) {
   nb::class_<BoundModel> model(module, "Model", nb::type_slots(slots));
   types[0] = reinterpret_cast<PyTypeObject *>(model.ptr());
   model.def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"), nb::arg("host").none())
-      .def("__init__", &vary_model, nb::arg("family"), nb::arg("numbers"), nb::arg("host").none())
+      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("numbers"), nb::arg("host").none())
       .def("_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
       .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())

@@ -1,8 +1,8 @@
 """Own numbers of a description: what may be given other values without compiling again, by name.
 
-Masses, centres of mass, inertias, places and attitudes of markers, lengths, ratios, radii, numbers of laws, gravity. The
-core has them in one list, and recipes by which the entries of its tables follow (core/varied.hpp); numbers of force elements
-and dampers stand before them and need no recipe (`ElementTables.parameters`).
+Masses, centres of mass, inertias, places and attitudes of markers, lengths, ratios, radii, numbers of laws, gravity.
+The core has them in one list, and recipes by which the entries of its tables follow (core/varied.hpp); numbers of force
+elements and dampers stand before them and need no recipe (`ElementTables.parameters`).
 """
 
 from __future__ import annotations
@@ -393,8 +393,8 @@ class _Collector:
                     for k in range(n):
                         self.scalar("elastic", start + k * (n + 1), first + k, 1.0, factors + which)
                     continue
-                for k in np.flatnonzero(matrix):
-                    self.scalar("elastic", start + int(k), factors + which, float(matrix.flat[k]))
+                for entry in np.flatnonzero(matrix).tolist():
+                    self.scalar("elastic", start + entry, factors + which, float(matrix.flat[entry]))
             before += 2 * n * n
 
     def arrays(self) -> dict[str, NDArray[Any]]:

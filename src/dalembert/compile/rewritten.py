@@ -37,7 +37,7 @@ def rewritten(system: System, numbers: OwnNumbers, values: Array) -> System:
     new = system.copy()
     changed = np.flatnonzero(values != numbers.values)
     groups = {numbers.group_of(int(place)).first: numbers.group_of(int(place)) for place in changed}
-    for group in groups.values():
+    for group in sorted(groups.values(), key=lambda group: group.key[1:] == ("factors",)):  # factors of all that is
         _WRITE[group.what](new, group, values[group.span], numbers.values[group.span])
     for body in new.bodies.values():
         body.validate()
@@ -77,14 +77,16 @@ def _hinge(system: System, group: Group, values: Array, _: Array) -> None:
     name, field = group.key
     connection = system.connections[name]
     value = float(values[0]) if field == "pitch" else values.copy()
-    _put(connection, "element", replace(connection.element, **{field: value}))
+    element: Any = connection.element
+    _put(connection, "element", replace(element, **{field: value}))
 
 
 def _constraint(system: System, group: Group, values: Array, _: Array) -> None:
     name, field = group.key
     connection = system.connections[name]
-    value = float(values[0])
-    _put(connection, "element", replace(connection.element, **{field: math.acos(value) if field == "angle" else value}))
+    element: Any = connection.element
+    value = math.acos(values[0]) if field == "angle" else float(values[0])
+    _put(connection, "element", replace(element, **{field: value}))
 
 
 def _coupling(system: System, group: Group, values: Array, _: Array) -> None:
@@ -126,14 +128,14 @@ def _law(system: System, group: Group, values: Array, _: Array) -> None:
         _put(drive, "attitude", attitude)
         return
     force = system.forces[name]
-    element = force.element
+    element: Any = force.element
     if isinstance(element, Effort):
         _put(force, "element", replace(element, law=_renewed(element.law, values)))
     elif isinstance(element, Load):
         field, axis = ("force" if which[0] == "f" else "moment"), "xyz".index(which[1])
         laws = list(getattr(element, field))
         laws[axis] = _renewed(laws[axis], values)
-        _put(force, "element", replace(element, **{field: tuple(laws)}))
+        _put(force, "element", replace(force.element, **{field: tuple(laws)}))
     else:
         assert isinstance(element, Element)
         law = _renewed(element.sources[which], values)
@@ -141,19 +143,16 @@ def _law(system: System, group: Group, values: Array, _: Array) -> None:
         element.inputs[which] = law  # type: ignore[index]
 
 
-def _modes(system: System, group: Group, values: Array, before: Array) -> None:
+def _modes(system: System, group: Group, values: Array, _: Array) -> None:
     name, field = group.key
     body = system.bodies[name]
     flexible = object.__new__(type(body.flexible))
     flexible.__dict__.update(body.flexible.__dict__)
     if field == "factors":
-        parts = {"modal_stiffness": values[0] / before[0], "modal_damping": values[1] / before[1]}
-        for part, factor in parts.items():
+        for part, factor in zip(("modal_stiffness", "modal_damping"), values.tolist(), strict=True):
             _put(flexible, part, getattr(flexible, part) * factor)
     else:
-        matrix = getattr(flexible, f"modal_{field}")
-        factors = np.diag(matrix) / np.where(before == 0.0, 1.0, before)
-        _put(flexible, f"modal_{field}", np.diag(values * np.where(before == 0.0, 1.0, factors)))
+        _put(flexible, f"modal_{field}", np.diag(values))
     body.flexible = flexible
 
 
@@ -183,13 +182,15 @@ def _try(system: System, group: Group, values: Array) -> None:
     """Make a part with other numbers, for what it says of them."""
     if group.what == "hinge":
         name, label = group.key
-        replace(system.connections[name].element, **{label: values.copy() if label != "pitch" else float(values[0])})
+        hinge: Any = system.connections[name].element
+        replace(hinge, **{label: values.copy() if label != "pitch" else float(values[0])})
     elif group.what == "constraint":
         name, label = group.key
         value = float(values[0])
         if label == "angle":
             value = math.acos(value) if -1 <= value <= 1 else math.nan
-        replace(system.connections[name].element, **{label: value})
+        element: Any = system.connections[name].element
+        replace(element, **{label: value})
     elif group.what == "coupling":
         Coupling(*map(float, values))
     elif group.what == "law" and group.names[0].endswith(".start"):

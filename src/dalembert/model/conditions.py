@@ -17,6 +17,7 @@ from ..errors import ModelError
 from .history import History
 from .hosted import Host
 from .sampled import Answers, Sampled
+from .varied import varied
 
 if TYPE_CHECKING:
     from .model import Model
@@ -82,7 +83,7 @@ class Conditions(_core.Conditions):
         if len(parameters) == count:  # of elements alone: own numbers stay
             parameters = np.concatenate([parameters, model.own_numbers])
         if not np.array_equal(parameters[count:], model.own_numbers):
-            model = model.varied(parameters[count:])
+            model = varied(model.family, parameters)
         if isinstance(control, Sampled):
             answers = Answers(model.nv) if answers is None else answers
         asked = None if isinstance(control, Sampled) else control

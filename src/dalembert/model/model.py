@@ -29,8 +29,8 @@ from .history import History
 from .loads import ConnectionLoads
 from .named import NamedModel
 from .sampled import Sampled
-from .varied import varied
 from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
+from .varied import varied
 
 __all__ = ["Model", "as_model"]
 
@@ -92,14 +92,35 @@ class Model(NamedModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.family is not self:
-            return varied, (self.family, self.own_numbers)
+            return varied, (self.family, self.parameters)
         return _restored, (self.system, self.compiled.origin)
 
-    def varied(self, numbers: Array) -> Model:
-        """Return the model with other own numbers (n,), without compiling it again; see `conditions`."""
-        if np.array_equal(numbers, self.family.own_numbers):
-            return self.family
-        return varied(self.family, numbers)
+    def with_parameters(self, parameters: Mapping[str, float] | ArrayLike) -> Model:
+        """Return the model with other numbers, made without compiling it again: every analysis takes it.
+
+        Parameters
+        ----------
+        parameters : dict of str to float
+            Those that are to change, ``{"crank.mass": 2.0, "B.first.x": 0.12}``; the others stay.
+
+        Raises
+        ------
+        ModelError
+            If there is no such parameter, or a part of the system cannot have such a value.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> bob = s.body("bob", mass=2.0, com=(1.0, 0, 0))
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0])
+        array([9.81])
+        >>> model.with_parameters({"bob.com.x": 2.0}).forward_dynamics([0.0], [0.0])
+        array([4.905])
+        """
+        return varied(self.family, parameter_vector(self, parameters, "with_parameters"), "with_parameters")
 
     def conditions(
         self,

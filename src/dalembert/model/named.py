@@ -337,7 +337,7 @@ class NamedModel(_core.Model):
             owner = found.body.system
             if owner is self.system:
                 return found
-            if owner.key == self.compiled.origin:
+            if owner.key in (self.compiled.origin, self.family.system.key):
                 body = self.system.body_called(found.body.name)
                 return body.markers.get(found.label or "") or found.on(body)
         raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")

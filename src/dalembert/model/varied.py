@@ -1,4 +1,4 @@
-"""Models with other own numbers than described: their tables follow in the core, everything else when it is asked for."""
+"""Models with other own numbers than described: their tables follow in the core, all else when it is asked for."""
 
 from __future__ import annotations
 
@@ -33,15 +33,18 @@ DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "hinge_
 _OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero"}
 
 
-def varied(family: Model, numbers: Array, item: str = "conditions") -> Model:
-    """Return a model with other own numbers (n,), made without compiling it again.
+def varied(family: Model, parameters: Array, item: str = "conditions") -> Model:
+    """Return a model with other parameters (n,), made without compiling it again.
 
     Raises
     ------
     ModelError
         If a part of the description cannot have them.
     """
-    own = family.compiled.numbers
+    own, count = family.compiled.numbers, family.element_numbers
+    parameters = np.array(parameters, dtype=float)
+    parameters.flags.writeable = False
+    numbers = parameters[count:]
     changed = np.flatnonzero(numbers != own.values)
     places = np.unique(np.searchsorted(own.firsts, changed, side="right") - 1)
     groups = [own.groups[k] for k in places.tolist()]
@@ -51,11 +54,8 @@ def varied(family: Model, numbers: Array, item: str = "conditions") -> Model:
     model.__dict__.update({key: value for key, value in family.__dict__.items() if key not in _OWN})
     model.__dict__["family"] = family
     model._points = {}
-    model.own_numbers = numbers = np.array(numbers, dtype=float)
-    numbers.flags.writeable = False
-    model.parameters = np.concatenate([family.parameters[: family.element_numbers], numbers])
-    model.parameters.flags.writeable = False
-    _core.Model.__init__(model, family, numbers, Host(model) if family.hosted else None)
+    model.own_numbers, model.parameters = numbers, parameters
+    _core.Model.__init__(model, family, parameters[:count], numbers, Host(model) if family.hosted else None)
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
     return model
@@ -100,6 +100,7 @@ def _compiled_again(model: Model) -> Model:
     """Return the same from its description: which rows are needed everywhere has to be found out anew."""
     family = model.family
     made = compile_system(model.system)
+    made.tables["parameters"] = model.parameters[: family.element_numbers]
     made = replace(made, origin=family.compiled.origin, numbers=family.compiled.numbers)
     again = family.__class__.__new__(family.__class__)
     again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in DERIVED})

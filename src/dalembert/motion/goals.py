@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..rotation import quaternions
+from ..rotation import rotation_vectors
 
 __all__ = ["Goal", "bent"]
 

@@ -16,6 +16,7 @@ from ..model import Model, State
 from ..model.interpolation import interpolate
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
+from .outputs.output import value_of
 from .records import EventRecord, Labels, Stats
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class Result:
         n = len(self.t)
         if n == 0 or not np.isfinite(self.t).all() or (np.diff(self.t) < 0).any():
             raise ModelError("result", "t", t, "give at least one time, in order")
+        self.conditions = conditions
         self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
         self.v = _frozen("v", v, (n, len(self.labels.speeds)))
         states = np.zeros((n, 0 if model is None else model.nx)) if x is None else np.asarray(x)
@@ -123,7 +125,6 @@ class Result:
         self.events = list(events)
         self.dense = dense
         self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
-        self.conditions = conditions
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
@@ -315,7 +316,7 @@ class Result:
             raise ModelError(
                 "result", "model", None, "it was read from a file without a model: use Result.load(path, model=...)"
             )
-        return self.model
+        return self.model if self.conditions is None else self.conditions.model or self.model
 
     def _values(self, output: Output, motion: Motion) -> Array:
         if output.history is not None:
@@ -323,7 +324,7 @@ class Result:
         if output.whole is not None and output.whole.branch:
             part: Array = self._values(output.whole, motion)[:, output.index]
             return part
-        values = output.value(motion)
+        values = value_of(output, motion)
         return continuous(self, output, values) if output.branch else values
 
     @cached_property

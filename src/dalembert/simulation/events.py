@@ -13,6 +13,7 @@ from ..checks import finite_array, finite_number
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, Model, State
 from ..result import ByTime, Motion, Output
+from ..result.outputs.output import value_of
 from .jumps import mind_open, speeds_after_jump
 
 __all__ = ["Event", "Situation", "Watch"]
@@ -206,7 +207,7 @@ class Watch:
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
         values = np.empty((self.asked, len(t)))
         for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
-            row = np.asarray(output.value(motion), dtype=float)
+            row = np.asarray(value_of(output, motion), dtype=float)
             if row.shape != t.shape:
                 item = f"event {event.name!r}"
                 raise ModelError(item, "output", event.output, "it has several numbers: name one component")
