@@ -1,5 +1,6 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see scalar/isa.hpp.
 #include "kernels.hpp"
+#include "kinematics/descent.hpp"
 #include "kinematics/relative.hpp"
 #include "system/newton.hpp"
 #include "system/report.hpp"
@@ -669,6 +670,7 @@ void share(const ModelData &m, std::byte *memory, const Conditions &c, double t,
 extern const KernelSet kernels;
 const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, bytes_lanes,  one,
                         one_by_one,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
-                        bytes_stress,       stress,      share,        bytes_sweep, sweep_model};
+                        bytes_stress,       stress,      share,        bytes_sweep, sweep_model,
+                        bytes_reach,        rows_of_reach, descend};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[2]
 ROOMS = (
     "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
     "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
-    "library", "view", "demo", "cli",
+    "inverse", "linear", "statics", "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
@@ -35,6 +35,8 @@ SHORT_WAYS = {
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
+    ("natural.mechanism", "view"): "Mechanism.draw",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -7,14 +7,12 @@ from .contact import Contact, Touch
 from .driven import DrivenMotion, driven_motion
 from .flops import Flops, flops
 from .impulse import Impact, impulse
-from .inverse import Efforts, inverse_dynamics
 from .mobility import Mobility, mobility
 
 __all__ = [
     "Assembly",
     "Contact",
     "DrivenMotion",
-    "Efforts",
     "ElementReport",
     "Flops",
     "Impact",
@@ -27,6 +25,5 @@ __all__ = [
     "driven_motion",
     "flops",
     "impulse",
-    "inverse_dynamics",
     "mobility",
 ]

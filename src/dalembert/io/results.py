@@ -157,7 +157,7 @@ def _origin(result: Result) -> dict[str, Any]:
     return {
         "model": likeness(result.model),
         "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
-        "controlled": any(one.control is not None for _, one in periods),
+        "controlled": result.controlled,
     }
 
 

@@ -111,7 +111,7 @@ class Result:
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        if n == 0 or not np.isfinite(self.t).all() or (np.diff(self.t) < 0).any():
+        if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.conditions = conditions
         self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
@@ -132,6 +132,9 @@ class Result:
         self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
     # ---- states
+
+    def _in_order(self) -> bool:
+        return bool((np.diff(self.t) >= 0).all())
 
     def __len__(self) -> int:
         return len(self.t)
@@ -168,13 +171,19 @@ class Result:
             q, v, x = self._states(self._within(np.array([time])))
             return State(q[0], v[0], time, x[0])
         times = self._within(np.array(t, dtype=float))
-        other = Result(
+        other = self._like(times, *self._states(times))
+        other.stats, other.status, other.message = self.stats, self.status, self.message
+        other._origin = self
+        return other
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        """Return a result of the same motion at other times."""
+        return Result(
             self.model,
-            times,
-            *self._states(times),
-            stats=self.stats,
-            status=self.status,
-            message=self.message,
+            t,
+            q,
+            v,
+            x,
             events=self.events,
             dense=self.dense or self._states,
             conditions=self.conditions,
@@ -183,8 +192,6 @@ class Result:
             breaks=self.breaks,
             prescribed=self.prescribed,
         )
-        other._origin = self
-        return other
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
@@ -276,6 +283,10 @@ class Result:
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
+    def about(self, what: Any) -> Output | None:
+        """Return unit, shape and meaning of an output; None of a result read from a file without its model."""
+        return None if self.model is None else Output.of(self.model, what)
+
     def unique(self, name: str) -> NDArray[np.bool_]:
         """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
 
@@ -308,6 +319,11 @@ class Result:
         return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
 
     @property
+    def controlled(self) -> bool:
+        """Whether hinge forces or inputs came from outside the description."""
+        return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
+
+    @property
     def _kind(self) -> type[Motion]:
         return PrescribedMotion if self.prescribed else Motion
 
@@ -338,18 +354,7 @@ class Result:
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
-        dense = self.dense or self._states
-        other = Result(
-            self.model,
-            *columns,
-            events=self.events,
-            dense=dense,
-            conditions=self.conditions,
-            labels=self._labels,
-            steps=self.steps,
-            breaks=self.breaks,
-            prescribed=self.prescribed,
-        )
+        other = self._like(*columns)
         other._origin = self._origin
         return other
 
@@ -402,6 +407,28 @@ class Result:
         from ..view.plots import plot_energy
 
         return plot_energy(self, ax=ax, path=path)
+
+    def draw(
+        self,
+        t: float | None = None,
+        *,
+        velocities: Iterable[Any] = (),
+        accelerations: Iterable[Any] = (),
+        **options: Any,
+    ) -> Any:
+        """Draw the system at a time, the last if left out, and return the axes (see `view.draw`).
+
+        Parameters
+        ----------
+        t : float, s
+        velocities, accelerations : points
+            That get an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
+        **options
+            Of `view.draw`; points of ``trace`` leave their paths over the whole motion up to that time.
+        """
+        from ..view.draw import draw_motion
+
+        return draw_motion(self, t, velocities, accelerations, **options)
 
     def animate(self, path: Any = None, **options: Any) -> Any:
         """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.

@@ -99,6 +99,10 @@ class Ensemble:
         ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
+    def about(self, what: Any) -> Output:
+        """Return unit, shape and meaning of an output."""
+        return Output.of(self.model, what)
+
     def __getitem__(self, run: int | str) -> Any:
         """Return one run as a `Result`; or, by name, an output of all runs, (B, n, ...)."""
         return self.output(run) if isinstance(run, str) else self.run(run)
