@@ -17,6 +17,7 @@ from ..model.interpolation import interpolate
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
 from .outputs.output import value_of
+from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result:
+class Result(Pictures):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -383,63 +384,6 @@ class Result:
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
-
-    # ---- pictures
-
-    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
-
-        Parameters
-        ----------
-        names : str or function of a State
-            All coordinates if left out.
-        ax : matplotlib axes
-            Where to draw; a new figure if left out.
-        path : str or path
-            File to write: .png, .pdf, .svg, ...
-        """
-        from ..view.plots import plot
-
-        return plot(self, *names, ax=ax, path=path)
-
-    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
-        from ..view.plots import plot_energy
-
-        return plot_energy(self, ax=ax, path=path)
-
-    def draw(
-        self,
-        t: float | None = None,
-        *,
-        velocities: Iterable[Any] = (),
-        accelerations: Iterable[Any] = (),
-        **options: Any,
-    ) -> Any:
-        """Draw the system at a time, the last if left out, and return the axes (see `view.draw`).
-
-        Parameters
-        ----------
-        t : float, s
-        velocities, accelerations : points
-            That get an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
-        **options
-            Of `view.draw`; points of ``trace`` leave their paths over the whole motion up to that time.
-        """
-        from ..view.draw import draw_motion
-
-        return draw_motion(self, t, velocities, accelerations, **options)
-
-    def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
-
-        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
-        """
-        from ..view.animate import animate
-
-        self._model()
-        return animate(self, path, **options)
 
     # ---- tables and files
 
