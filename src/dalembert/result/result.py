@@ -60,7 +60,7 @@ class Result(Pictures):
         When which conditions held; those described if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
-    steps, breaks : (k,) s
+    steps, breaks : (k,) s, or functions that give them
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
     prescribed : bool
         Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
@@ -102,8 +102,8 @@ class Result(Pictures):
         conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
-        steps: ArrayLike = (),
-        breaks: ArrayLike = (),
+        steps: ArrayLike | Callable[[], Array] = (),
+        breaks: ArrayLike | Callable[[], Array] = (),
         prescribed: bool = False,
     ) -> None:
         if model is None and labels is None:
@@ -125,7 +125,7 @@ class Result(Pictures):
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
-        self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
+        self._steps, self._breaks = steps, breaks
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
@@ -153,6 +153,16 @@ class Result(Pictures):
         if self._labels is not None:
             return self._labels
         return Labels.of(self._model())
+
+    @cached_property
+    def steps(self) -> Array:
+        """Where steps of the run ended, (k,) s."""
+        return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
+
+    @cached_property
+    def breaks(self) -> Array:
+        """Where the equations of motion of the run broke, (k,) s."""
+        return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
 
     @property
     def final(self) -> State:
@@ -346,6 +356,8 @@ class Result(Pictures):
 
     @cached_property
     def _works(self) -> tuple[Array, Array]:
+        if {"energy.work", "energy.dissipated"} <= self._stored.keys():
+            return self._stored["energy.work"], self._stored["energy.dissipated"]
         return work_and_loss(self)
 
     def refined(self, times: ArrayLike) -> Result:

@@ -20,11 +20,13 @@ from ..result import Labels, Motion, Output, Result, Stats, always
 from ..result.outputs.output import value_of
 from ..system import System
 from .breaks import breaks_until, timetable
-from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
+from .ensemble_files import ensemble_dataset, load_ensemble, loaded_runs, loaded_taking, save_ensemble
 from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
+from .retaken import Retaken
+from .settling import of_its_own
 from .small_notes import small_notes
 from .start import rows_of, start_states
 
@@ -79,6 +81,7 @@ class Ensemble:
         stats: Stats,
         parameters: Array | None = None,
         runs: list[Result | None] | None = None,
+        taken: Retaken | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
@@ -89,7 +92,7 @@ class Ensemble:
             "" if end == "reached" else f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else end
             for end, t in zip(ends, reached, strict=True)
         ]
-        self._conditions, self._parameters, self._runs = conditions, parameters, runs
+        self._conditions, self._parameters, self._runs, self._taken = conditions, parameters, runs, taken
 
     def __len__(self) -> int:
         return len(self.q)
@@ -119,17 +122,27 @@ class Ensemble:
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
         conditions = self._conditions_of(number)
+        stored = self.t[:got], self.q[number, :got], self.v[number, :got], self.x[number, :got]
+        between = self._between(number, conditions)
         return Result(
             self.model,
-            self.t[:got],
-            self.q[number, :got],
-            self.v[number, :got],
-            self.x[number, :got],
+            *stored,
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
             conditions=None if conditions.as_described else always(conditions),
+            dense=between,
+            steps=() if between is None else between.step_ends,
+            breaks=() if between is None else between.run_breaks,
         )
+
+    def _between(self, number: int, conditions: Conditions) -> Retaken | None:
+        """Return the dense output of a run that was made in lanes."""
+        if self._taken is None:
+            return None
+        every = self._taken.start
+        start = State(q=every.q[number], v=every.v[number], t=every.t, x=every.x[number])
+        return replace(self._taken, conditions=conditions, start=start)
 
     def _got(self, number: int) -> int:
         """Return how many of the times a run has come to."""
@@ -183,7 +196,9 @@ class Ensemble:
         conditions, note, arrays = load_ensemble(path, as_model(model))
         states = (arrays["q"], arrays["v"], arrays["x"])
         stats, reached = Stats(**note["stats"]), np.array(note["reached"], dtype=float)
-        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, arrays.get("parameters"))
+        runs, taken = loaded_runs(note, arrays, conditions.model), loaded_taking(note, arrays, conditions)
+        numbers = arrays.get("parameters")
+        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, numbers, runs, taken)
 
     def _conditions_of(self, number: int) -> Conditions:
         if self._parameters is None:
@@ -247,12 +262,13 @@ def simulate_many(
     breaks: Array,
     one: Callable[[Conditions, State], Result],
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
     numbers = _parameter_rows(conditions, parameters, count)
     groups = _alike(conditions, numbers, count)
-    q, v, x, notes = _starts(groups, state, t_start, count)
+    q, v, x, notes = _starts(groups, state, t_start, count, limits)
     notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     with Interrupt() as interrupt:
@@ -300,7 +316,15 @@ def simulate_many(
     )
     if on_error != "return":
         keep_for_next(interrupt)
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, reached, stats, numbers)
+    every_state = states[0], states[1], states[2]
+    taken = Retaken(conditions, options, breaks, (t_start, t_end), State(q=q, v=v, t=t_start, x=x))
+    ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, numbers, taken=taken)
+    if conditions.control is not None and ends[0] == "reached" and not interrupt.pressed:
+        again = ensemble.run(0).dense
+        assert again is not None
+        if not np.array_equal(again(wanted)[0], states[0][0]):
+            stats.notes.append(of_its_own(conditions.control))
+    return ensemble
 
 
 def _alike(conditions: Conditions, numbers: Array | None, count: int) -> list[tuple[NDArray[np.intp], Conditions]]:
@@ -314,14 +338,18 @@ def _alike(conditions: Conditions, numbers: Array | None, count: int) -> list[tu
 
 
 def _starts(
-    groups: list[tuple[NDArray[np.intp], Conditions]], state: State | Mapping[str, Any] | None, t: float, count: int
+    groups: list[tuple[NDArray[np.intp], Conditions]],
+    state: State | Mapping[str, Any] | None,
+    t: float,
+    count: int,
+    limits: bool,
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
     if len(groups) == 1:
-        return start_states(groups[0][1].model, state, t, count)
+        return start_states(groups[0][1].model, state, t, count, limits=limits)
     found, notes = [], []
     for rows, own in groups:
-        *begin, said = start_states(own.model, state, t, count)
+        *begin, said = start_states(own.model, state, t, count, limits=limits)
         found.append([part[rows] for part in begin])
         notes += [note for note in said if note not in notes]
     order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
@@ -361,6 +389,7 @@ def simulate_each(
     state: State | Mapping[str, Any] | None,
     parameters: Mapping[str, ArrayLike] | None,
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs that are made one after the other, because each changes its conditions on its way.
 
@@ -373,7 +402,7 @@ def simulate_each(
     """
     model = conditions.model
     numbers = _parameter_rows(conditions, parameters, count)
-    q, v, x, notes = _starts(_alike(conditions, numbers, count), state, t_start, count)
+    q, v, x, notes = _starts(_alike(conditions, numbers, count), state, t_start, count, limits)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]
     runs: list[Result] = []
