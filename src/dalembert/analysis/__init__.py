@@ -8,9 +8,11 @@ from .driven import DrivenMotion, driven_motion
 from .flops import Flops, flops
 from .impulse import Impact, impulse
 from .mobility import Mobility, mobility
+from .regressor import BaseParameters, base_parameters, inertial_names, inertial_parameters, regressor
 
 __all__ = [
     "Assembly",
+    "BaseParameters",
     "Contact",
     "DrivenMotion",
     "ElementReport",
@@ -19,11 +21,15 @@ __all__ = [
     "Mobility",
     "Touch",
     "assemble",
+    "base_parameters",
     "check_element",
     "consistent_accelerations",
     "consistent_speeds",
     "driven_motion",
     "flops",
     "impulse",
+    "inertial_names",
+    "inertial_parameters",
     "mobility",
+    "regressor",
 ]
