@@ -19,13 +19,16 @@ from ._core import isa
 from .analysis import (
     Contact,
     assemble,
+    base_parameters,
     check_element,
     consistent_accelerations,
     consistent_speeds,
     driven_motion,
     flops,
     impulse,
+    inertial_parameters,
     mobility,
+    regressor,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
@@ -124,6 +127,7 @@ __all__ = [
     "UserFunctionError",
     "assemble",
     "attitudes",
+    "base_parameters",
     "beam",
     "box",
     "check_element",
@@ -140,6 +144,7 @@ __all__ = [
     "gear",
     "hinges",
     "impulse",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_kinematics",
     "isa",
@@ -156,6 +161,7 @@ __all__ = [
     "motion_space",
     "natural",
     "plate",
+    "regressor",
     "rod",
     "rotation",
     "set_threads",

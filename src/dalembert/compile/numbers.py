@@ -8,7 +8,7 @@ elements and dampers stand before them and need no recipe (`ElementTables.parame
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from ..connections.constraints.plain import AxisAngle, Constraint, Distance, Per
 from ..connections.drives import Drive
 from ..connections.hinges import Hinge, Screw
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
+from ..expressions import Expression, Parameter, expressions_of
 from ..rotation import rotation_vectors
 from ..topology import Forest
 from .elements import ElementTables
@@ -84,11 +85,17 @@ class OwnNumbers:
     groups : tuple of Group
     values : (n,)
     tables : dict of str to array
+    named : dict of str to Parameter
+        Of the description; their values stand among the numbers.
+    follows : dict of int to Expression
+        What numbers follow from named parameters, by their places: parameters of elements first, then own numbers.
     """
 
     groups: tuple[Group, ...]
     values: Array
     tables: dict[str, NDArray[Any]]
+    named: dict[str, Parameter]
+    follows: dict[int, Expression]
 
     @cached_property
     def names(self) -> dict[str, int]:
@@ -163,13 +170,21 @@ class _Collector:
         self._keep: list[Marker] = []
         self.poses: list[tuple[int, int, int, int, int, Array]] = []
         self.scalars: list[tuple[int, int, int, int, float]] = []
+        self.follows: dict[int, Expression] = {}
         self._ends = self._named_ends()
 
     def add(
-        self, what: str, key: tuple[Any, ...], names: Sequence[str], units: Sequence[str], values: Iterable[float]
+        self,
+        what: str,
+        key: tuple[Any, ...],
+        names: Sequence[str],
+        units: Sequence[str],
+        values: Iterable[float],
+        follow: Mapping[int, Expression] | None = None,
     ) -> int:
-        """Add a group of numbers; return where it begins."""
+        """Add a group of numbers, some of which follow from named parameters; return where it begins."""
         first = len(self.values)
+        self.follows.update({first + k: expression for k, expression in (follow or {}).items()})
         self.values += [float(x) for x in values]
         self.groups.append(Group(what, key, tuple(names), tuple(units), first))
         return first
@@ -205,7 +220,8 @@ class _Collector:
             if marker.label is not None:
                 prefix, key = f"{marker.body.name}.{marker.label}", ("named", marker.body.name, marker.label)
             values = (*marker.position, *_turn(marker.rotation))
-            place = self.add("marker", key, [f"{prefix}.{label}" for label in _PLACE], _PLACE_UNITS, values)
+            names = [f"{prefix}.{label}" for label in _PLACE]
+            place = self.add("marker", key, names, _PLACE_UNITS, values, _at(_PLACE, marker.expressions))
         self._recipes.append((marker.rotation, marker.position, place))
         self._keep.append(marker)
         self._markers[id(marker)] = len(self._recipes) - 1
@@ -227,7 +243,12 @@ class _Collector:
 
     def gravity(self) -> None:
         first = self.add(
-            "gravity", (), [f"gravity.{a}" for a in "xyz"], ["m/s2"] * 3, self.forest.system.gravity.tolist()
+            "gravity",
+            (),
+            [f"gravity.{a}" for a in "xyz"],
+            ["m/s2"] * 3,
+            self.forest.system.gravity.tolist(),
+            _at([f"gravity.{a}" for a in "xyz"], self.forest.system.expressions),
         )
         for k in range(3):
             self.scalar("gravity", k, first + k)
@@ -253,7 +274,8 @@ class _Collector:
                 J = body.inertia
                 values = (body.mass, *body.com, J[0, 0], J[0, 1], J[0, 2], J[1, 1], J[1, 2], J[2, 2])
                 names = [f"{body.name}.{label}" for label in _BODY]
-                inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values)))
+                follow = _at(_BODY, body.expressions)
+                inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values, follow)))
             self._hinge_data(hinge.name, hinge.element, carrier, tree=True)
         frame_rows, inertia_rows = table("frame_recipes", nb), table("inertia_recipes", len(inertias))
         frame_rows["axes"], frame_rows["marker"] = axes_of, markers
@@ -263,12 +285,14 @@ class _Collector:
 
     def _hinge_data(self, name: str, hinge: Hinge, row: int, *, tree: bool) -> None:
         if isinstance(hinge, Screw):
-            place = self.add("hinge", (name, "pitch"), [f"{name}.pitch"], ["m"], [hinge.pitch])
+            follow = _at(("pitch",), expressions_of(hinge))
+            place = self.add("hinge", (name, "pitch"), [f"{name}.pitch"], ["m"], [hinge.pitch], follow)
             self.scalar("pitch" if tree else "chord", row, place, 1.0 / (2 * math.pi))
         speeds = full_names(name, hinge.speeds)
         if tree and hinge.armature is not None and hinge.armature.all():
             units = ["kg" if unit == "m" else "kg m2" for unit in hinge.speed_units]
-            first = self.add("hinge", (name, "armature"), [f"{s}.armature" for s in speeds], units, hinge.armature)
+            names, follow = [f"{s}.armature" for s in speeds], self._each(hinge, "armature")
+            first = self.add("hinge", (name, "armature"), names, units, hinge.armature, follow)
             for k in range(hinge.nv):
                 self.scalar("armature", self.names.v[name].start + k, first + k)
         for field in _STOPS:
@@ -280,7 +304,12 @@ class _Collector:
                     "restitution": ["1"] * hinge.nv,
                     "max_speed": [f"{unit}/s" for unit in hinge.speed_units],
                 }.get(field, list(hinge.speed_units))
-                self.add("hinge", (name, field), [f"{s}.{field}" for s in speeds], units, value)
+                names, follow = [f"{s}.{field}" for s in speeds], self._each(hinge, field)
+                self.add("hinge", (name, field), names, units, value, follow)
+
+    @staticmethod
+    def _each(hinge: Hinge, field: str) -> dict[int, Expression]:
+        return _at([f"{field}[{k}]" for k in range(hinge.nv)], expressions_of(hinge))
 
     def closures(self, drives: Sequence[Drive]) -> None:
         """Add ends and numbers of what closes loops."""
@@ -307,7 +336,8 @@ class _Collector:
                 units = (coupling.row_units[0] + "/" + _coordinate_unit(coupling.places[0]), coupling.row_units[0])
                 if law.ratio:
                     names = (f"{coupling.name}.ratio", f"{coupling.name}.offset")
-                    first = self.add("coupling", (coupling.name,), names, units, (law.ratio, law.offset))
+                    follow = _at(("ratio", "offset"), expressions_of(law))
+                    first = self.add("coupling", (coupling.name,), names, units, (law.ratio, law.offset), follow)
                     self.scalar("coupled", coupled, first, -1.0)
                     self.scalar("chord", row, first + 1)
                 coupled += 1 + bool(law.ratio)
@@ -329,6 +359,7 @@ class _Collector:
             [f"{chord.name}.{field}"],
             [unit],
             [element.parameter if field == "angle" else value],
+            _at((field,), {k: Expression("cos", x) if k == "angle" else x for k, x in expressions_of(element).items()}),
         )
         self.scalar("chord", row, place)
         if drive is not None and isinstance(element, (Distance, AxisAngle)):
@@ -363,7 +394,8 @@ class _Collector:
             return
         if prefix not in known:
             names = [f"{prefix}.{field}" for field in fields]
-            known[prefix] = self.add("law", key, names, _law_units(law, unit), _law_values(law))
+            follow = _at(fields, expressions_of(law))
+            known[prefix] = self.add("law", key, names, _law_units(law, unit), _law_values(law), follow)
         for k in range(len(fields)):
             self.scalar("law", row + k, known[prefix] + k)
 
@@ -443,6 +475,27 @@ class _Collector:
         )
 
 
+def _at(labels: Sequence[str], expressions: Mapping[str, Expression]) -> dict[int, Expression]:
+    """Return expressions by place among labels."""
+    return {k: expressions[label] for k, label in enumerate(labels) if label in expressions} if expressions else {}
+
+
+def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expression]:
+    """Return what parameters of elements, dampers and friction follow from, by their places."""
+    follows: dict[int, Expression] = {}
+    places = elements.parameter_names
+    for force in forest.system.forces.values():
+        follows.update({places[f"{force.name}.{k}"]: x for k, x in expressions_of(force.element).items()})
+    for c in forest.system.connections.values():
+        if isinstance(c.element, Hinge) and expressions_of(c.element):
+            for k, speed in enumerate(full_names(c.name, c.element.speeds)):
+                for field in ("damping", "friction"):
+                    expression = expressions_of(c.element).get(f"{field}[{k}]")
+                    if expression is not None and f"{speed}.{field}" in places:
+                        follows[places[f"{speed}.{field}"]] = expression
+    return follows
+
+
 def _turn(rotation: Array) -> Array:
     """Return the rotation vector of a rotation; of none, exactly zero."""
     return np.zeros(3) if (rotation == np.eye(3)).all() else rotation_vectors(rotation[None])[0]
@@ -481,6 +534,12 @@ def collect_numbers(
     for body in (forest.system.ground, *forest.system.bodies.values()):
         for marker in body.markers.values():
             collector.marker(marker)
+    named = dict(forest.system.named)
+    units = [parameter.unit for parameter in named.values()]
+    collector.add("named", (), list(named), units, [parameter.described for parameter in named.values()])
+    count = len(elements.parameters)
+    follows = {count + place: expression for place, expression in collector.follows.items()}
+    follows |= _of_elements(forest, elements)
     values = np.array(collector.values, dtype=float)
     values.flags.writeable = False
-    return OwnNumbers(collector.with_aliases(), values, {**tables, **collector.arrays()})
+    return OwnNumbers(collector.with_aliases(), values, {**tables, **collector.arrays()}, named, follows)

@@ -15,6 +15,7 @@ from ..connections.elements.element import Element
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import Polynomial, Ramp
 from ..errors import ModelError
+from ..expressions import Parameter
 from ..rotation import from_rotation_vector
 from .numbers import Group, OwnNumbers, law_fields
 
@@ -156,7 +157,14 @@ def _modes(system: System, group: Group, values: Array, _: Array) -> None:
     body.flexible = flexible
 
 
+def _named(system: System, group: Group, values: Array, _: Array) -> None:
+    for name, value in zip(group.names, values.tolist(), strict=True):
+        old = system.named[name]
+        system.named[name] = Parameter(name, value, old.unit, old.meaning)
+
+
 _WRITE = {
+    "named": _named,
     "gravity": _gravity,
     "body": _body,
     "marker": _marker,

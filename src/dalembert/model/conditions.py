@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,9 +116,7 @@ class Conditions(_core.Conditions):
 
     def with_parameter(self, name: str, value: float, *, item: str = "conditions") -> Conditions:
         """Return the conditions with one number changed: ``"k.stiffness"``."""
-        parameters = self.parameters.copy()
-        parameters[parameter_place(self.model, name, item)] = checked_parameter(self.model, name, value, item)
-        return self.changed(parameters=parameters)
+        return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def with_lock(self, hinge: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a hinge held, or free again."""
@@ -166,7 +165,9 @@ def parameter_place(model: Model, name: str, item: str) -> int:
     """Return where a parameter stands, or say which there are."""
     places = model.parameter_names
     if name not in places:
-        known = ", ".join(map(repr, list(places)[:8])) or "this model has none"
+        owner = str(name).rpartition(".")[0]
+        near = get_close_matches(str(name), places, 4) + [other for other in places if other.startswith(f"{owner}.")]
+        known = ", ".join(map(repr, list(dict.fromkeys(near or places))[:12])) or "this model has none"
         raise ModelError(item, "parameter", name, f"known are: {known}")
     return places[name]
 
@@ -192,6 +193,10 @@ def parameter_value(model: Model, name: str, parameters: Array) -> float:
 def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
     """Return a number that a parameter may have, as the core has it."""
     number = finite_number(value, item=item, field=f"parameter {name!r}")
+    expression = model.family.compiled.numbers.follows.get(parameter_place(model, name, item))
+    if expression is not None:
+        of = ", ".join(map(repr, sorted(expression.names)))
+        raise ModelError(item, f"parameter {name!r}", value, f"it follows from {of}: it is {expression}; change that")
     if is_angle(model, name):
         return math.cos(number)
     owner, _, label = name.rpartition(".")
@@ -224,23 +229,50 @@ def mind_closure(model: Model, connection: str, item: str) -> None:
     raise ModelError(item, "switch", connection, remedy)
 
 
+def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item: str) -> Array:
+    """Return parameters (n,) with those changed that are given by name, and what follows from them."""
+    new = parameters.copy()
+    for name, value in given.items():
+        new[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
+    return followed(model, new, given, item)
+
+
+def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -> Array:
+    """Let numbers follow named parameters that have changed, in place."""
+    own = model.family.compiled.numbers
+    changed = own.named.keys() & set(names)
+    if not changed:
+        return parameters
+    values = {name: float(parameters[model.parameter_names[name]]) for name in own.named}
+    for place, expression in own.follows.items():
+        if expression.names & changed:
+            try:
+                parameters[place] = expression.at(values)
+            except (ArithmeticError, ValueError):
+                remedy = f"{expression} has no value there"
+                raise ModelError(item, f"parameters {sorted(expression.names)}", values, remedy) from None
+    return parameters
+
+
 def parameter_vector(model: Model, given: Any, item: str) -> Array:
     """Return parameters (n,): as described, with those changed that are given by name."""
     if given is None:
         return model.parameters.copy()
     if isinstance(given, dict):
-        parameters = model.parameters.copy()
-        for name, value in given.items():
-            parameters[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
-        return parameters
+        return with_values(model, model.parameters, given, item)
     array: ArrayLike = given
     return finite_array(array, (len(model.parameters),), item=item, field="parameters")
 
 
 def parameter_directions(model: Model, names: Sequence[str], values: Array, item: str) -> Array:
     """Return by how much all numbers (k, n) change with each of the parameters that are named."""
-    directions = np.zeros((len(names), len(values)))
+    directions, own = np.zeros((len(names), len(values))), model.family.compiled.numbers
     for row, name in zip(directions, names, strict=True):
         place = parameter_place(model, name, item)
         row[place] = slot_slope(model, name, values[place])
+        if name in own.named:
+            now = {other: float(values[model.parameter_names[other]]) for other in own.named}
+            for follower, expression in own.follows.items():
+                if name in expression.names:
+                    row[follower] = expression.slope(now, {name: 1.0})[1]
     return directions

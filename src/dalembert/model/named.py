@@ -24,6 +24,7 @@ from ..system import Initial, System
 from . import refusals
 from .hosted import Host, HostedInput
 from .once import once_per_model
+from .parameter_table import ParameterTable
 from .state import State
 from .varied import DERIVED, derive
 
@@ -87,6 +88,11 @@ class NamedModel(_core.Model):
     def parameter_names(self) -> dict[str, int]:
         """Where each number of the system stands in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
         return _parameter_names(self.family)
+
+    @property
+    def parameter_table(self) -> ParameterTable:
+        """All numbers with their values, units and what they follow from; reads well when printed."""
+        return ParameterTable.of(cast("Model", self))
 
     def __repr__(self) -> str:
         return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"

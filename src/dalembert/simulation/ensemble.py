@@ -15,7 +15,7 @@ from .. import _core
 from ..analysis.named_starts import named_count
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
-from ..model.conditions import checked_parameter, parameter_place
+from ..model.conditions import checked_parameter, followed, parameter_place
 from ..result import Labels, Motion, Output, Result, Stats, always
 from ..result.outputs.output import value_of
 from ..system import System
@@ -438,4 +438,6 @@ def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | Non
         column = rows_of(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)
         place = parameter_place(model, name, "simulate")
         rows[:, place] = [checked_parameter(model, name, number, "simulate") for number in column[:, 0]]
+    for row in rows:
+        followed(model, row, given, "simulate")
     return rows
