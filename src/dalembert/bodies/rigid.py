@@ -216,7 +216,8 @@ class Body:
 
 def fault_of(mass: float, inertia: NDArray[np.float64]) -> str:
     """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
-    a, b, c = np.linalg.eigvalsh(inertia)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
     slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * mass)
     if a >= -slack and a + b >= c - slack:
         return ""

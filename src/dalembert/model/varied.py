@@ -81,9 +81,9 @@ def _mind(family: Model, group: Group, values: Array, item: str) -> None:
 
 @once_per_model
 def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
-    """Return a few configurations (k, nq), and which rows (k, nc) do not depend on others there."""
+    """Return a configuration (nq,) that is nothing special, and which rows (nc,) do not depend on others there."""
     rng = np.random.default_rng(2)
-    q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng, (3,)), np.zeros((3, model.nv)))
+    q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng), np.zeros(model.nv))
     try:
         return q, model._row_pivots(q) > 0.0
     except SingularityError:
