@@ -71,6 +71,18 @@ def test_modes_that_repeat_and_rigid_ones() -> None:
     assert np.linalg.matrix_rank(found.motions, tol=1e-6) == 12
 
 
+def test_a_damped_floating_chain_has_its_rigid_modes_once() -> None:
+    s = da.System("train", gravity=(0, 0, 0))
+    cars = [s.body(f"car_{k}", da.box(1, 1, 1, mass=2.0)) for k in range(4)]
+    for k, car in enumerate(cars):
+        s.connect(f"X{k}", da.Prismatic("x"), s.ground, car)
+    for k in range(3):
+        s.connect(f"k{k}", da.SpringDamper(stiffness=50.0, damping=1.0, length=1.0), cars[k], cars[k + 1].at(1, 0, 0))
+    found = da.modes(s)
+    assert found.rigid.sum() == 1 and len(found) == 4 and not found.undamped
+    assert_allclose(found.motions[:, found.rigid][:, 0], np.full(4, 1 / np.sqrt(8.0)), rtol=1e-8)
+
+
 def test_damping_ratio_of_a_damped_mass_and_its_overdamped_twin() -> None:
     def made(c: float) -> da.System:
         s = da.System("mass", gravity=(0, 0, 0))
