@@ -40,6 +40,16 @@ def test_without_matrices_and_with_them_modes_are_the_same() -> None:
     assert_allclose(all_of_them.effective_masses[:, 0].sum(), 90.0, rtol=0.01)  # less what hangs at the hinge
 
 
+def test_few_freedoms_of_many_bodies() -> None:
+    """Forty windows turn as one: I th'' = G th upright."""
+    from dalembert.library.windows import windows
+
+    n = 40
+    found = da.modes(windows(n))
+    exact = np.sqrt(G * ((n + 1) / 2 + n) / ((n + 1) / 3 + n))
+    assert_allclose(found.eigenvalues.real.max(), exact, rtol=1e-9)
+
+
 def test_large_and_damped() -> None:
     s = hanging(100)
     for k in range(1, 101):

@@ -26,6 +26,7 @@ Complex = NDArray[np.complex128]
 
 DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
 _ZERO = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+FEW = 4  # times as many freedoms as independent states: these are then found by solutions over the tree
 SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
 
 
@@ -45,8 +46,8 @@ class Modes:
     """Modes about a state, lowest frequency first; print it to read it.
 
     Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
-    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow). A free
-    motion without stiffness is a rigid-body mode with eigenvalue 0.
+    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow);
+    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a rigid-body mode with eigenvalue 0.
 
     Attributes
     ----------
@@ -227,6 +228,9 @@ def modes(
         found = _large(space, 20 if count is None else int(count), at.notes)
         if found is not None:
             return found
+    if space.model.nv > FEW * max(space.size, 25) and LargeSystem.can(space):
+        A = LargeSystem(space).matrix()
+        return modes_of(space, A, (*at.notes, *unrest(space, A)), count)
     lin = linear_at(space, (), notes=at.notes)
     return modes_of(space, lin.A, lin.notes, count)
 
