@@ -47,7 +47,8 @@ class Modes:
 
     Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
     eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow);
-    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a rigid-body mode with eigenvalue 0.
+    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a
+    rigid-body mode with eigenvalue 0.
 
     Attributes
     ----------
