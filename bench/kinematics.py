@@ -104,9 +104,8 @@ def main() -> None:
     rows = [[fastest(call, 1) for call in calls] for _ in range(rounds)]
     whole, core, other = (min(column) for column in zip(*rows, strict=True))
     print(f"four-bar beside pylinkage (closed forms, compiled by Numba if that is there), differing by {gap:.1e}:")
-    print(
-        f"{whole:.3f} ms, {core:.3f} in the core; theirs {other:.3f} ms, {other / whole:.2g} and {other / core:.2g} times"
-    )
+    times = f"{other / whole:.2g} and {other / core:.2g} times"
+    print(f"{whole:.3f} ms, {core:.3f} in the core; theirs {other:.3f} ms, {times}")
 
 
 if __name__ == "__main__":
