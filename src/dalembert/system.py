@@ -610,9 +610,9 @@ class System(Showing):
 
     def forest(self) -> Forest:
         """Return the computational forest: spanning trees, chords, numbering (see `topology`)."""
-        from .topology import Forest
+        from .topology import Forest, with_links
 
-        return Forest(self)
+        return Forest(with_links(self))
 
     def check(self) -> Mobility:
         """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).

@@ -13,7 +13,7 @@ from .. import _core
 from ..connections.drives import Drive
 from ..errors import SingularityError
 from ..system import System
-from ..topology import Forest
+from ..topology import Forest, with_links
 from .bodies import flatten_bodies
 from .closures import chord_order, flatten_chords, lean_rows, scales
 from .elements import ElementTables, flatten_elements
@@ -79,7 +79,7 @@ def compile_system(origin: System) -> Compiled:
     """
     for body in origin.bodies.values():
         body.validate()
-    system = origin.copy()
+    system = with_links(origin.copy())
     forest = Forest(system)
     names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
     tables = {

@@ -14,6 +14,7 @@ from ..checks import finite_number
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
+from ..model.shared_efforts import shared_efforts
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
 from .outputs.output import value_of
@@ -292,6 +293,8 @@ class Result(Pictures):
         if determined.all():
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
+        if shared_efforts(self._model(), self.q[0], float(self.t[0])).any():
+            return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
     def about(self, what: Any) -> Output | None:
