@@ -73,6 +73,10 @@ def data() -> tuple[Array, Array, Array]:
 def test_the_regressor_gives_the_efforts_and_its_base_parameters_all_of_them(data: tuple[Array, ...]) -> None:
     Y, tau, theta = data
     np.testing.assert_allclose(Y @ theta, tau, atol=1e-9)
+    system = three_joints()
+    state, a = system.compile().random_state(0), np.array([0.3, -1.0, 0.7])
+    ours = da.regressor(system, state.q, state.v, a) @ da.inertial_parameters(system)
+    np.testing.assert_allclose(ours, regressor(system.compile(), state.q, state.v, a) @ theta, atol=1e-10)
     found = da.identify(Y, tau)
     assert len(found.names) < 30  # the first body turns about one axis only
     np.testing.assert_allclose(found.values, found.combination @ theta, rtol=1e-6, atol=1e-8)
