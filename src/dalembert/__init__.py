@@ -65,7 +65,7 @@ from .system import System
 
 if TYPE_CHECKING:
     from . import library, natural, structures, tribology
-    from .io import load
+    from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
 
@@ -158,6 +158,7 @@ __all__ = [
     "plate",
     "rod",
     "rotation",
+    "save",
     "set_threads",
     "shapes",
     "simulate",
@@ -175,6 +176,7 @@ _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "resul
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "save": "io",
     "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }

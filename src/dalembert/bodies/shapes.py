@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
+from ..recipes import recorded
 
 __all__ = ["Shape", "box", "cylinder", "plate", "prism", "rod", "sphere", "tube"]
 
@@ -48,6 +49,7 @@ class Shape:
     outline: NDArray[np.float64] | None = None
 
 
+@recorded
 def rod(
     length: float,
     mass: float | None = None,
@@ -72,6 +74,7 @@ def rod(
     return _solid("rod", size, m, com, _axial(k, r * r / 2, length * length / 12 + r * r / 4))
 
 
+@recorded
 def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
     x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
@@ -80,6 +83,7 @@ def box(x: float, y: float, z: float, mass: float | None = None, *, density: flo
     return _solid("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
 
 
+@recorded
 def cylinder(
     length: float,
     radius: float,
@@ -98,6 +102,7 @@ def cylinder(
     return _solid("cylinder", size, m, np.zeros(3), inertia)
 
 
+@recorded
 def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
@@ -105,6 +110,7 @@ def sphere(radius: float, mass: float | None = None, *, density: float | None = 
     return _solid("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * radius * radius] * 3))
 
 
+@recorded
 def plate(
     x: float,
     y: float,
@@ -126,6 +132,7 @@ def plate(
     return _solid("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
 
 
+@recorded
 def tube(
     length: float,
     outer: float,
@@ -147,6 +154,7 @@ def tube(
     return _solid("tube", size, m, np.zeros(3), _axial(k, squares / 2, length * length / 12 + squares / 4))
 
 
+@recorded
 def prism(outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
 
