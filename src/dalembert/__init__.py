@@ -19,13 +19,16 @@ from ._core import isa
 from .analysis import (
     Contact,
     assemble,
+    base_parameters,
     check_element,
     consistent_accelerations,
     consistent_speeds,
     driven_motion,
     flops,
     impulse,
+    inertial_parameters,
     mobility,
+    regressor,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
@@ -124,6 +127,7 @@ __all__ = [
     "UserFunctionError",
     "assemble",
     "attitudes",
+    "base_parameters",
     "beam",
     "box",
     "campbell",
@@ -142,6 +146,7 @@ __all__ = [
     "gear",
     "hinges",
     "impulse",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_kinematics",
     "isa",
@@ -160,6 +165,7 @@ __all__ = [
     "natural",
     "periodic_orbit",
     "plate",
+    "regressor",
     "rod",
     "root_locus",
     "rotation",

@@ -18,9 +18,9 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "_core", "recipes", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving",
-    "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io",
-    "simulation", "inverse", "linear", "statics", "library", "view", "demo", "cli",
+    "errors", "expressions", "recipes", "_core", "checks", "rotation", "tribology", "bodies", "connections",
+    "structures", "driving", "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis",
+    "motion", "natural", "io", "simulation", "inverse", "linear", "statics", "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.

@@ -119,6 +119,14 @@ def test_what_no_file_can_hold_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "a.yaml").exists()
 
 
+def test_parameters_of_a_system_are_not_lost_without_a_word(tmp_path: Path) -> None:
+    s = da.System("named")
+    length = s.parameter("length", 1.0)
+    s.connect("A", da.Revolute("y"), s.ground, s.body("b", da.rod(length, 1.0)))
+    with pytest.raises(da.ModelError, match=r"parameters is \['length'\]"):
+        da.save(s, tmp_path / "a.yaml")
+
+
 # ---- by hand
 
 BY_HAND = """\

@@ -30,6 +30,9 @@ def tree_of(system: System) -> dict[str, Any]:
     ModelError
         If something is in it that no file can hold, such as a Python function; it is named.
     """
+    if system.named:
+        remedy = "a file keeps numbers, not yet what follows from parameters: save the system with its numbers alone"
+        raise ModelError("save", "parameters", sorted(system.named), remedy)
     return _Writer(system).tree()
 
 
