@@ -63,7 +63,7 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
-from .statics import equilibrium
+from .statics import equilibrium, equilibrium_path
 from .system import System
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .io import load
     from .library import linkage
     from .structures import Material, Section, Structure, beam
+    from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
 
@@ -140,6 +141,7 @@ __all__ = [
     "driven_motion",
     "elements",
     "equilibrium",
+    "equilibrium_path",
     "errors",
     "flops",
     "floquet",
@@ -175,6 +177,7 @@ __all__ = [
     "sphere",
     "start_state",
     "structures",
+    "symbolic_equations",
     "threads",
     "tribology",
     "tube",
@@ -186,6 +189,7 @@ _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "resul
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "symbolic_equations": "symbolic",
     "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
