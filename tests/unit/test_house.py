@@ -18,8 +18,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "expressions", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures",
-    "driving", "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion",
+    "errors", "expressions", "recipes", "_core", "checks", "rotation", "tribology", "bodies", "connections",
+    "structures", "driving", "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion",
     "natural", "io", "simulation", "inverse", "linear", "statics", "symbolic", "library",
     "view", "demo", "cli",
 )  # fmt: skip
