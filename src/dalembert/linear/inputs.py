@@ -136,7 +136,7 @@ def mind_fixed_rows(model: Model, names: Sequence[str], q: Array, t: float, item
                 continue
             pairs = [(each.constraint_residual(q, t=t), *each.drive_motion(t)) for each in (model, near)]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
-                remedy = "it moves what loops or drives prescribe: give it values by model.with_parameters or root_locus"
+                remedy = "it moves what loops or drives prescribe: use model.with_parameters, or root_locus"
                 raise ModelError(item, "name", name, remedy)
             break
 

@@ -441,8 +441,8 @@ def _mind_nearly_singular(model: Model, J: Array, free: Places) -> None:
     names = small_motion_names(model)
     shown = ", ".join(repr(names[k]) for k in free[np.abs(motion) > 0.1][:8])
     raise SingularityError(
-        f"the position is singular, as exactly as loops are closed: the motion of {shown} is held by {least:.1e} of what "
-        "loops hold others by; the motion beside it is not linear in the state. Linearise about another position"
+        f"the position is singular, as exactly as loops are closed: what holds the motion of {shown} has a singular "
+        f"value of {least:.1e}; the motion beside it is not linear in the state. Linearise about another position"
     )
 
 
