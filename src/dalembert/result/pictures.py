@@ -158,5 +158,5 @@ def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: An
     from ..view.web.scenes import Wanted
 
     plots, arrows, beside, inertia, exaggerate = more
-    shown: list[Any] = [[each] if isinstance(each, str) else each for each in (trace, plots, arrows)]
-    return Wanted(view, fps, speed, *shown, dict(beside or {}), inertia, exaggerate)
+    paths, plots, arrows = ([each] if isinstance(each, str) else list(each) for each in (trace, plots, arrows))
+    return Wanted(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate)
