@@ -31,7 +31,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
       throw nb::value_error("the starts do not fit the states");
     self->starts.assign(starts.data(), starts.data() + starts.size());
     self->bare = self->data;
-    self->bare.element_count = self->bare.drive_count = self->bare.feedback_count = self->bare.signal_count = self->bare.hosted_laws = 0;
+    self->bare.element_count = self->bare.drive_count = self->bare.feedback_count = self->bare.signal_count = self->bare.hosted_laws = self->bare.threshold_count = 0;
     self->described = std::make_unique<BoundConditions>();
     self->described->parameters = self->tables.parameters;
     self->described->code.take_functions(functions, sizes);
@@ -102,7 +102,7 @@ struct Quiet {
     if (q.size() != std::size_t(model.data.nq))
       throw nb::value_error("q has the wrong size");
     ModelData data = model.data;
-    data.element_count = data.feedback_count = 0;
+    data.element_count = data.feedback_count = data.threshold_count = 0;
     return data;
   }
 };
@@ -263,7 +263,13 @@ NB_MODULE(_core, module) {
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })
       .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
-      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; });
+      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
+      .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and whether they are whole numbers
+        nb::list all;
+        for (int k = 0; k < m.data.threshold_count; ++k)
+          all.append(nb::make_tuple(m.data.thresholds[k].element, bool(m.data.thresholds[k].whole)));
+        return all;
+      });
   add_methods(types[0]);
   nb::class_<BoundPoints> points(module, "Points");
   types[1] = reinterpret_cast<PyTypeObject *>(points.ptr());

@@ -496,7 +496,7 @@ struct LaneStepper {
 
 } // namespace
 
-bool runs_in_lanes(const ModelData &m, const Run &run) { return !m.feedback_count && !run.conditions.host && !run.conditions.answers && !run.conditions.active; }
+bool runs_in_lanes(const ModelData &m, const Run &run) { return !m.threshold_count && !m.feedback_count && !run.conditions.host && !run.conditions.answers && !run.conditions.active; }
 
 std::size_t bytes_lanes(const ModelData &m) {
   LaneRoom room;

@@ -28,6 +28,7 @@ from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
 from .settling import what_jumps
+from .switchings import Switchings
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class Run:
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
         # the core samples; else Python does, from the steps
-        self.track = Track(times is not None and not watch.events and self.history is None)
+        sampled = times is not None and not watch.events and self.history is None
+        self.track = Track(sampled, Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool)))
         self.records, self.segments = self.track.records, self.track.segments
 
     # ---- starting and restarting
@@ -151,10 +153,20 @@ class Run:
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
+        self._take_switchings()
         if outcome != REACHED:
             raise failure(self, outcome)
         self._remember(begins=True)
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+
+    def _take_switchings(self) -> None:
+        """Keep the branches of laws that steps were on; where the motion slides between two, a segment begins."""
+        for t, slides in self.track.switchings.take(self.integrator):
+            last = self.segments[-1]
+            if slides != last.conditions.sliding:
+                conditions = self.conditions.changed(sliding=slides)
+                self.notes += self.track.switchings.notes(self.model, t, slides)
+                self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_slack))
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Go on from here under other conditions."""
@@ -214,6 +226,7 @@ class Run:
                 failed = error
             stepped = time.perf_counter()
             rows = self.integrator.take()
+            self._take_switchings()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
             self._remember()
@@ -330,6 +343,7 @@ class Run:
     def _happen(self, crossings: list[Crossing], also: list[int]) -> bool:
         """Do what events at the same moment ask for, and go on from there; returns whether one of them ends the run."""
         moment, state = crossings[0].moment, crossings[0].state
+        self.track.drop_switchings(moment)
         fresh = moment > self.records.last_time()
         if fresh:
             self.records.add(moment, state.q, state.v, state.x)
@@ -460,6 +474,7 @@ class Run:
             "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
             "answers": self._answers(),
+            "switchings": self.track.switchings.arrays(),
             "history": () if self.history is None else self.history.arrays(),
         }
 
@@ -479,6 +494,8 @@ class Run:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             self.conditions = self.conditions.like(plain)
             self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
+        self.conditions = self.conditions.changed(sliding=frozenset())
+        self.track.switchings.fill(*point["switchings"])
         if self.dry is not None:
             self.dry.restore(point["dry"])
         if self.sampling is not None:
