@@ -124,6 +124,7 @@ def pinocchio(path: Path, link: str, part: int) -> dict[str, Any] | None:
 
 
 def main() -> None:
+    da.set_threads(1)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--number", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)

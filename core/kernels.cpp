@@ -1,5 +1,6 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see scalar/isa.hpp.
 #include "kernels.hpp"
+#include "kinematics/descent.hpp"
 #include "kinematics/relative.hpp"
 #include "system/newton.hpp"
 #include "system/report.hpp"
@@ -159,37 +160,45 @@ void derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call,
 
 // ---- closures, one state
 
-void closures_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at) {
-  LoopRoom<double> room;
-  DALEMBERT_ISA::lay_out(m, memory, room);
-  room.ws.t = at[Take::t] ? *at[Take::t] : 0.0;
-  const double *q = at[Take::q];
-  double *out = at.out[0];
+// rows of closures, their rates and their Jacobian, of any scalar; values: blocks of the Jacobian
+template <class T> void evaluate_closures(const ModelData &m, Workspace<T> &ws, T *values, const Call &call, const Arrays<T> &at) {
+  ws.t = at[Take::t] ? *at[Take::t] : T(0.0);
+  const T *q = at[Take::q];
+  T *out = at.out[0];
   switch (call.kernel) {
   case Kernel::constraint_drift:
-    return evaluate_chords<double>(m, room.ws, q, nullptr, {.drift = out});
+    return evaluate_chords<T>(m, ws, q, nullptr, {.drift = out});
   case Kernel::constraint_residual:
-    return evaluate_chords<double>(m, room.ws, q, nullptr, {.residual = out});
+    return evaluate_chords<T>(m, ws, q, nullptr, {.residual = out});
   case Kernel::constraint_bias:
-    return evaluate_chords<double>(m, room.ws, q, at[Take::v], {.bias = out});
-  case Kernel::row_pivots:
-    return row_pivots(m, room, q, out);
-  case Kernel::cut_motion:
-    place_and_move(m, room.ws, q, at[Take::v]);
-    accelerate_frames(m, room.ws, at[Take::a]);
-    return cut_hinges(m, room.ws, at.out[0], at.out[1], at.out[2]);
+    return evaluate_chords<T>(m, ws, q, at[Take::v], {.bias = out});
   default:
     break;
   }
-  evaluate_chords<double>(m, room.ws, q, nullptr, {.values = room.values});
+  evaluate_chords<T>(m, ws, q, nullptr, {.values = values});
   for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(m.nc) * m.nv; ++k)
-    out[k] = 0.0;
+    out[k] = T(0.0);
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     for (int j = 0; j < chord.rows; ++j)
       for (int s = 0; s < chord.supports; ++s)
-        out[std::ptrdiff_t(chord.row + j) * m.nv + m.support[chord.support + s]] = room.values[chord.values + j * chord.supports + s];
+        out[std::ptrdiff_t(chord.row + j) * m.nv + m.support[chord.support + s]] = values[chord.values + j * chord.supports + s];
   }
+}
+
+void closures_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at) {
+  LoopRoom<double> room;
+  DALEMBERT_ISA::lay_out(m, memory, room);
+  if (call.kernel == Kernel::row_pivots) {
+    room.ws.t = at[Take::t] ? *at[Take::t] : 0.0;
+    return row_pivots(m, room, at[Take::q], at.out[0]);
+  }
+  if (call.kernel != Kernel::cut_motion)
+    return evaluate_closures<double>(m, room.ws, room.values, call, at);
+  room.ws.t = at[Take::t] ? *at[Take::t] : 0.0;
+  place_and_move(m, room.ws, at[Take::q], at[Take::v]);
+  accelerate_frames(m, room.ws, at[Take::a]);
+  cut_hinges(m, room.ws, at.out[0], at.out[1], at.out[2]);
 }
 
 // ---- the system as described
@@ -424,6 +433,8 @@ unsigned one_by_one(const ModelData &m, std::byte *memory, const Call &call, std
 
 bool has_lanes(const ModelData &m, const Call &call) {
   const Family family = family_of(call.kernel);
+  if (family == Family::closure)
+    return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
   if (family != Family::system)
     return family == Family::tree;
   if (m.feedback_count || call.conditions->host || call.conditions->answers || call.conditions->sides)
@@ -434,6 +445,7 @@ bool has_lanes(const ModelData &m, const Call &call) {
 struct LaneMemory {
   Workspace<Pack> ws;
   SystemRoom<Pack> system;
+  Pack *values; // of closures
   Pack *in[take_count], *out[max_outputs];
   std::byte *alone; // for lanes that are done by themselves
 };
@@ -441,7 +453,7 @@ struct LaneMemory {
 std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call, LaneMemory &l) {
   using DALEMBERT_ISA::lay_out;
   Arena arena{base};
-  if (family_of(call.kernel) == Family::tree || is_plain(m, call))
+  if (family_of(call.kernel) == Family::tree || family_of(call.kernel) == Family::closure || is_plain(m, call))
     arena.skip(lay_out(m, base, l.ws));
   else
     arena.skip(lay_out(m, base, l.system));
@@ -449,6 +461,7 @@ std::size_t lay_out_lanes(const ModelData &m, std::byte *base, const Call &call,
     l.in[k] = call.in[k].data ? arena.take<Pack>(std::size_t(call.in[k].size)) : nullptr;
   for (int k = 0; k < call.outputs; ++k)
     l.out[k] = arena.take<Pack>(std::size_t(call.out[k].size));
+  l.values = arena.take<Pack>(family_of(call.kernel) == Family::closure ? std::size_t(m.values) : 0);
   l.alone = arena.here();
   if (family_of(call.kernel) == Family::system && (m.nc || call.parameters_apart))
     arena.skip(bytes_one(m, call));
@@ -486,6 +499,10 @@ unsigned system_of_lanes(const ModelData &m, LaneMemory &l, const Call &call, co
 }
 
 unsigned evaluate_lanes(const ModelData &m, LaneMemory &l, const Call &call, const Arrays<Pack> &at, std::ptrdiff_t state) {
+  if (family_of(call.kernel) == Family::closure) {
+    evaluate_closures<Pack>(m, l.ws, l.values, call, at);
+    return 0;
+  }
   if (family_of(call.kernel) != Family::tree && !is_plain(m, call))
     return system_of_lanes(m, l, call, at, state);
   if (family_of(call.kernel) == Family::system)
@@ -668,6 +685,7 @@ void share(const ModelData &m, std::byte *memory, const Conditions &c, double t,
 extern const KernelSet kernels;
 const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, bytes_lanes,  one,
                         one_by_one,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
-                        bytes_stress,       stress,      share,        bytes_sweep, sweep_model};
+                        bytes_stress,       stress,      share,        bytes_sweep, sweep_model,
+                        bytes_reach,        rows_of_reach, descend};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -5,6 +5,7 @@
 // The result of a state does not depend on the range it is in, nor on its place in a pack.
 #pragma once
 
+#include "kinematics/reach.hpp"
 #include "kinematics/sweep.hpp"
 #include "system/conditions.hpp"
 
@@ -122,6 +123,10 @@ struct KernelSet {
   // kinematic motion: kinematics/sweep.hpp
   std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);
   SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale, double floor, SweepCall &);
+  // inverse kinematics: kinematics/reach.hpp
+  std::size_t (*bytes_reach)(const ModelData &, const ReachProblem &);
+  void (*reach_rows)(const ModelData &, std::byte *workspace, const ReachProblem &, const ReachRows &, std::ptrdiff_t begin, std::ptrdiff_t end);
+  void (*descend)(const ModelData &, std::byte *workspace, const ReachProblem &, const DescentCall &);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

@@ -3,6 +3,7 @@
 #include "bind/integrator.hpp"
 #include "bind/methods.hpp"
 #include "bind/natural.hpp"
+#include "bind/reach.hpp"
 #include "bind/table_arrays.hpp"
 #include "dispatch.hpp"
 #include <nanobind/nanobind.h>
@@ -282,6 +283,7 @@ NB_MODULE(_core, module) {
   types[2] = reinterpret_cast<PyTypeObject *>(nb::object(module.attr("Conditions")).ptr());
   add_integrator(module);
   add_natural(module);
+  add_reach(module);
   add_schema(module);
   module.def("_name_dynamics", [](const nb::object &type) {
     if (!PyType_Check(type.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type))

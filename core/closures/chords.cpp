@@ -274,6 +274,23 @@ void cut_hinges(const ModelData &m, Workspace<double> &ws, double *q, double *v,
   }
 }
 
+template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const ChordData &chord, int k, T &coordinate, T *row) {
+  const ChordPlace<T> place = chord_place(ws, chord);
+  HingeFace<T> face;
+  chord_face(m, ws, chord, place.relative, face);
+  coordinate = face.q[k];
+  if (!row)
+    return;
+  const Vec3<T> moment = mul(place.A.R, face.D[k].w), force = mul(place.A.R, face.D[k].v);
+  for (int f = 0; f < m.nv; ++f)
+    row[f] = T(0.0);
+  for_support(m, ws, chord, place.B.p, [&](int at, const FreedomMotion<T> &S) {
+    row[m.support[chord.support + at]] = m.support_factor[chord.support + at] * (dot(moment, S.w) + dot(force, S.v));
+  });
+}
+
+template void cut_coordinate(const ModelData &, Workspace<double> &, const ChordData &, int, double &, double *);
+template void cut_coordinate(const ModelData &, Workspace<Pack> &, const ChordData &, int, Pack &, Pack *);
 template void chord_rows(const ModelData &, Workspace<double> &, const ChordData &, const RelativeMotion<double> &, ChordRows<double> &);
 template void chord_rows(const ModelData &, Workspace<Pack> &, const ChordData &, const RelativeMotion<Pack> &, ChordRows<Pack> &);
 template void chord_rows(const ModelData &, Workspace<Dual> &, const ChordData &, const RelativeMotion<Dual> &, ChordRows<Dual> &);

@@ -65,6 +65,10 @@ template <class T> DALEMBERT_INLINE T face_speed(const HingeFace<T> &face, const
 // wanted); frames stand in the world, with velocities and accelerations as far as is wanted.
 void cut_hinges(const ModelData &m, Workspace<double> &ws, double *q, double *v, double *a);
 
+// The coordinate that goes with speed k of a cut hinge and, unless null, its row (nv) on the speeds of the trees, after
+// evaluate_chords.
+template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const ChordData &chord, int k, T &coordinate, T *row);
+
 // What evaluate_chords is asked for; null where it is not.
 template <class T> struct ChordOutputs {
   T *residual = nullptr; // nc

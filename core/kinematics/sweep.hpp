@@ -60,7 +60,7 @@ struct SweepCall {
 namespace kinematics {
 
 constexpr int most_corrections = 20;
-constexpr double settled = 1e-10;  // a correction whose next would be below rounding
+constexpr double settled = 1e-17;  // what is left after a correction, about its square by the slack, that is rounding
 constexpr double part_of_way = 0.2, part_of_error = 0.05; // that a correction, and (3), may be of the way
 constexpr double crossing = 1e-5;  // slack, as a part of the largest, below which branches cross
 constexpr double near = 1e-3;      // way into a crossing that a prediction may lead
@@ -78,7 +78,8 @@ struct Room {
   double *step, *back; // nv
   std::int32_t *unknown;
   int count; // of unknown
-  Point here, next;
+  Point here, next, before;
+  bool known_before, regular;    // whether `before` leads smoothly to `here`; whether `here` is no crossing
   unsigned char *signs, *others; // count: of pivots at `here`, for the choice of rows that `choice` numbers; room for others
   int choice;                    // 0: none is known, as in a crossing
 };
@@ -102,7 +103,8 @@ template <class Form> std::size_t lay_out(Form &form, std::byte *base, Room &roo
   room.signs = arena.take<unsigned char>(nv);
   room.others = arena.take<unsigned char>(nv);
   room.choice = 0;
-  for (Point *point : {&room.here, &room.next}) {
+  room.known_before = room.regular = false;
+  for (Point *point : {&room.here, &room.next, &room.before}) {
     point->q = arena.take<double>(nq);
     point->v = arena.take<double>(nv);
     point->a = arena.take<double>(nv);
@@ -158,12 +160,12 @@ template <class Form> bool correct(Form &form, Room &room, double *q, double flo
       room.step[room.unknown[k]] = form.column_scale[room.unknown[k]] * room.x[k];
     const double size = length(form, room.step);
     ++count;
-    if (!(size < 1e3) || (round > 1 && size > 0.5 * before && size > settled))
+    if (!(size < 1e3) || (round > 1 && size > 0.5 * before && size > 1e-10))
       return false;
     form.integrate(q, room.step, q);
     corrected += size;
     before = size;
-    last = size < settled; // once more, for the matrix at q
+    last = size * size < settled * room.factors.slack || size < 1e-10; // once more, for the matrix at q
   }
   return false;
 }
@@ -274,6 +276,22 @@ template <class Form> bool same_signs(Form &form, Room &room) {
   return true;
 }
 
+// Adds to a step from `here`, of v and a, what the way from `before` tells of higher rates: the polynomial of degree five
+// that has position, speed and acceleration of both.
+template <class Form> void extrapolate(Form &form, Room &room, double h) {
+  const Point &from = room.before, &at = room.here;
+  const double H = at.t - from.t, s = h / H;
+  if (!room.known_before || !(std::fabs(s) <= 2.0) || s < 0.0)
+    return;
+  form.difference(from.q, at.q, room.back);
+  for (int f = 0; f < form.nv; ++f) {
+    const double A = -room.back[f] + H * at.v[f] - 0.5 * H * H * at.a[f], B = H * (from.v[f] - at.v[f] + H * at.a[f]);
+    const double C = H * H * (from.a[f] - at.a[f]), third = -0.5 * (C + 20.0 * A + 8.0 * B);
+    const double more = s * s * s * (third + s * (5.0 * A + B + 2.0 * third + s * (4.0 * A + B + third)));
+    room.step[f] += more;
+  }
+}
+
 enum class Way { reached, failed, host, contradicted };
 
 // from `here` to t into `next`
@@ -287,6 +305,7 @@ template <class Form> Way go(Form &form, Room &room, double t, double floor, Swe
     room.step[f] = h * room.here.v[f] + 0.5 * h * h * room.here.a[f];
     room.next.v[f] += h * room.here.a[f];
   }
+  extrapolate(form, room, h);
   const double way = length(form, room.step);
   if (!(way < 1.5))
     return Way::failed;
@@ -300,6 +319,14 @@ template <class Form> Way go(Form &form, Room &room, double t, double floor, Swe
   if (!move(form, room, room.next))
     return room.factors.rank == room.count ? Way::contradicted : Way::failed;
   return same_branch(form, room, h) ? Way::reached : Way::failed;
+}
+
+// `next` has been reached, and its signs are kept
+inline void advance(Room &room, bool first) {
+  room.known_before = !first && room.choice != 0 && room.regular;
+  room.regular = room.choice != 0;
+  std::swap(room.before, room.here);
+  std::swap(room.here, room.next);
 }
 
 template <class Form> void record(Form &form, Room &room, const Point &at, SweepCall &call, std::ptrdiff_t row) {
@@ -357,7 +384,7 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
     const bool fine = !call.jerk || jerk(form, room, room.next, call.jerk + row * form.nv);
     if (!call.placed)
       keep_signs(room);
-    std::swap(room.here, room.next);
+    advance(room, row == 0 || call.placed);
     return fine;
   };
   for (std::ptrdiff_t row = 0; row < call.count; ++row) {
@@ -383,7 +410,7 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
         if (arrives)
           break;
         keep_signs(room);
-        std::swap(room.here, room.next);
+        advance(room, false);
         for (int k = 0; k < form.nq; ++k)
           call.q_last[k] = room.here.q[k];
         for (int f = 0; f < form.nv; ++f)

@@ -80,6 +80,10 @@ template <class A, class B> DALEMBERT_INLINE auto mul(const Mat3<A> &P, const Ma
 template <class T> DALEMBERT_INLINE Mat3<T> mul_ta(const Mat3<T> &P, const Mat3<T> &Q) {
   return mul(Mat3<T>{P.xx, P.yx, P.zx, P.xy, P.yy, P.zy, P.xz, P.yz, P.zz}, Q);
 }
+// P Q^T
+template <class T> DALEMBERT_INLINE Mat3<T> mul_tb(const Mat3<T> &P, const Mat3<T> &Q) {
+  return mul(P, Mat3<T>{Q.xx, Q.yx, Q.zx, Q.xy, Q.yy, Q.zy, Q.xz, Q.yz, Q.zz});
+}
 
 // R Rz(angle) and Rx(angle), Ry(angle) likewise: a turn about one axis mixes two columns
 template <class A, class T> DALEMBERT_INLINE auto turn_z(const Mat3<A> &R, const T &c, const T &s) {

@@ -25,7 +25,6 @@ from .analysis import (
     driven_motion,
     flops,
     impulse,
-    inverse_dynamics,
     mobility,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
@@ -55,10 +54,13 @@ from .errors import (
     TopologyError,
     UserFunctionError,
 )
+from .inverse import inverse_dynamics, measured_motion, moment_arms
+from .linear import linearize
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
+from .statics import equilibrium
 from .system import System
 
 if TYPE_CHECKING:
@@ -132,6 +134,7 @@ __all__ = [
     "cylinder",
     "driven_motion",
     "elements",
+    "equilibrium",
     "errors",
     "flops",
     "gear",
@@ -143,10 +146,13 @@ __all__ = [
     "kinematics",
     "laws",
     "library",
+    "linearize",
     "linkage",
     "load",
+    "measured_motion",
     "mobility",
     "mobility_range",
+    "moment_arms",
     "motion_space",
     "natural",
     "plate",
@@ -165,7 +171,7 @@ __all__ = [
 ]
 
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
-_FURTHER = ("analysis", "bodies", "model", "motion", "result", "simulation")
+_FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",

@@ -131,6 +131,26 @@ class NaturalRows:
         jerk: bool,
     ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int, int]: ...
 
+class Reach:
+    def __init__(
+        self,
+        model: Model,
+        t: float,
+        rows: NDArray[np.int32],
+        scales: Array,
+        cut: NDArray[np.int32],
+        limits: Array,
+        columns: NDArray[np.int32],
+        places: NDArray[np.int32],
+        of_columns: Array,
+        goals: list[tuple[Any, ...]],
+        tolerances: Array,
+    ) -> None: ...
+    def rows(self, q: Array, which: NDArray[np.int64], jacobian: bool) -> tuple[Array, Array | None]: ...
+    def descend(
+        self, q: Array, which: NDArray[np.int64], shift: Array, iterations: int, patience: int
+    ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.int64], Array]: ...
+
 class Factor:
     def __init__(self, model: Model, q: Array) -> None: ...
     def solve(self, x: Array) -> Array: ...

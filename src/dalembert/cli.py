@@ -1,4 +1,4 @@
-"""The command line: ``dalembert demo``, ``check``, ``simulate`` and ``tree``."""
+"""The command line: ``dalembert demo``, ``check``, ``simulate``, ``view`` and ``tree``."""
 
 from __future__ import annotations
 
@@ -73,6 +73,20 @@ def _check(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _view(chosen: argparse.Namespace) -> int:
+    from .io.scripts import load_model
+
+    system = load_model(chosen.model, base=chosen.base, name=chosen.system)
+    shown = system.play if chosen.play else system.view
+    with shown(open_browser=not chosen.no_browser, port=chosen.port) as viewer:
+        print(f"{system.name} is shown at {viewer.address}; Ctrl-C ends.", flush=True)
+        try:
+            viewer.closed.wait()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
 def _tree(chosen: argparse.Namespace) -> int:
     from .io.scripts import load_model
 
@@ -128,6 +142,9 @@ def _write(result: Any, chosen: argparse.Namespace) -> list[str]:
     if chosen.energy is not None:
         result.plot_energy(path=chosen.energy)
         written.append(chosen.energy)
+    if chosen.export is not None:
+        result.export(chosen.export, trace=chosen.trace or [], plots=chosen.plot or [], speed=chosen.speed)
+        written.append(chosen.export)
     if chosen.animate is not None:
         result.animate(chosen.animate, trace=chosen.trace or [], speed=chosen.speed, fps=chosen.fps)
         written.append(chosen.animate)
@@ -174,6 +191,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(simulate)
     _add_run(simulate)
     _add_files(simulate)
+
+    view = _command(commands, "view", _view, "show the system in a browser, to be pulled about", _MODEL)
+    _add_model(view)
+    view.add_argument("--play", action="store_true", help="run it in real time")
+    view.add_argument("--port", type=int, default=0, metavar="N", help="of the server (default: any that is free)")
+    view.add_argument("--no-browser", action="store_true", help="only print the address")
 
     tree = _command(commands, "tree", _tree, "print the tree that the kernels walk", _MODEL)
     _add_model(tree)
@@ -238,6 +261,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
     group.add_argument("--energy", metavar="FILE", help="a plot of the energies and their balance")
     group.add_argument("--animate", metavar="FILE", help="the motion, as .gif or .html")
+    group.add_argument("--export", metavar="FILE", help="a page that plays by itself, .html, or a .glb")
     group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths the animation draws")
     group.add_argument("--speed", type=float, default=1.0, metavar="X", help="of the animation (default: %(default)g)")
     group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames a second (default: %(default)g)")

@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "AssemblyError",
     "DalembertError",
+    "EquilibriumError",
     "FileError",
     "IntegrationError",
     "MissingPackageError",
@@ -78,6 +79,18 @@ class AssemblyError(DalembertError):
 
     q: Any = None
     residuals: dict[str, float] = {}  # noqa: RUF012  (replaced, never filled)
+
+
+class EquilibriumError(DalembertError):
+    """No equilibrium: what falls for ever or cannot be balanced, by name.
+
+    Attributes
+    ----------
+    state : State or None
+        The last one that was looked at.
+    """
+
+    state: Any = None
 
 
 class SingularityError(DalembertError):

@@ -29,6 +29,7 @@ __all__ = [
     "quaternion_from_matrix",
     "quaternion_rate",
     "quaternions",
+    "skew",
     "to_bryant",
     "to_euler",
     "to_quaternion",
@@ -197,6 +198,11 @@ def bryant_angles(rotations: Matrix) -> Matrix:
     first = np.where(folded, np.arctan2(R[:, 2, 1], R[:, 1, 1]), np.arctan2(-R[:, 1, 2], R[:, 2, 2]))
     third = np.where(folded, 0.0, np.arctan2(-R[:, 0, 1], R[:, 0, 0]))
     return np.column_stack([first, second, third])
+
+
+def skew(x: Matrix) -> Matrix:
+    """Return the matrix x~ (3, 3) with x~ y = x cross y."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:

@@ -31,6 +31,7 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .rotation import as_rotation_matrix, quaternion
+from .showing import Showing
 
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
@@ -72,7 +73,7 @@ class Place:
     angular_velocity: NDArray[np.float64] | None = None
 
 
-class System:
+class System(Showing):
     """Bodies and connections, by name; gravity; start values. SI units and radians.
 
     Parameters
@@ -573,22 +574,6 @@ class System:
         from .analysis.mobility import mobility
 
         return mobility(self)
-
-    def draw(self, q: ArrayLike | None = None, **options: Any) -> Any:
-        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; options as in `view.draw`.
-
-        Examples
-        --------
-        >>> import dalembert as da
-        >>> s = da.System("pendulum")
-        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
-        >>> ax = s.draw([0.5])
-        >>> ax.get_xlabel(), ax.get_ylabel()
-        ('x [m]', 'z [m]')
-        """
-        from .view.draw import draw
-
-        return draw(self, q, **options)
 
     @overload
     def compile(self) -> Model: ...

@@ -306,6 +306,59 @@ def test_plates_meet_at_the_end(system: System) -> None:
         np.testing.assert_allclose(ops.p[ops.forest.number[disk] - 1], [36, 36, -6], atol=1e-13)
 
 
+# ---- the same on the system as it is shipped, ball joints driven by their angles
+
+
+def driven_arms(T: float) -> System:
+    """The paper's coordinates x7 .. x14 as laws of time."""
+    system = space_manipulator()
+    shut = da.Ramp(0.0, -RIGHT, T)
+    system.drive("shoulder_a", rotation=da.BryantAngles(RIGHT, 0.0, 0.0))
+    system.drive("elbow_a", position=shut)
+    system.drive("shoulder_b", rotation=da.BryantAngles(0.0, -RIGHT, shut))
+    system.drive("elbow_b", position=RIGHT)
+    return system
+
+
+@pytest.mark.parametrize("T", [1.0, 2.0])
+def test_the_shipped_manipulator_flies_while_its_arms_are_driven(T: float) -> None:
+    result = da.simulate(driven_arms(T), T, times=T * np.array([0.0, *FLIGHT]))
+    for k, expected in enumerate(FLIGHT.values(), start=1):
+        np.testing.assert_allclose(result["main.position"][k], expected[:3], atol=6e-6)  # five decimals are given
+        np.testing.assert_allclose(np.degrees(result["main.bryant"][k]), expected[3:], atol=6e-6)
+    np.testing.assert_allclose(result["center_of_mass"], np.tile([2.88, 4.32, -2.64], (5, 1)), atol=1e-7)
+
+
+@pytest.mark.parametrize("way", ["kinematics", "simulate", "inverse"])
+def test_the_shipped_manipulator_is_held(way: str) -> None:
+    times = np.linspace(0.0, 1.0, 9)
+    system = driven_arms(1.0)
+    if way == "inverse":  # the base is held by a motion that is measured: it rests
+        rest = np.tile(REST, (len(times), 1))
+        motion = da.measured_motion(system, times, {"base": rest})
+        result = da.inverse_dynamics(system, motion).result
+    else:
+        system.drive("base", position=(0.0, 0.0, 0.0), rotation=da.BryantAngles(0.0, 0.0, 0.0))
+        result = da.kinematics(system, times=times) if way == "kinematics" else da.simulate(system, 1.0, times=times)
+    held = np.hstack([result["base.force"], result["base.moment"]]) / POUND
+    for t, expected in HOLDING.items():
+        np.testing.assert_allclose(held[round(8 * t)], expected, atol=6e-6)  # five decimals are given
+
+
+def test_one_angle_of_a_ball_joint_is_given_and_the_others_are_free() -> None:
+    """PH (3.30): the third angle of shoulder B shuts, the other two swing; only the conjugate moment is needed."""
+    system = space_manipulator()
+    system.drive("shoulder_b", rotation=da.BryantAngles(None, None, da.Ramp(0.0, 0.5, 1.0)))
+    system.initial("elbow_b", position=0.7)
+    system.initial("elbow_a", position=-0.4)
+    result = da.simulate(system, 1.0, times=np.linspace(0.0, 1.0, 11))
+    model = result.model
+    np.testing.assert_allclose(model.momentum(result.q, result.v), 0.0, atol=1e-5)
+    R = np.einsum("nij,nik->njk", model.pose("main", result.q).rotation, model.pose("upper_b", result.q).rotation)
+    third = np.array([to_bryant(one)[2] for one in R])
+    np.testing.assert_allclose(third, [da.Ramp(0.0, 0.5, 1.0)(t)[0] for t in result.t], atol=1e-9)
+
+
 # ---- chains of many links
 
 

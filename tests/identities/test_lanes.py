@@ -174,6 +174,24 @@ def test_random_loops_in_lanes(seed: int) -> None:
     assert_rows(random_loops(seed), NEAR_SINGULAR)
 
 
+@pytest.mark.parametrize("seed", LOOPED)
+def test_closures_in_lanes(seed: int) -> None:
+    """Rows, their rates and Jacobians, whatever closes the loops."""
+    batch = random_loops(seed, 11)
+    model = batch.model
+    for name, arguments in (
+        ("constraint_residual", (batch.q,)),
+        ("constraint_jacobian", (batch.q,)),
+        ("constraint_bias", (batch.q, batch.v)),
+        ("constraint_drift", (batch.q,)),
+    ):
+        kernel = getattr(model, name)
+        together = kernel(*arguments, t=0.3)
+        for k in range(11):
+            alone = kernel(*(array[k] for array in arguments), t=0.3)
+            assert np.allclose(together[k], alone, rtol=0.0, atol=SAME * (1.0 + np.abs(alone).max(initial=0.0))), name
+
+
 def test_random_loops_repeat_rows() -> None:
     """What is tested above holds loops of every kind: some rows repeat others, some do not."""
     spare = []

@@ -266,3 +266,14 @@ result = da.simulate(system, 0.5, control=push, events=da.Event("e", lambda stat
 """
     run = shell("check", script(folder, PENDULUM + text))
     assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_motion_is_written_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("dalembert.view.web")
+    if not (Path(da.__file__).parent / "view" / "web" / "page.js").is_file():
+        pytest.skip("built without Node.js: no page")
+    model = tmp_path / "model.py"
+    model.write_text("from dalembert.library.mechanisms import four_bar as system\n")
+    page = tmp_path / "motion.html"
+    assert main(["simulate", str(model), "--t-end", "0.2", "--export", str(page), "-q"]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

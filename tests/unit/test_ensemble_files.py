@@ -51,6 +51,27 @@ def test_ensembles_come_back_to_the_last_bit(suffix: str, runs: da.Ensemble, tmp
 
 
 @every_format
+def test_what_changed_on_the_way_comes_back(suffix: str, tmp_path: Path) -> None:
+    s = da.System("rough")
+    s.connect("A", da.Revolute("y", friction=1.0, upper=1.2), s.ground, s.body("a", da.rod(1.0, 1.0)))
+    control = da.Sampled(lambda state: {"A": float(np.sign(state.v[0]))}, period=0.1)
+    runs = da.simulate(s, 2.0, state={"A": np.array([0.3, 0.8])}, times=np.linspace(0, 2, 11), control=control)
+    runs.save(tmp_path / f"runs{suffix}")
+    back = da.Ensemble.load(tmp_path / f"runs{suffix}", s)
+    for name in ("A.stuck", "A.stop", "A.acceleration", "tau", "energy.dissipated", "energy.balance"):
+        assert np.array_equal(back[name], runs[name]), name
+    assert runs["A.stop"][:, -1].all()
+    assert [event.name for event in back[1].events] == [event.name for event in runs[1].events]
+
+
+@every_format
+def test_energies_of_ensembles_come_back(suffix: str, runs: da.Ensemble, tmp_path: Path) -> None:
+    runs.save(tmp_path / f"runs{suffix}")
+    back = da.Ensemble.load(tmp_path / f"runs{suffix}", springy())
+    assert np.array_equal(back["energy.balance"], runs["energy.balance"], equal_nan=True)
+
+
+@every_format
 def test_ensembles_with_loops_states_and_failures(suffix: str, tmp_path: Path) -> None:
     s = four_bar()
     s.connect("lag", da.Element("hinge", "-z", states={"z": (0.1, "s - z")}), "A")

@@ -30,6 +30,7 @@ PICTURES = {
     "cantilever": "cantilever.png",
     "fuel_injection_pump": "fuel_injection_pump.png",
     "flexible_spacecraft": "flexible_spacecraft.png",
+    "space_manipulator": "space_manipulator.png",
 }
 
 
@@ -105,6 +106,15 @@ def test_a_top_precesses_steadily() -> None:
     assert abs(np.ptp(found["turned"]) / 2.0 - found["rate"]) < 1e-6
     roots = Polynomial([found["c"], found["b"], found["a"]]).roots()
     assert np.isclose(found["rate"], roots.min())
+
+
+def test_a_space_manipulator_turns_itself_and_is_held() -> None:
+    found = numbers_of("space_manipulator")
+    flight = found["flight"]
+    assert np.abs(flight["momentum.angular"]).max() < 1e-5 * 1e3  # moving arms have about 1e3 slug in2/s
+    assert np.allclose(np.degrees(flight["main.bryant"][-1]), [-14.22166, 10.98074, 12.94924], atol=1e-4)
+    assert np.allclose(found["holding"][50], [-10.46830, -20.93659, 10.46830, -125.61956, -314.04889, 0], atol=1e-4)
+    assert np.allclose(found["after"]["main"], [0, 1.990262, 0, 112.038952, 0, 0], atol=1e-6)
 
 
 def test_the_end_of_a_chain_outruns_a_ball() -> None:

@@ -18,9 +18,9 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "system",
-    "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
-    "library", "view", "demo", "cli",
+    "errors", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures", "driving", "showing",
+    "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion", "natural", "io", "simulation",
+    "inverse", "linear", "statics", "library", "view", "demo", "cli",
 )  # fmt: skip
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
@@ -29,12 +29,14 @@ SHORT_WAYS = {
     ("system", "model"): "System.compile",
     ("system", "natural"): "System.compile",
     ("system", "analysis"): "System.check",
-    ("system", "view"): "System.draw",
+    ("showing", "view"): "System.draw, System.view and System.play",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
-    ("result.result", "view"): "Result.plot, Result.animate and the like",
+    ("result.pictures", "view"): "Result.plot, Result.animate and the like",
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
+    ("natural.mechanism", "view"): "Mechanism.draw",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.analysis import consistent_accelerations, inverse_dynamics
+from dalembert.analysis import consistent_accelerations
+from dalembert.inverse import inverse_dynamics
 
 
 def four_bar() -> tuple[da.Model, np.ndarray]:

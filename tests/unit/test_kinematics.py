@@ -439,7 +439,7 @@ def test_jerks_keep_their_digits_at_any_pace() -> None:
 
 
 def test_what_is_no_system_is_refused() -> None:
-    with pytest.raises(da.ModelError, match="give a System or a Model"):
+    with pytest.raises(da.ModelError, match="give a System"):
         da.kinematics("crank", times=[0.0])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library import chain
 from dalembert.library.mechanisms import slider_crank
 
 
@@ -115,3 +116,54 @@ def test_what_gets_on_is_left_alone(law: Any) -> None:
     result = da.simulate(block(law), 20.0)
     assert result.status == "finished"
     assert abs(result["energy.balance"]).max() < 1e-4
+
+
+# ---- what a control keeps to itself
+
+
+class Held:
+    """A sampler by hand: it keeps its last answer until it is asked a period later."""
+
+    def __init__(self) -> None:
+        self.t, self.force = -1.0, 0.0
+
+    def __call__(self, state: da.State) -> dict[str, float]:
+        if state.t >= self.t + 0.01:
+            self.t, self.force = state.t, -5 * float(state.q[0])
+        return {"hinge_1": self.force}
+
+
+class Integrating:
+    """A controller that sums up what it sees."""
+
+    def __init__(self) -> None:
+        self.t, self.sum = 0.0, 0.0
+
+    def __call__(self, state: da.State) -> dict[str, float]:
+        self.sum, self.t = self.sum + (state.t - self.t) * float(state.q[0]), state.t
+        return {"hinge_1": -5 * float(state.q[0]) - 20 * self.sum}
+
+
+@pytest.mark.parametrize("times", [None, np.linspace(0, 2, 21)])
+@pytest.mark.parametrize("control", [Held, Integrating])
+def test_a_control_that_keeps_something_to_itself_is_named(control: type, times: np.ndarray | None) -> None:
+    result = da.simulate(chain(2, axes="y"), 2.0, control=control(), times=times)
+    assert f"control {control.__name__} gives other forces when it is asked again" in "\n".join(result.stats.notes)
+    sampled = da.simulate(chain(2, axes="y"), 2.0, control=control(), times=times, period=0.01)
+    assert sampled.stats.notes == []
+
+
+def test_runs_side_by_side_name_it_too() -> None:
+    model = chain(2, axes="y").compile()
+    states = model.random_state(0, size=3)
+    runs = da.simulate(model, 1.0, control=Held(), state=states, times=[0.0, 1.0])
+    assert "control Held gives other forces when it is asked again" in "\n".join(runs.stats.notes)
+
+
+@pytest.mark.parametrize("how", [{}, {"rtol": 1e-3}, {"method": "radau"}, {"method": "alpha"}, {"times": [0.0, 5.0]}])
+def test_a_control_of_the_state_alone_is_not_remarked_upon(how: dict) -> None:
+    def stiff(state: da.State) -> dict[str, float]:
+        return {"hinge_1": -5 * float(np.tanh(50 * state.v[0])), "hinge_2": float(np.sin(9 * state.t))}
+
+    result = da.simulate(chain(2, axes="y"), 5.0 if "times" in how else 0.5, control=stiff, **how)
+    assert "asked again" not in "\n".join(result.stats.notes)

@@ -190,3 +190,44 @@ def test_a_lock_takes_no_values() -> None:
     with pytest.raises(da.ModelError, match="a lock brings speeds to zero"):
         da.impulse(model, q, v, lock={"A": 5.0})
     assert np.abs(da.impulse(model, q, v, {"slider": [1.0, 0, 0]}, lock="D").v).max() < 1e-12
+
+
+# ---- within limits
+
+
+def calf(**start: object) -> da.System:
+    s = da.System("calf", gravity=(0, 0, 0))
+    thigh, calf = s.body("thigh", da.rod(0.2, 1.0)), s.body("calf", da.rod(0.2, 0.5))
+    s.connect("hip", da.Revolute("y", lower=-1.0, upper=1.0), s.ground, thigh)
+    s.connect("knee", da.Revolute("y", lower=-2.7, upper=-0.9), thigh.at(0.2, 0, 0), calf)
+    if start:
+        s.initial("knee", **start)
+    return s
+
+
+def test_a_start_that_nobody_gave_is_within_limits_and_said() -> None:
+    s = calf()
+    result = da.simulate(s, 0.1)
+    assert result["knee.position"][0] == -0.9 and result["hip.position"][0] == 0.0
+    said = "knee starts at its limit, -0.9 rad: no start was given, and 0 is outside its limits"
+    assert result.stats.notes == [said]
+    assert da.Live(s).state.q[1] == -0.9
+    many = da.simulate(s, 0.1, times=[0.0, 0.1], state={"hip": np.array([0.1, 0.2])})
+    assert (many.q[:, 0, 1] == -0.9).all() and any(said in note for note in many.stats.notes)
+    assert da.simulate(calf(position=0.0, guess=True), 0.1)["knee.position"][0] == -0.9
+    assert da.simulate(s, 0.1, stops="off")["knee.position"][0] == 0.0  # limits that do not act move nothing
+
+
+def test_a_start_that_was_given_outside_limits_is_refused() -> None:
+    with pytest.raises(da.ModelError, match=r"'knee': start is '0 rad'; it is outside its limits, -2\.7 to"):
+        da.simulate(calf(position=0.0), 0.1)
+
+
+def test_of_a_hinge_with_several_coordinates_only_those_not_given_move() -> None:
+    s = da.System("plate", gravity=(0, 0, 0))
+    hinge = da.Planar("z", lower=(0.2, -1.0, 0.3), upper=(2.0, 1.0, 0.5))
+    s.connect("ice", hinge, s.ground, s.body("plate", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.initial("ice.x", position=1.5)
+    result = da.simulate(s, 0.1)
+    assert result.q[0] == pytest.approx([1.5, 0.0, 0.3], abs=1e-15)
+    assert [note.split(" starts")[0] for note in result.stats.notes] == ["ice.angle"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library import chain
 
 
 def bouncing() -> da.System:
@@ -26,6 +28,32 @@ def test_energies_do_not_depend_on_stored_times() -> None:
         assert abs(result["energy.balance"]).max() < 1e-4  # kinks of the stops, at the tolerance of the run
         part = result.at(np.linspace(0, 3, 5))
         np.testing.assert_allclose(part["energy.dissipated"][-1], own, rtol=1e-6)
+
+
+def test_energies_of_runs_side_by_side_do_not_depend_on_stored_times() -> None:
+    own = da.simulate(bouncing(), 3.0)
+    for count in (31, 4):
+        runs = da.simulate(bouncing(), 3.0, state={"Z": np.array([1.0, 1.0])}, times=np.linspace(0, 3, count))
+        np.testing.assert_allclose(runs["energy.dissipated"][:, -1], own["energy.dissipated"][-1], rtol=1e-6)
+        assert abs(runs["energy.balance"]).max() < 1e-4
+        np.testing.assert_allclose(runs[1].at(1.234).q, own.at(1.234).q, atol=1e-6)
+
+
+def test_energies_of_motions_that_make_much_of_rounding_are_those_of_the_run_itself() -> None:
+    s = chain(4, axes="y")  # the last digits of a start are everything after 20 s
+    s.connect("d", da.TorsionSpring(1.0, 0.002), "hinge_2")
+    model = s.compile()
+    runs = da.simulate(model, 40.0, state=model.random_state(0, size=2), times=np.linspace(0, 40, 9))
+    assert abs(runs["energy.balance"]).max() < 1e-4 * abs(runs["energy.kinetic"]).max()
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".csv"])
+def test_energies_in_files_do_not_depend_on_stored_times(suffix: str, tmp_path: Path) -> None:
+    result = da.simulate(bouncing(), 3.0, times=np.linspace(0, 3, 4))
+    result.save(tmp_path / f"run{suffix}")
+    back = da.Result.load(tmp_path / f"run{suffix}", bouncing())
+    for name in ("energy.dissipated", "energy.work", "energy.balance"):
+        assert np.array_equal(back[name], result[name])
 
 
 def test_energies_count_what_events_change_between_stored_times() -> None:

@@ -297,7 +297,7 @@ def test_points_paths_and_forces_are_drawn_at_their_markers() -> None:
     assert np.allclose(by_gid(ax, "trace")[0].get_xydata(), path)
     last = [model.pose("rocker", rows[-1]).position[:2], path[-1]]
     assert same_points(marks(ax, "points"), np.array(last))
-    (arrow,) = by_gid(ax, "force")
+    (arrow,) = by_gid(ax, "forces")
     assert np.allclose(arrow.xyann, path[-1]) and arrow.xy[0] > path[-1, 0]
     assert by_gid(ax, "ghost")
 

@@ -198,3 +198,46 @@ def test_pictures(tmp_path) -> None:
     for what in ("reachable", "ways", "condition"):
         w.plot(what, path=tmp_path / f"{what}.png")
         assert (tmp_path / f"{what}.png").stat().st_size > 5000
+
+
+def test_where_an_arm_is_folded_onto_its_shoulder_ways_are_infinitely_many() -> None:
+    s = da.System("arm")
+    upper, fore = s.body("upper", da.rod(1.0, 1.0)), s.body("fore", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, upper)
+    s.connect("B", da.Revolute("z"), upper.at(1, 0, 0), fore)
+    s.initial("B", position=1.0)
+    x = np.linspace(-2.1, 2.1, 43)
+    w = da.workspace(s, fore.at(1, 0, 0), (x, x))
+    assert np.argwhere(w.ways == -1).tolist() == [[21, 21]]
+    assert w.ways[30, 12] == 2 and "infinitely many at 1" in str(w)
+
+
+def test_rods_that_are_rolled_over_count_once() -> None:
+    """A delta robot has two ways for each arm; its rods hang between universal and ball joints."""
+    from dalembert.library import delta
+
+    w = da.workspace(delta(), "platform", ([-0.05, 0.05], [-0.05, 0.05]), rotation=np.eye(3))
+    assert (w.ways == 8).all()
+
+
+def test_wrists_turned_over_count_twice() -> None:
+    from arms import wrist_arm
+
+    heights = (0.4, 0.5, 0.45, 0.1)
+    s = wrist_arm(heights)
+    s.initial("A2", position=0.5)
+    s.initial("A3", position=0.8)
+    s.initial("A5", position=0.7)
+    w = da.workspace(s, "hand.tool", ([0.40, 0.45], [0.15, 0.2]), rotation=("y", 2.0))
+    assert (w.ways[w.reachable] == 8).all() and w.reachable.any()
+
+
+@pytest.mark.parametrize("link", [0.355, 0.37])
+def test_islands_between_the_cells_of_the_first_grid_are_found(link: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("test_workspace.LINK", link)
+    x = np.linspace(-1.03, 0.97, 160)
+    w = da.workspace(three_rrr(), "platform", (x, x), rotation=0.0)
+    X, Y = np.meshgrid(x, x, indexing="ij")
+    expected = (legs(X, Y, 0.0) <= 2 * link).all(0)
+    assert 0 < expected.sum() < 120
+    assert (w.reachable == expected).all()

@@ -6,27 +6,36 @@ from .consistent import consistent_accelerations, consistent_speeds
 from .contact import Contact, Touch
 from .driven import DrivenMotion, driven_motion
 from .flops import Flops, flops
+from .force_parts import ForceParts, coriolis_forces, coriolis_matrix, force_parts, gravity_forces
 from .impulse import Impact, impulse
-from .inverse import Efforts, inverse_dynamics
 from .mobility import Mobility, mobility
+from .operational import Ellipsoid, Manipulability, OperationalSpace, manipulability, operational_space
 
 __all__ = [
     "Assembly",
     "Contact",
     "DrivenMotion",
-    "Efforts",
     "ElementReport",
+    "Ellipsoid",
     "Flops",
+    "ForceParts",
     "Impact",
+    "Manipulability",
     "Mobility",
+    "OperationalSpace",
     "Touch",
     "assemble",
     "check_element",
     "consistent_accelerations",
     "consistent_speeds",
+    "coriolis_forces",
+    "coriolis_matrix",
     "driven_motion",
     "flops",
+    "force_parts",
+    "gravity_forces",
     "impulse",
-    "inverse_dynamics",
+    "manipulability",
     "mobility",
+    "operational_space",
 ]

@@ -6,7 +6,7 @@ A value may be given for any hinge, also for one at which a loop was cut. What i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ..connections.hinges import Hinge
 from ..model import Model
 from ..system import Initial, Place
 
-__all__ = ["Starts", "missed_starts"]
+__all__ = ["Starts", "missed_starts", "within_limits"]
 
 Array = NDArray[np.float64]
 Values = dict[str, Array]
@@ -100,6 +100,42 @@ class Starts:
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}
         return asked
+
+
+def within_limits(model: Model, starts: Starts) -> tuple[Starts, dict[str, str]]:
+    """Return start values with coordinates that nobody gave within the limits of hinges, and words on those moved.
+
+    A coordinate that is not given starts at zero, or at the limit that is nearest to it.
+    """
+    driven = {(d.connection.name, k) for d in model.hinge_drives if d.level == 0 for k in d.places}
+    initials, words = dict(starts.initials), {}
+    for name in model.hinge_names:
+        hinge, old = _hinge(model, name), initials.get(name, Initial())
+        if hinge is None or (hinge.lower is None and hinge.upper is None):
+            continue
+        free = np.array([(name, k) not in driven for k in range(hinge.nq)])
+        if old.meant is not None:
+            free &= np.isnan(old.meant)
+        start = hinge.zero if old.position is None else np.where(np.isnan(old.position), hinge.zero, old.position)
+        low, high = (_limit(hinge.lower, -np.inf, hinge.nq), _limit(hinge.upper, np.inf, hinge.nq))
+        moved = free & ((start < low) | (start > high))
+        if not moved.any():
+            continue
+        nearest = np.where(moved, np.clip(start, low, high), start)
+        given = np.where(free & ~moved, np.nan, nearest) if old.meant is not None else nearest
+        initials[name] = Initial(given, old.speed, guess=old.meant is None)
+        labels = _labels(name, hinge, hinge.nq)[0]
+        for k in np.flatnonzero(moved):
+            label, unit = labels[k]
+            words[label] = (
+                f"{label} starts at its limit, {nearest[k]:.6g}{unit}: no start was given, and {start[k]:.6g} is "
+                "outside its limits"
+            )
+    return (replace(starts, initials=initials) if words else starts), words
+
+
+def _limit(given: Array | None, none: float, size: int) -> Array:
+    return np.full(size, none) if given is None else np.broadcast_to(np.asarray(given, dtype=float), (size,))
 
 
 def _of_kind(initial: Initial, kind: str) -> Array | None:

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..rotation import skew
 from .flexible import FlexibleBody, rigid_motions
 
 __all__ = ["ModalIntegrals", "SourceIntegrals", "modal_integrals", "source_integrals"]
@@ -286,11 +287,6 @@ def source_integrals(body: FlexibleBody) -> SourceIntegrals:
         R3=R3,
         L=L,
     )
-
-
-def skew(x: Array) -> Array:
-    """Return the matrix x~ (3, 3) with x~ y = x cross y."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
 
 
 def _lumped_moments(body: FlexibleBody) -> tuple[Array, Array]:

@@ -42,6 +42,7 @@ __all__ = [
     "breaks_of",
     "integrated",
     "steps_of",
+    "third_rate",
 ]
 
 Triple = tuple[float, float, float]
@@ -275,8 +276,8 @@ class Function:
     Parameters
     ----------
     value : callable of t (s)
-    rate, second : callable of t
-        Its first and second derivative.
+    rate, second, third : callable of t
+        Its derivatives; the third matters for jerks alone.
     breaks : (n,) s
         Times at which it jumps or has a kink, increasing: no step goes over them.
 
@@ -288,10 +289,11 @@ class Function:
     rate: Callable[[float], float] | None = None
     second: Callable[[float], float] | None = None
     breaks: ArrayLike = ()
+    third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "breaks", break_times(self.breaks, item="Function"))
-        for name in ("value", "rate", "second"):
+        for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise ModelError("Function", name, given, "give a function of time")
@@ -400,6 +402,40 @@ def integrated(law: Law, start: float) -> Law:
     if isinstance(law, Polynomial):
         return Polynomial((start, *(c / (k + 1) for k, c in enumerate(law.coefficients))))
     return Integral(law, start)
+
+
+def third_rate(law: Law, t: float) -> float:
+    """Return the third derivative of a law: exact where the law knows it, else by differences of what it knows.
+
+    Laws of the library know it, integrals and means of laws too; `Function` does with `third`, laws of the user with a
+    method of this name. At a break it is that of what follows.
+    """
+    own = getattr(law, "third", None)
+    if callable(own):
+        return _evaluate(own, t)
+    if isinstance(law, Constant):
+        return 0.0
+    if isinstance(law, Polynomial):
+        return sum(k * (k - 1) * (k - 2) * c * t ** (k - 3) for k, c in enumerate(law.coefficients) if k > 2)
+    if isinstance(law, Harmonic):
+        return -law.amplitude * law.frequency**3 * math.cos(law.frequency * t + law.phase)
+    if isinstance(law, Ramp):
+        s = (t - law.begin) / law.duration
+        rise = (law.end - law.start) * (2 * math.pi) ** 2 / law.duration**3
+        return rise * math.cos(2 * math.pi * s) if 0.0 <= s < 1.0 else 0.0
+    if isinstance(law, Spline):
+        return float(law._curves[0].derivative(3)(t))
+    if isinstance(law, Piecewise):
+        piece = int(np.clip(np.searchsorted(law.ends, t, side="right") - 1, 0, len(law.coefficients) - 1))
+        return third_rate(Polynomial(tuple(law.coefficients[piece].tolist())), t - float(law.ends[piece]))
+    if isinstance(law, Integral):
+        return float(law.law(t)[2])
+    if isinstance(law, Smoothed):
+        return float(law.law(t + law.width / 2)[2] - law.law(t - law.width / 2)[2]) / law.width
+    inside = law._inside(t) if isinstance(law, Function) else (-math.inf, math.inf)
+    if isinstance(law, Function) and law.second is None and law.rate is not None:
+        return _derivative(law.rate, t, 2, 3e-3, inside)
+    return _derivative(lambda s: law(s)[2], t, 1, 1e-3, inside)
 
 
 def as_law(value: Any, *, item: str, field: str) -> Law:

@@ -69,8 +69,6 @@ def distinct(names: Sequence[str], taken: Collection[str]) -> list[str]:
 
 def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]:
     """Return the names of the columns that an output takes, ``"crank.velocity.x"`` and so on."""
-    from ..result.outputs import Output
-
     labels = result.labels
     named = {
         "q": [f"{coordinate}.position" for coordinate in labels.coordinates],
@@ -83,7 +81,10 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
         return named[name]
     if not shape:
         return [name]
-    endings = Output.of(result.model, name).labels if result.model is not None else ()
+    if 0 in shape:
+        return []
+    about = result.about(name)
+    endings = () if about is None else about.labels
     return [f"{name}.{ending}" for ending in endings or (".".join(map(str, k)) for k in product(*map(range, shape)))]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray
 
     from ..model import Model
-    from ..result import Labels, Result
+    from ..result import Labels, Output, Result
 
 __all__ = ["Source", "states_dataset", "to_dataset", "variable_name"]
 
@@ -42,6 +42,9 @@ class Source(Protocol):
     @property
     def model(self) -> Model | None:
         """The model."""
+
+    def about(self, what: str) -> Output | None:
+        """Return unit, shape and meaning of an output, if they are known."""
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return an output, (..., n, ...)."""
@@ -77,8 +80,6 @@ def _listed(names: Sequence[str]) -> list[str]:
 
 def _with_output(data: xarray.Dataset, source: Source, name: str, lead: tuple[str, ...]) -> xarray.Dataset:
     """Return the Dataset with one more variable."""
-    from ..result.outputs import Output
-
     if name in _DIMENSIONS:
         values = np.array(getattr(source, name) if name in ("q", "v", "x") else source[name])
         data[name] = ((*lead, _DIMENSIONS[name]), values, {"long_name": _MEANINGS[name]})
@@ -86,8 +87,8 @@ def _with_output(data: xarray.Dataset, source: Source, name: str, lead: tuple[st
     values = source[name]
     attributes: dict[str, Any] = {}
     labels: tuple[str, ...] = ()
-    if source.model is not None:
-        output = Output.of(source.model, name)
+    output = source.about(name)
+    if output is not None:
         attributes, labels = {"units": output.unit, "long_name": output.meaning}, output.labels
     dimensions = [f"{name}_{k}" for k in range(values.ndim - len(lead))]
     if labels == ("x", "y", "z"):

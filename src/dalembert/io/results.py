@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from ..result import Result
     from ..system import System
 
-__all__ = ["check_model", "load_result", "mind_holds", "read_conditions", "save_result"]
+__all__ = ["check_model", "load_result", "mind_holds", "read_conditions", "result_of", "run_note", "save_result"]
 
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 _DERIVED = ("a", "tau", "lam")
+_SUMS = ("energy.work", "energy.dissipated")  # over the steps of a run, of which a file keeps no more than some states
 
 
 def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> None:
@@ -40,6 +41,8 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
         values = result._columns_or_none(name)
         if values is not None:
             arrays[name] = values
+    if result.model is not None and len(result.steps) > len(result.t):
+        arrays |= {name: result[name] for name in _SUMS}
     listed = [names] if isinstance(names, str) else list(names)
     arrays |= {name: result[name] for name in listed if name not in arrays}
     write_file(
@@ -61,7 +64,7 @@ def load_result(path: PathLike, model: Model | System | None = None) -> Result:
     try:
         if compiled is not None:
             check_model(note, compiled)
-        return _result(note, arrays, compiled)
+        return result_of(note, arrays, compiled)
     except ModelError:
         raise
     except Exception as error:  # a file of the first format, without a seal
@@ -96,7 +99,7 @@ def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) 
     return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
 
 
-def _result(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
+def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
     """Return the result that a note and arrays tell of."""
     from ..result import EventRecord, Labels, Periods, Result, Stats
 
@@ -135,29 +138,23 @@ def _result(note: dict[str, Any], arrays: dict[str, Array], model: Model | None)
 
 def _note(result: Result) -> dict[str, Any]:
     """Return what goes with the numbers."""
+    model = result._kept if result.model is None else {"model": likeness(result.model)}
+    return {"holds": "result", "labels": asdict(result.labels), **run_note(result), **model}
+
+
+def run_note(result: Result) -> dict[str, Any]:
+    """Return what goes with the numbers of one run of a model: how it ended, its events, when which conditions held."""
     events = [asdict(e) | {key: getattr(e, key).tolist() for key in ("q", "v", "x")} for e in result.events]
+    held = result.conditions
+    periods = [] if held is None else list(zip(held.begins, held.conditions, strict=True))
     return {
-        "holds": "result",
-        "labels": asdict(result.labels),
         "status": result.status,
         "message": result.message,
         "stats": asdict(result.stats),
         "events": events,
         "prescribed": result.prescribed,
-        **_origin(result),
-    }
-
-
-def _origin(result: Result) -> dict[str, Any]:
-    """Return what is kept of the model and of the conditions."""
-    if result.model is None:
-        return result._kept
-    held = result.conditions
-    periods = [] if held is None else list(zip(held.begins, held.conditions, strict=True))
-    return {
-        "model": likeness(result.model),
         "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
-        "controlled": any(one.control is not None for _, one in periods),
+        "controlled": result.controlled,
     }
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from ..model import Model
 from .closed import Measure
+from .missed import unbounded
 from .outline import outline
 from .reached import Reach, Ways
 
@@ -42,7 +43,8 @@ class Workspace:
         Their values, m.
     reachable : (nx, ny) or (nx, ny, nz) bool
     ways : the same shape, int
-        In how many ways the mechanism can be assembled there; -1 where there are infinitely many.
+        In how many ways the mechanism can be assembled there; -1 where there are infinitely many. Ways in which every
+        body stands alike are one, though joints may be turned over (a universal joint has two such).
     modes : tuple of tuple of int
         Working modes: for each leg (each block of loops that closes by itself) which way it takes.
     mode : tuple of int
@@ -72,7 +74,8 @@ class Workspace:
         counts = ways.closed.sum(1)
         number = counts.prod(1) if reach.independent else counts[:, 0] if counts.shape[1] else np.ones(len(poses), int)
         self.reachable = (number > 0).reshape(shape)
-        self.ways = (number if reach.isolated else np.where(number > 0, -1, 0)).reshape(shape)
+        endless = unbounded(reach, ways, shape) if reach.isolated else number > 0
+        self.ways = np.where(endless, -1, number).reshape(shape)
 
     @property
     def size(self) -> float:
@@ -246,7 +249,8 @@ class Workspace:
         lines = [f"workspace of {self.target!r} over {spans}", share]
         if self._reach.isolated:
             numbers, counts = np.unique(self.ways[self.reachable], return_counts=True)
-            lines.append("ways to assemble: " + ", ".join(f"{n} at {c}" for n, c in zip(numbers, counts, strict=True)))
+            words = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
+            lines.append(f"ways to assemble: {', '.join(words)}")
         else:
             lines.append("infinitely many ways to assemble")
         if self._actuated and self._reach.isolated:

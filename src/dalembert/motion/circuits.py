@@ -28,6 +28,7 @@ from .continuation import Tracer
 from .equations import Equations, RelativeEquations
 from .path import Path
 from .special import Bifurcation
+from .turns import cycle_of
 
 __all__ = ["circuits"]
 
@@ -49,7 +50,7 @@ def circuits(
     q: ArrayLike | None = None,
     t: float = 0.0,
     step: float = 0.12,
-    length: float = 400.0,
+    length: float | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Circuits:
     """Return all circuits of a mechanism with one freedom, drives let go.
@@ -71,7 +72,8 @@ def circuits(
     step : float
         Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
     length : float
-        Arclength after which a way that has not come back is left, rad and lengths of the mechanism.
+        Arclength after which a way that has not come back is left, rad and lengths of the mechanism; 400 if left out,
+        or as much as geared wheels need until all of them stand as they stood.
     rng : numpy Generator or seed
         Of the random starts of the search; default seed 0, so that results repeat.
 
@@ -103,7 +105,7 @@ def circuits(
         closed,
         stops,
         largest=_positive(step, "step"),
-        length=_positive(length, "length"),
+        length=400.0 if length is None else _positive(length, "length"),
     )
     scan = None if input is None else named(known, input, item="circuits", field="input")
     if input is not None and input in ([fixed] if isinstance(fixed, str) else list(fixed)):
@@ -116,6 +118,11 @@ def circuits(
     if not within:
         names = ", ".join(f"{m.name} {m.lower:.6g} to {m.upper:.6g}" for m in stops)
         raise ModelError("circuits", "limits", True, f"no closed configuration was found within the stops ({names})")
+    cycle = cycle_of(tracer, within, known)
+    if cycle is not None:
+        tracer.reason = f": {cycle.reason}"
+        if length is None and cycle.affordable:
+            tracer.length = max(tracer.length, 1.5 * cycle.length)
     paths, meetings, joined, wide = _all_paths(tracer, within)
     return _gathered(equations, tracer, known, scan, paths, meetings, joined, wide)
 

@@ -21,6 +21,7 @@ from ..checks import finite_number
 from ..compile.names import full_names
 from ..connections.hinges import Hinge
 from ..errors import ModelError
+from ..model import Model
 from .equations import Equations, RelativeEquations
 
 __all__ = ["Closed", "Measure", "held_values", "measures_of", "named"]
@@ -104,6 +105,25 @@ class Measure:
         return np.unwrap(values, period=self.period) if self.period else values
 
 
+def _turning(model: Model) -> Places:
+    """Return the columns of angles after a whole turn of which a body is where it was.
+
+    Wheels that couplings bind are among them unless they have stops: closed configurations that differ by whole turns
+    of such angles are the same to the eye, and lie on one way.
+    """
+    columns = set(turning(model)[1].tolist())
+    bound = {(hinge.name, part) for coupling in model.forest.couplings for hinge, part in coupling.places}
+    for hinge in model.forest.hinges:
+        element, start = hinge.element, model.v_slice(hinge.name).start
+        if element.counts_turns or element.nq != element.nv:
+            continue
+        for k, name in enumerate(element.coordinates):
+            stops = element.lower is not None or element.upper is not None
+            if (hinge.name, k) in bound and name.startswith("angle") and not stops:
+                columns.add(start + k)
+    return np.array(sorted(columns), dtype=np.intp)
+
+
 def measures_of(equations: Equations) -> dict[str, Measure]:
     """Return the coordinates by name; attitudes of balls are none."""
     if not isinstance(equations, RelativeEquations):
@@ -113,7 +133,7 @@ def measures_of(equations: Equations) -> dict[str, Measure]:
             for k, name in enumerate(equations.speed_names)
         }
     model, found = equations.model, {}
-    turns = set(turning(model)[1].tolist())
+    turns = set(_turning(model).tolist())
     for hinge in model.forest.hinges:
         element = hinge.element
         if element.nq != element.nv:
@@ -181,7 +201,7 @@ class Closed:
         self.rows = len(self._rows) + len(self.held)
         self.periods = np.zeros(self.nv)
         if isinstance(equations, RelativeEquations):
-            self.periods[turning(equations.model)[1]] = _TURN
+            self.periods[_turning(equations.model)] = _TURN
 
     # ---- equations
 

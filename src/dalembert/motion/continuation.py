@@ -57,6 +57,7 @@ class Tracer:
         self.closed, self.stops, self.largest, self.length = closed, tuple(stops), largest, length
         self.free = closed.free
         self.n = int(self.free.sum())
+        self.reason = ""  # words for a way that has not come back
 
     # ---- points
 
@@ -193,7 +194,7 @@ class Tracer:
             lengths.append(lengths[-1] + arc)
             here = place
             h *= min(1.6, max(0.5, _TURN / max(turn, 1e-9))) * (0.7 if iterations > 4 else 1.0)
-        return places, lengths, f"it has not come back after {self.length:g}", singular
+        return places, lengths, f"it has not come back after {self.length:g}{self.reason}", singular
 
     def _longest(self, place: Place) -> float:
         return self.largest / float(np.abs(place.tangent).max())
@@ -225,7 +226,11 @@ class Tracer:
         if ahead < -1e-9 or float(beyond @ place.tangent) > 1e-9:
             return False
         exact = self.correct(self.closed.moved(here.q, ahead * here.tangent), here.tangent)
-        return exact is not None and float(np.abs(self.closed.between(exact[0], start.q)).max()) < 1e-6
+        if exact is None or float(np.abs(self.closed.between(exact[0], start.q)).max()) > 1e-6:
+            return False
+        # a formula between angles that have turned need not have come back with them
+        there = self.look(self.closed.shift(start.q, exact[0]), here.tangent)
+        return float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < _JUMPED
 
     def _stopped(self, here: Place, place: Place, h: float) -> tuple[Place, str] | None:
         """Return where a stop is reached in the step to a place, and which."""

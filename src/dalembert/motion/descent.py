@@ -2,10 +2,8 @@
 
     min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
 
-[.] is the positive part for rows that are limits. Steps are those of Levenberg and Marquardt with the damping
-proportional to |r|^2 while that is small (Sugihara 2011), so that convergence is quadratic where r vanishes, also where
-J loses rank. Coordinates at a bound that would be pushed beyond it have no part in a step; those that a step takes to a
-bound are put there and the rest is solved again.
+[.] is the positive part for rows that are limits. The core goes down, in lanes and on threads
+(`core/kinematics/reach.hpp`): steps of Levenberg and Marquardt, quadratic where r vanishes.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 
 from .reaching import Marks, Places, Reach
 
-__all__ = ["Descent", "bounded_step", "descend", "solve_symmetric"]
+__all__ = ["Descent", "descend", "solve_symmetric"]
 
 Array = NDArray[np.float64]
 
@@ -64,47 +62,9 @@ def descend(
 
     Starts that do not come nearer by a fifth within `patience` steps are left.
     """
-    b, m, n = len(q), len(reach.sided), len(reach.columns)
-    q, s = q.copy(), np.broadcast_to(shift, (b, m))
-    damping, count, push = np.full(b, 0.1), np.zeros(b, dtype=int), np.zeros((b, n))
-    mark, failures = np.full(b, np.inf), np.zeros(b, dtype=int)
-    r = reach.residual(q, which)
-    live = np.arange(b)
-    for step in range(iterations):
-        live = live[~_zero(reach, r[live] + s[live])]
-        if step % patience == patience - 1:
-            size = np.sqrt((reach.violated(r[live] + s[live]) ** 2).sum(1))
-            slow = (size > 0.8 * mark[live]) & (size > 1e-6)
-            mark[live] = size
-            live = live[~slow]
-        if not live.size:
-            break
-        here, target = q[live], which[live]
-        J = reach.jacobian(here, target)
-        value = reach.violated(r[live] + s[live])
-        if reach.limited:
-            J = np.where((reach.sided & (value == 0.0))[:, :, None], 0.0, J)
-        g = (J.swapaxes(1, 2) @ value[:, :, None])[:, :, 0]
-        H = J.swapaxes(1, 2) @ J
-        f = 0.5 * (value * value).sum(1)
-        push[live] = g
-        size = np.maximum(np.einsum("bii->bi", H).max(1), 1e-12)
-        mu = damping[live] * np.minimum(2.0 * f, size) + 1e-13 * size
-        x, sound = bounded_step(H, g, mu, *reach.room(here))
-        x = reach.shortened(x)
-        trial = reach.moved(here, x)
-        r_trial = reach.residual(trial, target)
-        gained = f - 0.5 * (reach.violated(r_trial + s[live]) ** 2).sum(1)
-        hoped = -((g * x).sum(1) + 0.5 * (x * (H @ x[:, :, None])[:, :, 0]).sum(1))
-        good = sound & (gained > 1e-3 * hoped) & (hoped > 0)
-        q[live[good]], r[live[good]] = trial[good], r_trial[good]
-        count[live] += 1
-        ratio = gained / np.maximum(hoped, 1e-300)
-        change = np.where(~good, 8.0, np.where(ratio > 0.7, 0.25, np.where(ratio < 0.3, 3.0, 1.0)))
-        damping[live] = np.clip(damping[live] * change, 1e-3, 1e12)
-        failures[live] = np.where(good, 0, failures[live] + 1)
-        live = live[failures[live] < 8]
-    return Descent(q, r, _zero(reach, r + s), count, push)
+    starts, targets = reach.aimed(q, which)
+    shifts = np.ascontiguousarray(np.broadcast_to(shift, (len(q) if np.ndim(shift) == 2 else 1, len(reach.sided))))
+    return Descent(*reach.core.descend(starts, targets, shifts, iterations, patience))
 
 
 def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
@@ -131,37 +91,3 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, Marks]:
             x[k] -= (L[k, k + 1 :] * x[k + 1 :]).sum(0)
         sound &= np.isfinite(x.sum(0))
     return np.where(sound[:, None], x.T, 0.0), sound
-
-
-def bounded_step(H: Array, g: Array, mu: Array, least: Array, most: Array) -> tuple[Array, Marks]:
-    """Return the step (b, n) within bounds that reduces g x + x (H + mu) x / 2, and whether H + mu is positive."""
-    A = H.copy()
-    np.einsum("bii->bi", A)[...] += mu[:, None]  # a view of the diagonals
-    bound = ((least >= 0.0) & (g > 0.0)) | ((most <= 0.0) & (g < 0.0))
-    x, sound = _solve_free(A, g, bound, np.zeros_like(g))
-    for _ in range(3):
-        beyond = ((x < least) | (x > most)) & ~bound
-        some = np.flatnonzero(beyond.any(1))
-        if not some.size:
-            return x, sound
-        bound[some] |= beyond[some]
-        x[some] = np.clip(x[some], least[some], most[some])
-        kept = np.where(bound[some], x[some], 0.0)
-        x[some], ok = _solve_free(A[some], g[some], bound[some], kept)
-        sound[some] &= ok
-    return np.clip(x, least, most), sound
-
-
-def _solve_free(A: Array, g: Array, bound: Marks, kept: Array) -> tuple[Array, Marks]:
-    """Solve A x = -g for coordinates that are not bound; the others are kept."""
-    if not bound.any():
-        return solve_symmetric(A, -g)
-    free = ~bound
-    rhs = np.where(free, -g - (A @ kept[:, :, None])[:, :, 0], kept)
-    masked = np.where(free[:, :, None] & free[:, None, :], A, 0.0)
-    np.einsum("bii->bi", masked)[...] += bound
-    return solve_symmetric(masked, rhs)
-
-
-def _zero(reach: Reach, r: Array) -> Marks:
-    return np.asarray((np.abs(reach.violated(r)) <= reach.tolerances).all(axis=1))

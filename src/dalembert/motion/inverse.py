@@ -16,7 +16,7 @@ from ..model import Model, State, as_model
 from ..system import System
 from .bounds import Bounds, columns_of
 from .contradictions import mind_contradictions, mind_motion
-from .paths import Jump, along
+from .paths import Jump, along, fitted
 from .reaching import Reach
 from .searching import Found, Search
 from .solutions import all_solutions
@@ -93,6 +93,7 @@ def inverse_kinematics(
     hold: str | Iterable[str] = (),
     free: str | Iterable[str] = (),
     path: bool = False,
+    fit: bool = False,
     all: bool = False,
     starts: int | None = None,
     tolerance: float = 1e-10,
@@ -126,6 +127,9 @@ def inverse_kinematics(
     path : bool
         The targets follow each other: each is searched from the one before, and on the same branch. Where that ends,
         `jumps` tells.
+    fit : bool
+        The targets are measurements, which need not agree: the configuration that misses them by least, with the
+        weights of the targets, is searched near the start only; along a path, near the one before.
     all : bool
         Search for all configurations of each target, from many starts. They must be isolated.
     starts : int
@@ -166,7 +170,8 @@ def inverse_kinematics(
     model = as_model(system)
     goals, number = goals_of(model, targets, ITEM)
     count = 1 if number is None else number
-    mind_contradictions(goals, ITEM)
+    if not fit:
+        mind_contradictions(goals, ITEM)
     t = finite_number(t, item=ITEM, field="t")
     columns = columns_of(model, names_of(hold), names_of(free), ITEM)
     bounds = Bounds.of(model, limits, ITEM)
@@ -180,11 +185,14 @@ def inverse_kinematics(
     preferred = posture_of(model, prefer, begin, count)
     if number is None and several is not None:
         count = number = several  # one target, many starts
-    if path and all:
-        raise ModelError(ITEM, "path", path, "a path has one configuration per target: leave out all=True")
+    if (path or fit) and all:
+        remedy = f"with {'path' if path else 'fit'}=True there is one configuration per target: leave out all=True"
+        raise ModelError(ITEM, "all", all, remedy)
     jumps: tuple[Jump, ...] = ()
     solutions: tuple[Array, ...] = ()
-    if path:
+    if fit:
+        found = fitted(search, begin, count, path)
+    elif path:
         found, jumps = along(search, begin[0], count, None if prefer is None else preferred)
     elif all:
         found, solutions = all_solutions(search, begin, preferred, ITEM)

@@ -32,7 +32,7 @@ _ASIDE = 3e-3  # rad or characteristic lengths: how far beside a crossing rates 
 
 
 def kinematics(
-    system: System | Model,
+    system: System | Model | Any,
     *,
     times: ArrayLike | None = None,
     drive: str | Mapping[str, ArrayLike] | None = None,
@@ -49,7 +49,8 @@ def kinematics(
 
     Parameters
     ----------
-    system : System or Model
+    system : System, Model, natural.Mechanism or natural.NaturalModel
+        Of a mechanism in natural coordinates, the result is a `natural.NaturalMotion`.
     times : (n,) s
         For drives that the system describes, by position, speed or acceleration.
     drive : str, or dict of str to values
@@ -97,14 +98,18 @@ def kinematics(
     began = time.perf_counter()
     if on_error not in ("raise", "return"):
         raise ModelError(_ITEM, "on_error", on_error, "use 'raise' or 'return'")
+    own = getattr(system, "kinematics", None)
+    if callable(own):  # natural coordinates
+        found: Result = own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+        return found
     request = asked(system, times, drive, values, speed)
     model = request.model
     held = _undeformed(model)
     first = _first(request, q)
-    found = _across(model, _in_parts(request, first, held), held)
-    message, kind = why_ended(model, found)
-    result = _result(request, found, held, message, time.perf_counter() - began)
-    if message and (on_error == "raise" or not len(found.t)):
+    path = _across(model, _in_parts(request, first, held), held)
+    message, kind = why_ended(model, path)
+    result = _result(request, path, held, message, time.perf_counter() - began)
+    if message and (on_error == "raise" or not len(path.t)):
         error = kind(message)
         if result is not None:
             error.__dict__["result"] = result

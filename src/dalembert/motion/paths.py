@@ -72,8 +72,30 @@ def along(search: Search, q: Array, count: int, preferred: Array | None) -> tupl
                 jumps.append(Jump(k, away, why))
         parts.append(found)
         here = found.q
+    return _joined(parts), tuple(jumps)
+
+
+def fitted(search: Search, begin: Array, count: int, path: bool) -> Found:
+    """Return what misses each target by least, near starts (B, nq), or along a path near the one before."""
+    if not path:
+        return _nearest(search, begin, np.arange(count))
+    parts, here = [], begin[:1]
+    for k in range(count):
+        parts.append(_nearest(search, here, np.array([k])))
+        here = parts[-1].q
+    return _joined(parts)
+
+
+def _nearest(search: Search, q: Array, which: NDArray[np.intp]) -> Found:
+    found = search.first(q, which)
+    found.q = search.unwound(found.q, q)
+    search.nearest(found, q, which)
+    return found
+
+
+def _joined(parts: list[Found]) -> Found:
     names = ("q", "residual", "reached", "iterations", "starts", "push", "settled")
-    return Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names)), tuple(jumps)
+    return Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _follow(search: Search, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:

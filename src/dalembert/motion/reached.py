@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from ..analysis.branches import Block, ScaledRows, blocks_of, descend, distinct, solved, spread, ways_to_close
 from .cells import next_to, strides, surrounded
 from .closed import Closed, Measure
+from .look import Look
+from .missed import islands
+from .stopped import Stopped, beyond
 
 __all__ = ["Reach", "Ways"]
 
@@ -34,6 +37,7 @@ _STEEP = 8.0  # G of (1) above which a leg is nearly stretched or folded
 _REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
 _SLOTS = 4  # ways that are kept where they are not isolated
 _PARTS = 16384  # states at once
+_ALIKE = 1e-6  # of poses, which closing to the tolerance leaves
 
 
 @dataclass(eq=False)
@@ -91,13 +95,15 @@ class Reach:
             rows = np.concatenate([block.rows for block in blocks])
             blocks = [Block(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
         self.blocks = blocks
-        self._pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
+        self.pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
         # isolated ways are followed beyond stops and looked at in the end; others have room to keep away from them
-        self._system: ScaledRows = closed
+        self.system: ScaledRows = closed
         if self.stops and not self.isolated:
-            self._system = _Stopped(closed, self.stops)
+            self.system = Stopped(closed, self.stops)
             extra = np.arange(closed.rows, closed.rows + len(self.stops))
-            self._pairs = [(np.append(rows, extra), columns) for rows, columns in self._pairs]
+            self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
+        model = getattr(closed.equations, "model", None)
+        self._look = None if model is None else Look.of(model)
         self._squares = [_square(closed, step, q, random) for step in self.steps]
 
     # ---- all cells
@@ -123,6 +129,8 @@ class Reach:
             if cells.size < len(poses):
                 ways = self._filled(ways, poses[cells.ravel()], cells.shape)
         ways = self._filled(ways, poses, shape)
+        if islands(self, ways, poses):
+            ways = self._filled(ways, poses, shape)
         for slot in range(ways.closed.shape[1] if self.stops else 0):
             for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
                 ways.closed[part, slot] &= self.within(ways.q[part, slot])
@@ -139,11 +147,16 @@ class Reach:
             for step in self.steps:
                 q, mine = ways_to_close(self.closed, q, step, self.random, tolerance=_TOLERANCE)
                 owner = owner[mine]
+                unlike = self._unlike(q, owner, self.pattern(0, q)[0])
+                q, owner = q[unlike], owner[unlike]
             single = self._single(0, q)
             closing = [(q[single], owner[single])] * len(self.blocks)
         for k, (q, owner) in enumerate(closing):
             real = self.closed.genuine(q, self.blocks[k].rows)
             q, owner = q[real], owner[real]
+            if self.isolated:
+                seen = self._seen(k, q, parents[owner], owner)
+                q, owner = q[seen], owner[seen]
             found.append((q, owner, self._places(k, q, owner, len(parents))))
         slots = max([int(places.max(initial=0)) + 1 for _, _, places in found] or [1])
         if not self.isolated:
@@ -154,7 +167,7 @@ class Reach:
             kept = places < slots
             q, owner, places = q[kept], owner[kept], places[kept]
             away = self.closed.between(parents[owner], q)
-            moving = self._pairs[k][1]
+            moving = self.pairs[k][1]
             x[owner[:, None], places[:, None], moving] = away[:, moving]
             closed[owner, places, k] = True
         flat = self.closed.moved(np.repeat(parents, slots, 0), x.reshape(-1, self.closed.nv))
@@ -179,10 +192,10 @@ class Reach:
         each = _STARTS if widest <= 2 else 16 * widest
         owner = np.repeat(np.arange(len(parents)), each)
         kicks = np.zeros((len(owner), self.closed.nv))
-        for _, columns in self._pairs:
+        for _, columns in self.pairs:
             kicks[:, columns] = spread(len(columns), each, len(parents), self.random)
         starts = self.closed.moved(parents[owner], kicks)
-        q, worst = descend(self._system, starts, self._pairs, tolerance=_TOLERANCE, iterations=20)
+        q, worst = descend(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
             good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
@@ -197,6 +210,27 @@ class Reach:
             places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
             found.append((q[places], owner[places]))
         return found
+
+    def _seen(self, k: int, q: Array, parents: Array, owner: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the places of a block's ways that differ by the pose of some body."""
+        x = np.zeros((len(q), self.closed.nv))
+        columns = self.pairs[k][1]
+        x[:, columns] = self.closed.between(parents, q)[:, columns]
+        return self._unlike(self.closed.moved(parents, x), owner, self.pattern(k, q)[0])
+
+    def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the places of configurations of each owner that differ by where some body is, the lowest of each."""
+        if self._look is None or not len(q):
+            return np.arange(len(q))
+        poses = self._look(q)
+        kept: list[int] = []
+        for parent in np.unique(owner):
+            mine = np.flatnonzero(owner == parent)
+            left = mine[np.argsort(order[mine], kind="stable")]
+            while len(left):
+                kept.append(int(left[0]))
+                left = left[np.abs(poses[left] - poses[left[0]]).max(1) > _ALIKE]
+        return np.array(sorted(kept), dtype=np.intp)
 
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
         """Return the slot of each way: one for each pattern of signs of determinants, further ones for further ways."""
@@ -312,11 +346,24 @@ class Reach:
                 self._take(ways, slot, new, q, good)
         return ways
 
+    def add(self, ways: Ways, cells: NDArray[np.intp], q: Array, good: Marks) -> bool:
+        """Put blocks of q (k, nq) that are good (k, blocks) into cells (k,) where they have a slot; whether any was."""
+        any_new = False
+        for k in range(len(self.blocks)):
+            code = self.pattern(k, q)[0] if self.isolated else np.zeros(len(q), dtype=np.intp)
+            for j in np.flatnonzero(good[:, k] & (code < ways.closed.shape[1])):
+                if not ways.closed[cells[j], code[j], k]:
+                    only = np.zeros((1, len(self.blocks)), dtype=bool)
+                    only[0, k] = True
+                    self._take(ways, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
+                    any_new = True
+        return any_new
+
     def _take(self, ways: Ways, slot: int, cells: NDArray[np.intp], q: Array, good: Marks) -> None:
         """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
         before = ways.q[cells, slot]
         away, x = self.closed.between(before, q), np.zeros((len(q), self.closed.nv))
-        for k, (_, moving) in enumerate(self._pairs):
+        for k, (_, moving) in enumerate(self.pairs):
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
         ways.q[cells, slot] = self.closed.moved(before, x)
         ways.closed[cells, slot] |= good
@@ -327,7 +374,7 @@ class Reach:
         """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
-        found, worst = descend(self._system, q, self._pairs, tolerance=_TOLERANCE, iterations=iterations)
+        found, worst = descend(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
         return found, worst <= _TOLERANCE
 
     def within(self, q: Array) -> Marks:
@@ -344,7 +391,7 @@ class Reach:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(_beyond(measure, q)) <= 2 * _TOLERANCE * measure.scale
+            good &= np.abs(beyond(measure, q)) <= 2 * _TOLERANCE * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:
@@ -361,40 +408,6 @@ class Reach:
             H[:, range(n), range(n)] += (1e-14 * np.trace(H, axis1=1, axis2=2) + 1e-30)[:, None]
             G[:, columns] = -solved(H, Jt @ Jp)
         return G
-
-
-class _Stopped:
-    """Closure equations with one for each stop: by how much it is passed, zero before."""
-
-    def __init__(self, closed: Closed, stops: Sequence[Measure]) -> None:
-        self._closed, self._stops = closed, stops
-        self.nv, self.groups = closed.nv, closed.groups
-
-    def residual(self, q: Array) -> Array:
-        beyond = [(_beyond(m, q) / m.scale)[:, None] for m in self._stops]
-        return np.concatenate([self._closed.residual(q), *beyond], -1)
-
-    def jacobian(self, q: Array) -> Array:
-        rows = []
-        for measure in self._stops:
-            passed = (_beyond(measure, q) != 0.0)[:, None]
-            rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
-        return np.concatenate([self._closed.jacobian(q), *rows], -2)
-
-    def moved(self, q: Array, x: Array) -> Array:
-        return self._closed.moved(q, x)
-
-    def between(self, q0: Array, q1: Array) -> Array:
-        return self._closed.between(q0, q1)
-
-
-def _beyond(measure: Measure, q: Array) -> Array:
-    """Return by how much a coordinate is beyond its stops at states q (B, nq), rad or m; angles by the shorter way."""
-    values = measure.values(q)
-    if measure.period:
-        middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
-        values = middle + measure.away(values, middle)
-    return np.asarray(values - np.clip(values, measure.lower, measure.upper))
 
 
 def _square(

@@ -9,16 +9,17 @@ tree bound x. Speeds that are held have no column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import Reach as Core
 from ..analysis.closure import axes_against
 from ..analysis.freedoms import freedoms_of
 from ..analysis.scales import Scales
-from ..bodies.markers import Marker
 from ..connections.hinges import Hinge
 from ..model import Model
 from .bounds import Bounds
@@ -30,7 +31,6 @@ __all__ = ["Reach"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 Places = NDArray[np.intp]
-View = tuple[Marker, Marker | None]
 
 CLOSED = 1e-12  # largest residual of closures, rad, and m per characteristic length
 
@@ -88,8 +88,6 @@ class Reach:
         self.tolerances = np.full(count, self.tolerance)
         self.tolerances[:hard] = max(CLOSED, Scales.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
-        self._plain = bool((self.metric == 1.0).all())
-        self._need_attitudes = any(goal.kind in ("angles", "direction") for goal in self.goals)
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
         balls = [hinge for hinge in model.forest.hinges if "qw" in hinge.element.coordinates]
         spans = [(model.v_slice(hinge.name).start, hinge.element.nv) for hinge in balls]
@@ -100,7 +98,6 @@ class Reach:
             for turn, (start, nv) in zip(turns, spans, strict=True)
             if nv == 6
         ]
-        self._views: list[View] = [(goal.marker, goal.reference) for goal in self.goals]
         self.place, self.lower, self.upper = _boxes(model, self.bounds, self.columns)
 
     @property
@@ -110,35 +107,41 @@ class Reach:
 
     # -- rows
 
+    @cached_property
+    def core(self) -> Core:
+        """The problem as the core has it."""
+        model = self.model
+        over, under = self._over, self._under
+        cut = np.concatenate([over, under]).astype(np.int32)
+        bounds = np.concatenate([self.bounds.cut_upper[over], self.bounds.cut_lower[under]])
+        signs = np.repeat([1.0, -1.0], [len(over), len(under)])
+        return Core(
+            model,
+            self.t,
+            self.closing.astype(np.int32),
+            self._row_scales,
+            cut,
+            np.column_stack([signs, bounds, self._cut_scales]),
+            self.columns.astype(np.int32),
+            self.place.astype(np.int32),
+            np.stack([self.metric, self.lower, self.upper, self._per_unit]),
+            [_in_core(model, goal, scale) for goal, scale in zip(self.goals, self.goal_scales, strict=True)],
+            self.tolerances,
+        )
+
     def residual(self, q: Array, which: Places) -> Array:
         """Return r (b, m) at q (b, nq); `which` says what targets of the batch are meant, (b,)."""
-        seen = self._seen(q)
-        poses = [seen[view] for view in self._views]
-        goals = [f * g.residual(*pose, which) for f, g, pose in zip(self.goal_scales, self.goals, poses, strict=True)]
-        return np.concatenate([*self._hard_residual(q), *goals], axis=1)
+        return self.core.rows(*self.aimed(q, which), False)[0]
 
     def jacobian(self, q: Array, which: Places) -> Array:
         """Return the rows of r on x, J (b, m, n)."""
-        model = self.model
-        attitudes = self._seen(q) if self._need_attitudes else {}
-        moved = {view: self._moved(*view, q) for view in dict.fromkeys(self._views)}
-        J = np.empty((len(q), len(self.sided), len(self.columns)))
-        if self.closures:
-            P = model.constraint_jacobian(q, t=self.t)[:, self.closing[:, None], self.columns]
-            J[:, : self.closures] = self._row_scales[:, None] * P
-        if self.limited:
-            C = self._cut_rows(q)
-            signs = np.repeat([1.0, -1.0], [len(self._over), len(self._under)])
-            picked = C[:, [*self._over, *self._under]][:, :, self.columns]
-            J[:, self.closures : self.hard] = (signs * self._cut_scales)[:, None] * picked
-        for k, goal in enumerate(self.goals):
-            R = attitudes[self._views[k]][0] if attitudes else np.empty(0)
-            rows = goal.jacobian(R, moved[self._views[k]], which)
-            rows = rows if len(self.columns) == model.nv else rows[:, :, self.columns]
-            np.multiply(rows, self.goal_scales[k], out=J[:, self.hard + 3 * k : self.hard + 3 * k + 3])
-        if not self._plain:
-            J *= self.metric
+        J = self.core.rows(*self.aimed(q, which), True)[1]
+        assert J is not None
         return J
+
+    def aimed(self, q: Array, which: Places) -> tuple[Array, NDArray[np.int64]]:
+        """Return configurations and numbers of targets as the core takes them."""
+        return np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(which, dtype=np.int64)
 
     def stiffness(self, r: Array, J: Array) -> Array:
         """Return J (b, m, n) multiplied by how rows of targets bend where they are missed by r (b, m)."""
@@ -147,47 +150,6 @@ class Reach:
             span = slice(self.hard + 3 * k, self.hard + 3 * k + 3)
             bent[:, span] = goal.stiffness(r[:, span] / self.goal_scales[k]) @ J[:, span]
         return bent
-
-    def _hard_residual(self, q: Array) -> Iterable[Array]:
-        model = self.model
-        if self.closures:
-            yield self._row_scales * model.constraint_residual(q, t=self.t)[:, self.closing]
-        if self.limited:
-            still = np.zeros(model.nv)
-            at = model.cut_motion(q, still, still)[0][:, _cut_places(model)]
-            over = at[:, self._over] - self.bounds.cut_upper[self._over]
-            under = self.bounds.cut_lower[self._under] - at[:, self._under]
-            yield self._cut_scales * np.concatenate([over, under], axis=1)
-
-    def _cut_rows(self, q: Array) -> Array:
-        """Return the speeds of cut hinges by those of the tree, (b, cut, nv)."""
-        model, still = self.model, np.zeros(self.model.nv)
-        rest = model.cut_motion(q, still, still)[1]
-        return np.stack([model.cut_motion(q, e, still)[1] - rest for e in np.eye(model.nv)], axis=2)
-
-    def _seen(self, q: Array) -> dict[View, tuple[Array, Array]]:
-        """Return attitudes and positions of markers in their frames of reference, (b, 3, 3), (b, 3)."""
-        found = {}
-        for view in dict.fromkeys(self._views):
-            marker, reference = view
-            R, p = self.model.pose(marker, q)
-            if reference is not None:
-                base = self.model.pose(reference, q)
-                back = base.rotation.swapaxes(1, 2)
-                R, p = back @ R, (back @ (p - base.position)[:, :, None])[:, :, 0]
-            found[view] = R, p
-        return found
-
-    def _moved(self, marker: Marker, reference: Marker | None, q: Array) -> Array:
-        """Return [w; v] of a marker by v, seen from and in axes of its frame of reference, (b, 6, nv)."""
-        J: Array = self.model.jacobian(marker, q)
-        if reference is None:
-            return J
-        base, J_0 = self.model.pose(reference, q), self.model.jacobian(reference, q)
-        d = self.model.pose(marker, q).position - base.position
-        back = base.rotation.swapaxes(1, 2)
-        carried = J_0[:, 3:] + np.cross(J_0[:, :3], d[:, :, None], axis=1)
-        return np.concatenate([back @ (J[:, :3] - J_0[:, :3]), back @ (J[:, 3:] - carried)], axis=1)
 
     # -- moving
 
@@ -255,16 +217,23 @@ class Reach:
         return [names[k] for k in np.array([*self._over, *self._under], dtype=int)[at]]
 
 
-def _cut_places(model: Model) -> list[int]:
-    """Return where the coordinates of cut hinges stand that go with their speeds; -1 where none does."""
-    names = model.compiled.names
-    found = []
-    for chord in model.forest.chords:
-        if isinstance(chord.element, Hinge):
-            start = names.cut_q[chord.name].start
-            single = chord.element.nq == chord.element.nv
-            found += [start + k if single else -1 for k in range(chord.element.nv)]
-    return found
+_KINDS = ("position", "rotation", "angles", "direction")  # GoalKind of the core
+
+
+def _in_core(model: Model, goal: Goal, scale: float) -> tuple[Any, ...]:
+    """Return a goal as the core takes it: numbers in place of those that are free."""
+    reference = None if goal.reference is None else model._point("pose", goal.reference)
+    letters = goal.letters[::-1] if goal.letters.islower() else goal.letters
+    turns = ["XYZ".index(letter) for letter in letters.upper()] or [0, 1, 2]
+    return (
+        _KINDS.index(goal.kind),
+        model._point("pose", goal.marker),
+        reference,
+        np.array([*turns, goal.letters.islower()], dtype=np.int32),
+        np.array([*goal.axis, scale]),
+        np.nan_to_num(goal.wanted.reshape(len(goal.wanted), -1)),
+        goal.meant.astype(float),
+    )
 
 
 def _boxes(model: Model, bounds: Bounds, columns: Places) -> tuple[Places, Array, Array]:

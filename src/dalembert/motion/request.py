@@ -21,7 +21,7 @@ from ..errors import ModelError
 from ..model import Model
 from ..system import System
 
-__all__ = ["Request", "asked"]
+__all__ = ["Request", "asked", "in_order", "law_of_one", "laws_of_several"]
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def asked(
 ) -> Request:
     """Return the request; see `kinematics`."""
     if not isinstance(system, (System, Model)):
-        remedy = "give a System or a Model; a natural Mechanism has a motion(times) of its own"
+        remedy = "give a System, a Model or a natural Mechanism"
         raise ModelError(_ITEM, "system", system, remedy)
     notes: list[str] = []
     corners: list[int] = []
@@ -68,20 +68,20 @@ def asked(
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="A", values=...')
         model = system if isinstance(system, Model) else system.compile()
-        return Request(_by_position(model, float(_in_order(times)[0])), _in_order(times), notes)
+        return Request(_by_position(model, float(in_order(times)[0])), in_order(times), notes)
     described = system.system if isinstance(system, Model) else system
     described = described.copy()
     if isinstance(drive, str):
         if values is None:
             raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
-        law, when, corners = _law_of_one(drive, values, speed, times, notes)
+        law, when, corners = law_of_one(drive, values, speed, times, notes)
         described.drive(drive, position=law)
     else:
         if values is not None:
             raise ModelError(_ITEM, "values", values, "the values stand in the mapping: drive={'A': angles, ...}")
         if speed is not None:
             raise ModelError(_ITEM, "speed", speed, "of several drives rates are those of the times: give times=")
-        laws, when = _laws_of_several(drive, times, notes)
+        laws, when = laws_of_several(drive, times, notes)
         for name, law in laws.items():
             described.drive(name, position=law)
     return Request(_by_position(described.compile(), float(when[0])), when, notes, corners)
@@ -97,7 +97,8 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     return found
 
 
-def _in_order(times: ArrayLike) -> Array:
+def in_order(times: ArrayLike) -> Array:
+    """Return times (n,) that increase."""
     found = _numbers("times", times)
     found = np.atleast_1d(found)
     if (np.diff(found) <= 0.0).any():
@@ -105,7 +106,7 @@ def _in_order(times: ArrayLike) -> Array:
     return found
 
 
-def _law_of_one(
+def law_of_one(
     name: str, values: ArrayLike, speed: float | None, times: ArrayLike | None, notes: list[str]
 ) -> tuple[Law, Array, list[int]]:
     """Return the law that takes a coordinate through values, when it has them, and at which of them it turns back."""
@@ -113,7 +114,7 @@ def _law_of_one(
     if times is not None:
         if speed is not None:
             raise ModelError(_ITEM, "speed", speed, "times= say how fast the values follow each other: leave one out")
-        when = _in_order(times)
+        when = in_order(times)
         if len(when) != len(points):
             raise ModelError(_ITEM, "times", f"{len(when)} of them", f"give one for each of the {len(points)} values")
         return _through(when, points), when, []
@@ -137,7 +138,7 @@ def _law_of_one(
     return Linear(*beyond), when, corners
 
 
-def _laws_of_several(
+def laws_of_several(
     values: Mapping[str, ArrayLike], times: ArrayLike | None, notes: list[str]
 ) -> tuple[dict[str, Law], Array]:
     """Return laws that take coordinates through rows of values, and when they have them."""
@@ -153,7 +154,7 @@ def _laws_of_several(
         when = np.arange(float(count))
         notes.append("t counts the rows of values: rates are per row; give times= for others")
     else:
-        when = _in_order(times)
+        when = in_order(times)
         if len(when) != count and sizes:
             raise ModelError(_ITEM, "times", f"{len(when)} of them", f"give one for each of the {count} rows")
     return {name: _through(when, np.broadcast_to(found, when.shape)) for name, found in numbers.items()}, when

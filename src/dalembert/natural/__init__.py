@@ -1,17 +1,21 @@
 """Natural coordinates: mechanisms by points and unit vectors, as Garcia de Jalon and Bayo describe them."""
 
+from .assemblies import Continued
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
 from .converted import NaturalModel, natural_model
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
+from .mobility import NaturalMobility
 from .motion import NaturalMotion
+from .reference import ReferenceEquations, reference_equations
 from .tracks import Circle, Curve, Cylinder, Line, Plane, Sphere, Surface
 from .wheels import equivalent_centre
 
 __all__ = [
     "BodyFrame",
     "Circle",
+    "Continued",
     "Count",
     "Curve",
     "Cylinder",
@@ -20,13 +24,16 @@ __all__ = [
     "NaturalBody",
     "NaturalDynamics",
     "NaturalEquations",
+    "NaturalMobility",
     "NaturalModel",
     "NaturalMotion",
     "Plane",
+    "ReferenceEquations",
     "Sphere",
     "Surface",
     "body_frame",
     "equivalent_centre",
     "natural_model",
+    "reference_equations",
     "rigid_rows",
 ]

@@ -29,6 +29,7 @@ from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Mechanism
 from .motion import NaturalMotion
+from .planes import plane_of
 from .sharing import GROUND, Builder
 
 __all__ = ["NaturalModel", "natural_model"]
@@ -88,6 +89,10 @@ class NaturalModel:
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
         """Follow the drives through times (k,) s; see `Mechanism.motion`."""
         return self.mechanism.motion(times, q, **options)
+
+    def kinematics(self, **options: Any) -> NaturalMotion:
+        """Return the motion along the drives, or of a coordinate through values; see `dalembert.kinematics`."""
+        return self.mechanism.kinematics(**options)
 
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
@@ -191,19 +196,7 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     model = system.compile()
     _refuse(system, model)
     at = assemble(model).q if q is None else np.asarray(q, dtype=float)
-    normal = _normal(system, model, at)
-    if dimension not in (None, 2, 3):
-        raise ModelError("compile", "dimension", dimension, "use 2 or 3")
-    if dimension == 2 and normal is None:
-        raise ModelError("compile", "dimension", dimension, "the hinges do not move in one plane: use 3")
-    plane = None
-    if normal is not None and dimension != 3:
-        x = np.eye(3)[int(np.abs(normal).argmin())]
-        if abs(normal[2]) > 0.9999999:
-            x = np.array([1.0, 0.0, 0.0])
-        x = x - (x @ normal) * normal
-        x /= np.linalg.norm(x)
-        plane = np.column_stack([x, np.cross(normal, x)])
+    plane = plane_of(system, model, at, dimension)
     builder = Builder(system, model, at, plane)
     return NaturalModel(builder.build(), model, plane, builder.homes)
 
@@ -223,24 +216,3 @@ def _refuse(system: System, model: Model) -> None:
             raise ModelError(
                 f"drive {name!r}", "form", "natural", "only positions of single coordinates are driven here"
             )
-
-
-def _normal(system: System, model: Model, q: Array) -> Array | None:
-    """Return the normal of the plane in which all hinges move, or None."""
-    n: Array | None = None
-    slides = []
-    for connection in system.connections.values():
-        element = connection.element
-        R = model.pose(connection.first, q).rotation
-        if isinstance(element, (Revolute, Planar)):
-            axis = R @ np.asarray(element.axis if isinstance(element, Revolute) else element.normal)
-            if n is not None and float(np.linalg.norm(np.cross(n, axis))) > 1e-9:
-                return None
-            n = axis if n is None else n
-        elif isinstance(element, Prismatic):
-            slides.append(R @ np.asarray(element.axis))
-        elif not isinstance(element, Fixed):
-            return None
-    if n is None or any(abs(float(n @ s)) > 1e-9 for s in slides):
-        return None
-    return n

@@ -26,11 +26,15 @@ class Drives(Joints):
     """What a `Mechanism` can be told about drives and wheels."""
 
     drivers: list[Driver]
+    rows: list[Row]
     speed_rows: list[SpeedRows]
     _made: NaturalEquations | None
 
     def body(self, name: str, points: Any, vectors: Any = ()) -> None:
         """Keep points and vectors together as a rigid body."""
+        raise NotImplementedError
+
+    def _leave_out(self, names: set[str]) -> None:
         raise NotImplementedError
 
     # -- drives
@@ -67,7 +71,31 @@ class Drives(Joints):
             self._led_by_rows(owner, places, laws, item)
             return
         self.coordinates[owner].fixed = False
-        self.drivers.append(law_driver(owner, laws, places, item=item))
+        self.drivers += [law_driver(owner, (one,), (k,), item=item) for one, k in zip(laws, places, strict=True)]
+        self._made = None
+
+    def let_all_go(self) -> None:
+        """Take back all drives."""
+        led = {name for driver in self.drivers for name, _ in driver.places if name.endswith(" (t)")}
+        frames = {name for driver in self.drivers if len(driver.places) > 1 for name, _ in driver.places}
+        self.drivers = []
+        for name in led | frames:
+            del self.coordinates[name]
+        self._leave_out({row.name for row in self.rows if row.coordinates() & (led | frames)})
+        self._made = None
+
+    def let_go(self, name: str) -> None:
+        """Take back the drive of an angle, a distance or a component; nothing happens where there is none."""
+        owner, k = self._scalar(name, f"drive {name!r}")
+        led = f"{self._label(owner, k)} (t)"
+        places = {(owner, k), (led, 0)}
+        for driver in self.drivers:
+            if places & set(driver.places) and len(driver.places) > 1:
+                raise ModelError(f"drive {name!r}", "law", name, "a frame leads it as a whole: leave that out")
+        self.drivers = [driver for driver in self.drivers if not places & set(driver.places)]
+        if led in self.coordinates:
+            del self.coordinates[led]
+            self._leave_out({row.name for row in self.rows if led in row.coordinates()})
         self._made = None
 
     def _label(self, owner: str, component: int) -> str:
@@ -179,6 +207,7 @@ class Drives(Joints):
                 )
             self.body(name, [O, A])
             made = PlaneWheel(name, (O, A), track, r, rolling)
+        self._demand(name, (self.dimension if rolling else 1))
         self.speed_rows.append(made)
         self._made = None
         return made

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline, as_law
+from ..connections.laws import Law, as_law, third_rate
 
-__all__ = ["Driver", "attitude_driver", "law_driver", "third_rate"]
+__all__ = ["Driver", "attitude_driver", "law_driver"]
 
 Array = NDArray[np.float64]
 
@@ -33,43 +33,35 @@ class Driver:
     motion: Callable[[Sequence[float], bool], Array]
 
 
+@dataclass(frozen=True, eq=False)
+class _ByLaws:
+    """Values and three rates of laws, one for each coordinate."""
+
+    laws: tuple[Law, ...]
+
+    def __call__(self, times: Sequence[float], third: bool) -> Array:
+        rows = [[(*law(t), third_rate(law, t) if third else 0.0) for law in self.laws] for t in times]
+        return np.array(rows).transpose(0, 2, 1)
+
+
 def law_driver(name: str, laws: tuple[Any, ...], places: tuple[int, ...], *, item: str) -> Driver:
     """Return what leads components of a coordinate by a law each."""
     taken = tuple(as_law(law, item=item, field=f"law of {name!r}") for law in laws)
-
-    def motion(times: Sequence[float], third: bool) -> Array:
-        rows = [[(*law(t), third_rate(law, t) if third else 0.0) for law in taken] for t in times]
-        return np.array(rows).transpose(0, 2, 1)
-
-    return Driver(tuple((name, k) for k in places), motion)
+    return Driver(tuple((name, k) for k in places), _ByLaws(taken))
 
 
-def third_rate(law: Law, t: float) -> float:
-    """Return the third derivative of a law: exact for library laws, by differences of the second for others."""
-    if isinstance(law, Constant):
-        return 0.0
-    if isinstance(law, Polynomial):
-        return sum(k * (k - 1) * (k - 2) * c * t ** (k - 3) for k, c in enumerate(law.coefficients) if k > 2)
-    if isinstance(law, Harmonic):
-        return -law.amplitude * law.frequency**3 * math.cos(law.frequency * t + law.phase)
-    if isinstance(law, Ramp):
-        s = (t - law.begin) / law.duration
-        rise = (law.end - law.start) * (2 * math.pi) ** 2 / law.duration**3
-        return rise * math.cos(2 * math.pi * s) if 0.0 < s < 1.0 else 0.0
-    if isinstance(law, Spline):
-        return float(law._curves[0].derivative(3)(t))
-    h = 1e-3
-    ahead, behind = law(t + h)[2] - law(t - h)[2], law(t + 2 * h)[2] - law(t - 2 * h)[2]
-    return (8 * ahead - behind) / (12 * h)
+@dataclass(frozen=True, eq=False)
+class _ByAngles:
+    """Axes of Rz(yaw) Ry(pitch) Rx(roll), and three rates of their components."""
 
+    angles: tuple[Law, Law, Law]  # roll, pitch, yaw
 
-def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any], *, item: str) -> Driver:
-    """Return what leads three vectors as the axes of Rz(yaw) Ry(pitch) Rx(roll); angles are roll, pitch, yaw."""
-    roll, pitch, yaw = (as_law(law, item=item, field="angle") for law in angles)
+    def __call__(self, times: Sequence[float], third: bool) -> Array:
+        return np.array([self._at(t) for t in times])
 
-    def at(t: float) -> Array:
+    def _at(self, t: float) -> Array:
         cr, sr, cp, sp, cy, sy = (
-            f for law in (roll, pitch, yaw) for f in _cosine_and_sine(np.array([*law(t), third_rate(law, t)]))
+            f for law in self.angles for f in _cosine_and_sine(np.array([*law(t), third_rate(law, t)]))
         )
         columns = (
             (_product(cy, cp), _product(sy, cp), -sp),
@@ -86,10 +78,11 @@ def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any],
         )
         return np.array([component for column in columns for component in column]).T
 
-    def motion(times: Sequence[float], third: bool) -> Array:
-        return np.array([at(t) for t in times])
 
-    return Driver(tuple((vector, k) for vector in vectors for k in range(3)), motion)
+def attitude_driver(vectors: tuple[str, str, str], angles: tuple[Any, Any, Any], *, item: str) -> Driver:
+    """Return what leads three vectors as the axes of Rz(yaw) Ry(pitch) Rx(roll); angles are roll, pitch, yaw."""
+    roll, pitch, yaw = (as_law(law, item=item, field="angle") for law in angles)
+    return Driver(tuple((vector, k) for vector in vectors for k in range(3)), _ByAngles((roll, pitch, yaw)))
 
 
 def _cosine_and_sine(x: Array) -> tuple[Array, Array]:

@@ -64,7 +64,8 @@ class NaturalDynamics:
         self, mechanism: Mechanism, gravity: ArrayLike, forces: Callable[[float, Array, Array], Any] | None = None
     ) -> None:
         g = finite_array(gravity, (mechanism.dimension,), item="dynamics", field="gravity")
-        self.equations = e = mechanism.equations()
+        self.mechanism, self.equations = mechanism, mechanism.equations()
+        e = self.equations
         N = sum(len(c.value) for c in e.coordinates)
         self.M, self.weight, self._forces = np.zeros((N, N)), np.zeros(N), forces
         dimension = mechanism.dimension
@@ -179,7 +180,7 @@ class NaturalDynamics:
             rows.append((at, speed))
         a = np.array([self.accelerations(x, w, float(t), method=method) for (x, w), t in zip(rows, ts, strict=True)])
         qs, vs = np.array([x for x, _ in rows]), np.array([w for _, w in rows])
-        return NaturalMotion.of(e, Followed(ts, qs, vs, a, None, 0, 0, 0))
+        return NaturalMotion(self.mechanism, Followed(ts, qs, vs, a, None, 0, 0, 0), prescribed=False)
 
     def _fitting(self, q: Array, v: Array, t: float) -> Array:
         """Return the speeds nearest to v that rows permit."""

@@ -142,11 +142,19 @@ class NaturalEquations:
         self._wheel_places = [self._places_of(rows.coordinates) for rows in self._speed_rows]
         self.row_names = (*(row.name for row in rows), *(name for rows in speed_rows for name in rows.names))
         self.rows = len(self.row_names)
+        self.row_powers = (*(row.power for row in rows), *(p for each in speed_rows for p in each.powers))
         held = [length**-p * h for rows in speed_rows for p, h in zip(rows.powers, rows.holonomic, strict=True)]
         self.row_scales = np.array([*(length**-row.power for row in rows), *held], dtype=float)
         reach = float(np.abs(self._base).max(initial=0.0)) / length
         self.floor = 16 * float(np.finfo(float).eps) * (1.0 + reach)
         self._known_at: tuple[float, bool, Array] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}  # the core's: made anew
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._rows = self._tables()
 
     def _tables(self) -> NaturalRows:
         terms, factors = [], []

@@ -35,6 +35,8 @@ class Joints:
     dimension: int
     coordinates: dict[str, Coordinate]
     bodies: dict[str, NaturalBody]
+    demands: dict[str, int]
+    looks: list[tuple[str, str, str, DirectionLike | None]]
     _counted_on: dict[frozenset[str], float]
 
     def _add(self, rows: list[Row]) -> None:
@@ -42,6 +44,10 @@ class Joints:
 
     def _new(self, name: str, kind: str, value: Array, fixed: bool = False) -> None:
         raise NotImplementedError
+
+    def _demand(self, name: str, count: int) -> None:
+        """Note how many freedoms a joint takes, whatever the number of its rows."""
+        self.demands[name] = count
 
     # -- reading what is meant
 
@@ -111,6 +117,7 @@ class Joints:
         if value is None:
             value = float(a @ b) / float(np.linalg.norm(a) * np.linalg.norm(b)) * math.prod(self._sizes(A, B))
         kept = value
+        self._demand(name, 1)
         terms = (*dot(A, B, self.dimension), *constant(-finite_number(kept, item=item, field="value")))
         self._add([Row(name, terms, A.power + B.power)])
 
@@ -126,6 +133,7 @@ class Joints:
         if value is None:
             whole = math.prod(self._sizes(A, B)) / float(np.linalg.norm(a) * np.linalg.norm(b))
             value = [float(x) for x in whole * np.cross(a, b)[list(components)]]
+        self._demand(name, self.dimension - 1)
         kept = np.broadcast_to(value, (len(components),))
         rows = []
         for c, k in zip(components, kept, strict=True):
@@ -137,6 +145,7 @@ class Joints:
         """Put two points at one place: a ball joint, or in the plane a revolute one, between points not shared."""
         item = f"coincident {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
+        self._demand(name, self.dimension)
         self._add([Row(f"{name}.{AXES[k]}", tuple(component_of(d, k)), 1) for k in range(self.dimension)])
 
     def combination(self, name: str, direction: DirectionLike, others: Sequence[DirectionLike]) -> None:
@@ -148,6 +157,8 @@ class Joints:
         c = np.linalg.lstsq(columns, r, rcond=None)[0]
         if float(np.linalg.norm(columns @ c - r)) > 1e-9 * float(np.linalg.norm(r)):
             raise ModelError(item, "others", others, f"{direction!r} is no combination of these as described")
+        # a vector keeps its norm by itself
+        self._demand(name, self.dimension - (m.power == 0))
         rows = []
         for k in range(self.dimension):
             terms = component_of(m, k)
@@ -166,6 +177,8 @@ class Joints:
         item = f"slot {name!r}"
         d = self._direction(along, item)
         way = Direction.between(self._point(start, item), self._point(pin, item))
+        self._demand(name, self.dimension - 1)
+        self.looks.append(("slot", pin, start, along))
         components = (2,) if self.dimension == 2 else (0, 1, 2)
         rows = []
         for c in components:
@@ -216,6 +229,7 @@ class Joints:
         item = f"planar {name!r}"
         n = self._direction(normal, item)
         d = Direction.between(self._point(start, item), self._point(point, item))
+        self._demand(name, 1)
         height = float(d.value(self._values()) @ n.value(self._values()))
         self._add([Row(name, (*dot(d, n, self.dimension), *constant(-height)), 1 + n.power)])
 
@@ -227,6 +241,7 @@ class Joints:
         d = Direction.between(start, pin)
         psi, _ = self._scalar(angle, item)
         values = self._values()
+        self._demand(f"{name}: lead", 1)
         lead = finite_number(pitch, item=item, field="pitch") / (2 * math.pi)
         start_at = float(d.value(values) @ u.value(values)) - lead * float(values[psi][0])
         terms = (*dot(d, u, self.dimension), *linear(psi, 0, -lead), *constant(-start_at))
@@ -243,6 +258,7 @@ class Joints:
             terms += linear(owner, component, f)
             total += f * float(self.coordinates[owner].value[component])
             power = max(power, self.coordinates[owner].power)
+        self._demand(name, 1)
         kept = total if value is None else finite_number(value, item=item, field="value")
         self._add([Row(name, (*terms, *constant(-kept)), power)])
 
@@ -341,6 +357,7 @@ class Joints:
         item = f"distance {name!r}"
         d = Direction.between(self._point(first, item), self._point(second, item))
         way = d.value(self._values())
+        self.looks.append(("distance", first, second, None))
         if along is None:
             size = float(np.linalg.norm(way))
             if not size > 0.0:
@@ -349,6 +366,7 @@ class Joints:
             s = Direction(((1.0, name, None),), 1)
             self._add([Row(f"{name}: length", (*dot(d, d, self.dimension), *dot(s, s, 1, -1.0)), 2)])
             return
+        self._demand(name, self.dimension - 1)
         u = self._direction(along, item)
         self._new(name, "distance", np.array([float(way @ u.value(self._values()))]))
         rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.scales import closure_rank, singular_values
 from ..checks import a_name, finite_array, not_negative, positive
-from ..errors import ModelError
-from ..motion import Position, Rates, find_position, find_rates, follow
+from ..errors import DalembertError, ModelError
+from ..motion import Followed, Position, Rates, find_position, find_rates, follow
+from ..motion.factors import independent_rows
 from ..motion.rates import speed_scales
+from .assemblies import Continued, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
 from .drives import Drives
 from .driving import Driver
 from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
+from .joints import DirectionLike
+from .kinematics import kinematics
+from .mobility import NaturalMobility, natural_mobility
 from .motion import NaturalMotion
 from .terms import Direction, Row
 
@@ -96,6 +101,8 @@ class Mechanism(Drives):
         self.rows: list[Row] = []
         self.drivers: list[Driver] = []
         self.speed_rows: list[SpeedRows] = []
+        self.demands: dict[str, int] = {}  # how many freedoms joints take
+        self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
         self._counted_on: dict[frozenset[str], float] = {}
         self._keys: dict[Any, tuple[str, float, float]] = {}
         self._made: NaturalEquations | None = None
@@ -248,6 +255,10 @@ class Mechanism(Drives):
             self.rows.append(row)
         self._made = None
 
+    def _leave_out(self, names: set[str]) -> None:
+        self.rows = [row for row in self.rows if row.name not in names]
+        self._keys = {key: kept for key, kept in self._keys.items() if kept[0] not in names}
+
     # -- equations and what is done with them
 
     @property
@@ -299,8 +310,119 @@ class Mechanism(Drives):
 
     def motion(self, times: ArrayLike, q: ArrayLike | None = None, **options: Any) -> NaturalMotion:
         """Follow the mechanism through times (k,) s; see `dalembert.motion.follow`."""
-        equations = self.equations()
-        return NaturalMotion.of(equations, follow(equations, times, q, **options))
+        try:
+            return NaturalMotion(self, follow(self.equations(), times, q, **options))
+        except DalembertError as error:
+            got = getattr(error, "result", None)
+            if isinstance(got, Followed):
+                error.__dict__["result"] = NaturalMotion(self, got, status="failed", message=str(error))
+            raise
+
+    def kinematics(
+        self,
+        *,
+        times: ArrayLike | None = None,
+        drive: str | Mapping[str, ArrayLike] | None = None,
+        values: ArrayLike | None = None,
+        speed: float | None = None,
+        q: ArrayLike | None = None,
+        on_error: str = "raise",
+    ) -> NaturalMotion:
+        """Return the motion along drives, or of a coordinate through values; see `dalembert.kinematics`."""
+        return kinematics(self, times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+
+    def copy(self, name: str | None = None) -> Mechanism:
+        """Return a mechanism that can be changed without this one noticing."""
+        other = Mechanism(self.dimension, self.name if name is None else name)
+        other.coordinates = {c.name: replace(c, value=c.value.copy()) for c in self.coordinates.values()}
+        other.bodies, other.masses = dict(self.bodies), dict(self.masses)
+        other.rows, other.drivers, other.speed_rows = list(self.rows), list(self.drivers), list(self.speed_rows)
+        other.looks, other.demands = list(self.looks), dict(self.demands)
+        other._counted_on, other._keys, other._made = dict(self._counted_on), dict(self._keys), self._made
+        return other
+
+    def mobility(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalMobility:
+        """Return how the mechanism can move, drives let go, beside what counting links and joints predicts.
+
+        Parameters
+        ----------
+        q : (n,)
+            A closed position; if left out, the mechanism is assembled from the positions described.
+        t : float, s
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> m = da.natural.Mechanism(2)
+        >>> _ = m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True), m.point("1", 0, 1), m.point("2", 4, 1)
+        >>> for name, ends in {"a": "A1", "b": "12", "c": "2B"}.items():
+        ...     m.link(name, *ends)
+        >>> found = m.mobility()
+        >>> found.mobility, found.gruebler
+        (1, 1)
+        """
+        return natural_mobility(self, q, t)
+
+    def assemblies(self, t: float = 0.0, *, starts: int = 0, seed: int = 0) -> list[Array]:
+        """Return all closed positions (n,) at t s, nearest to the one described first.
+
+        Parameters
+        ----------
+        t : float, s
+        starts : int
+            Least number of starts for each part that closes by itself.
+        seed : int
+            Of the starts.
+
+        Raises
+        ------
+        ModelError
+            If the mechanism can still move, so that its positions are not isolated.
+        """
+        return all_assemblies(self, t, starts=starts, seed=seed)
+
+    def continuation(
+        self, relaxed: Mapping[str, ArrayLike] | None = None, t: float = 0.0, *, steps: int = 10
+    ) -> Continued:
+        """Assemble from a relaxed position: ground points and inputs elsewhere, moved to their places in steps.
+
+        Parameters
+        ----------
+        relaxed : dict of name to numbers
+            Where fixed points, driven points, angles or distances are at first; other coordinates may be named as
+            guesses. If left out, all fixed points and inputs are let go, and what closes nearest to the positions
+            described is the relaxed position.
+        t : float, s
+            Time at which drives say where inputs belong.
+        steps : int
+            Steps to begin with; they grow and shrink.
+
+        Raises
+        ------
+        AssemblyError
+            If the way ends before everything is at its place: after how much of it, and what cannot be met.
+        """
+        return relaxed_assembly(self, relaxed, t, steps=steps)
+
+    def independent_equations(self, q: ArrayLike | None = None, t: float = 0.0) -> NaturalEquations:
+        """Return the closure equations without rows that repeat others at a position (as many as the rank of J).
+
+        Which rows these are depends on the position: elsewhere they may lose rank, where all of them together do not.
+        """
+        e = self.equations()
+        at = self.assemble(t=t).q if q is None else finite_array(q, (e.nq,), item="equations", field="q")
+        J = e.jacobian(at, t)
+        keep = set(independent_rows(speed_scales(e, J)[:, None] * J * e.column_scales).tolist())
+        if self.speed_rows:
+            raise ModelError("independent_equations", "wheels", self.name, "rows of wheels belong together: use all")
+        rows = [row for k, row in enumerate(e.table) if k in keep]
+        return NaturalEquations(e.coordinates, rows, self.drivers, (), e.length)
+
+    def draw(self, t: float | None = None, **options: Any) -> Any:
+        """Draw the mechanism as it is assembled at t s, and return the axes; options as of `NaturalMotion.draw`."""
+        from ..view.points import draw_points
+
+        return draw_points(self, t, **options)
 
     def count(self, q: ArrayLike | None = None, t: float = 0.0) -> Count:
         """Count coordinates, equations, rank and freedoms at a closed position.

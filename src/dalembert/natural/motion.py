@@ -1,55 +1,124 @@
-"""Motion of a mechanism in natural coordinates, read by the names of its points, vectors, angles and distances."""
+"""Motion of a mechanism in natural coordinates: a `Result` whose outputs are those of points, vectors and bodies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..checks import finite_number
 from ..errors import ModelError
-from ..motion import Followed
+from ..model import State
+from ..motion import Followed, find_position, follow
+from ..motion.rates import speed_scales
+from ..result import Labels, Output, Result, Stats
 from .equations import NaturalEquations
+from .outputs import find_output, output_names
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .mechanism import Mechanism
 
 __all__ = ["NaturalMotion"]
 
 Array = NDArray[np.float64]
 
+_UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
 
-@dataclass(frozen=True, eq=False)
-class NaturalMotion:
-    """Positions, speeds, accelerations and jerks over time.
+
+class NaturalMotion(Result):
+    """Positions, speeds, accelerations and jerks over time, and whatever follows from them by name.
+
+    A `Result` like that of `da.kinematics` of a system, with plots, animations, tables and files. Outputs are those of
+    points and vectors (``"2"``, ``"2.x"``, ``"2.velocity"``, ``"2.acceleration.norm"``, ``"2.jerk"``), of angles and
+    distances (``"psi"``, ``"psi.speed"``), of bodies (``"coupler.angle"``, ``"coupler.angular_velocity"``), of any
+    points of bodies (``"coupler.at(2, 0.5).velocity"``), and of wheels (``"wheel.contact"``).
 
     Attributes
     ----------
+    mechanism : Mechanism
+        As it was when the motion was made.
     equations : NaturalEquations
     followed : Followed
-        The same by unknown coordinates, with counts of iterations.
-    t : (k,) s
+        Unknown coordinates and their rates, with counts of iterations.
     values : (4, k, N)
         All coordinates, fixed and driven ones included, and their rates; jerks are nan if they were not asked for.
+    q, v, a : (k, n)
+        Unknown coordinates, their rates and second rates.
     """
 
-    equations: NaturalEquations
-    followed: Followed
-    t: Array
-    values: Array
-
-    @classmethod
-    def of(cls, equations: NaturalEquations, followed: Followed) -> NaturalMotion:
-        """Fill in what is fixed and driven."""
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        followed: Followed,
+        *,
+        stats: Stats | None = None,
+        status: str = "finished",
+        message: str = "",
+        prescribed: bool = True,
+    ) -> None:
+        self.mechanism = mechanism.copy()
+        self.equations: NaturalEquations = mechanism.equations()
+        self.followed = followed
+        super().__init__(
+            None, followed.t, followed.q, followed.v, stats=stats, status=status, message=message,
+            labels=_labels(mechanism.name, self.equations), prescribed=prescribed,
+        )  # fmt: skip
         jerks = np.full_like(followed.a, np.nan) if followed.j is None else followed.j
-        driven = equations.known_over(followed.t, third=followed.j is not None)
+        driven = self.equations.known_over(followed.t, third=followed.j is not None)
         levels = (followed.q, followed.v, followed.a, jerks)
-        values = np.array([equations.filled(x, driven[:, rate], rate) for rate, x in enumerate(levels)])
-        return cls(equations, followed, followed.t, values)
+        self.values = np.array([self.equations.filled(x, driven[:, rate], rate) for rate, x in enumerate(levels)])
+        self._stored = {"a": followed.a}
+        self._kept = {"model": _likeness(mechanism)}
 
-    def __getitem__(self, name: str) -> Array:
-        """Return a point or vector over time (k, dim), an angle, a distance or a component such as ``"1.x"`` (k,)."""
-        return self.rate(name, 0)
+    def _in_order(self) -> bool:
+        return bool((np.diff(self.t) >= 0).all() or (np.diff(self.t) <= 0).all())
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<Result", "<NaturalMotion")
+
+    # -- outputs
+
+    def about(self, what: Any) -> Output | None:
+        """Return unit, shape and meaning of an output."""
+        return find_output(self, what) if isinstance(what, str) else None
+
+    def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
+        """Return an output at all times, or at given ones, (k, ...); see `Result.output`."""
+        if times is not None:
+            return self.at(np.array(times, dtype=float)).output(what)  # type: ignore[no-any-return]
+        whole = {"q": self.followed.q, "v": self.followed.v, "a": self.followed.a, "x": self.x}
+        if isinstance(what, str) and what in whole and what not in self.mechanism.coordinates:
+            return whole[what].copy()
+        if isinstance(what, Output):
+            found: Any = what
+        elif callable(what):
+            rows = zip(self.t.tolist(), self.q, self.v, self.x, strict=True)
+            return np.array([np.asarray(what(State(q.copy(), v.copy(), t, x)), dtype=float) for t, q, v, x in rows])
+        else:
+            found = find_output(self, what)
+        values: Array = found.value(self)
+        return values
+
+    def names(self) -> list[str]:
+        """Return the names of all outputs, without components and points of bodies."""
+        return output_names(self.mechanism)
+
+    def describe(self, name: str) -> str:
+        """Return unit, shape and meaning of an output on one line."""
+        return find_output(self, name).describe()
+
+    def unique(self, name: str) -> NDArray[np.bool_]:
+        """Return where the motion determines an output: everywhere."""
+        return np.ones(np.shape(self.output(name)), dtype=bool)
 
     def velocity(self, name: str) -> Array:
-        """Return its rate, per s."""
+        """Return the rate of a coordinate or of a component of it, per s."""
         return self.rate(name, 1)
 
     def acceleration(self, name: str) -> Array:
@@ -61,7 +130,7 @@ class NaturalMotion:
         return self.rate(name, 3)
 
     def rate(self, name: str, order: int) -> Array:
-        """Return a coordinate (order 0) or its rate of an order up to 3."""
+        """Return a coordinate (order 0) or its rate of an order up to 3; (k, dim), or (k,) of a number."""
         for c in self.equations.coordinates:
             if name == c.name:
                 start = self.equations.place(name)
@@ -71,3 +140,171 @@ class NaturalMotion:
                 single: Array = self.values[order][:, self.equations.place(c.name, c.names.index(name))]
                 return single
         raise ModelError("motion", "name", name, "name a point, a vector, an angle, a distance, or a component: '1.x'")
+
+    # -- states between rows
+
+    def at(self, t: ArrayLike) -> Any:
+        """Return the state at a time, as a `State`; or at many times in order, as a motion at these.
+
+        Driven motions are followed from the row before; between rows of simulated ones, polynomials through positions,
+        speeds and accelerations are put back onto the closure equations.
+        """
+        if np.ndim(t) == 0:
+            one = self._between(np.array([finite_number(t, item="motion.at", field="t")]))
+            return one.final
+        return self._between(np.array(t, dtype=float))
+
+    def refined(self, times: ArrayLike) -> NaturalMotion:
+        """Return the motion with rows at more times (k,) s, in order, among its own."""
+        return self._between(np.union1d(self.t, self._within(np.array(times, dtype=float))))
+
+    def _between(self, times: Array) -> NaturalMotion:
+        if times.ndim != 1 or not len(times):
+            raise ModelError("motion.at", "t", times, "give one or more times")
+        backwards = len(self.t) > 1 and bool(self.t[-1] < self.t[0])
+        low, high = sorted((float(self.t[0]), float(self.t[-1])))
+        slack = 1e-12 * (high - low)
+        if not ((times >= low - slack) & (times <= high + slack)).all():
+            raise ModelError("motion.at", "t", times, f"give times from {low:.6g} s to {high:.6g} s")
+        wanted = np.clip(times, low, high)
+        f = self.followed
+        if not self.prescribed:
+            found = self._interpolated(wanted)
+        else:
+            everything = np.union1d(self.t, wanted)
+            everything = everything[::-1] if backwards else everything
+            way = follow(self.equations, everything, self.q[0], jerk=f.j is not None)
+            order = np.searchsorted(-everything if backwards else everything, -wanted if backwards else wanted)
+            jerks = None if way.j is None else way.j[order]
+            found = replace(f, t=wanted, q=way.q[order], v=way.v[order], a=way.a[order], j=jerks)
+        return self._with(found)
+
+    def _with(self, followed: Followed) -> NaturalMotion:
+        other = object.__new__(type(self))
+        other.__init__(  # type: ignore[misc]
+            self.mechanism, followed, stats=self.stats, status=self.status, message=self.message,
+            prescribed=self.prescribed,
+        )  # fmt: skip
+        return other
+
+    def _interpolated(self, times: Array) -> Followed:
+        """Return states by Hermite's quintic between rows, closed again; accelerations are those of the quintic."""
+        from scipy.interpolate import BPoly
+
+        e, f = self.equations, self.followed
+        if len(self.t) == 1:
+            curve: Any = None
+        else:
+            curve = BPoly.from_derivatives(f.t, np.stack([f.q, f.v, f.a], axis=1))
+        q = np.empty((len(times), e.nq))
+        v, a = np.empty_like(q), np.empty_like(q)
+        for k, t in enumerate(times):
+            row = int(np.clip(np.searchsorted(f.t, t), 0, len(f.t) - 1))
+            if f.t[row] == t or curve is None:
+                q[k], v[k], a[k] = f.q[row], f.v[row], f.a[row]
+                continue
+            q[k] = find_position(e, curve(t), float(t)).q
+            J = e.jacobian(q[k], float(t))
+            S, D = speed_scales(e, J), e.column_scales
+            near = curve.derivative()(t)
+            gap = S * (e.velocity_terms(q[k], float(t)) - J @ near)
+            v[k] = near + D * np.linalg.lstsq(S[:, None] * J * D, gap, rcond=1e-10)[0]
+            a[k] = curve.derivative(2)(t)
+        return replace(f, t=times, q=q, v=v, a=a, j=None)
+
+    # -- pictures
+
+    def draw(self, t: float | None = None, **options: Any) -> Any:
+        """Draw the mechanism at a time, the last if left out, and return the axes (see `view.draw_points`).
+
+        Options: ``velocities`` and ``accelerations`` (points that get an arrow, or True for all), ``trace`` (points
+        whose paths are drawn), ``view``, ``ax``, ``labels``, ``ghosts``, ``path``.
+        """
+        from ..view.points import draw_points
+
+        return draw_points(self, float(self.t[-1]) if t is None else t, **options)
+
+    def animate(self, path: Any = None, **options: Any) -> Any:
+        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
+
+        Options: ``view``, ``fps``, ``speed``, ``trace``, ``size`` as in `Result.animate`.
+        """
+        from ..view.points import animate_points
+
+        return animate_points(self, path, **options)
+
+    # -- tables and files
+
+    def _listed(self) -> list[str]:
+        """Return the outputs that a table has if none are named: all that moves, then its speeds."""
+        moving = [name for c in self.equations.coordinates if not c.fixed for name in c.names]
+        return [f"{name}.position" for name in moving] + [f"{name}.speed" for name in moving]
+
+    def to_pandas(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
+        """Return a pandas DataFrame over t; positions and speeds of all coordinates that move if no names are given."""
+        return super().to_pandas(self._listed() if names is None else names)
+
+    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`."""
+        super().to_csv(path, self._listed() if names is None else names)
+
+    def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
+        """Write the motion to a file (see `Result.save`), driven coordinates and jerks included."""
+        listed = [names] if isinstance(names, str) else list(names)
+        driven = [f"{name}.{level}" for name in self.equations.driven_names for level in ("position", "speed")]
+        jerks = [f"{name}.jerk" for name in self.equations.speed_names] if self.followed.j is not None else []
+        super().save(path, [*listed, *(name for name in (*driven, *jerks) if name not in listed)])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], model: Any = None) -> Result:
+        """Read a motion that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Mechanism
+            That the motion is of: gives all outputs again. Without it there are the stored columns.
+
+        Raises
+        ------
+        ModelError
+            If the mechanism is not the one of the file.
+        """
+        found = Result.load(path)
+        if model is None:
+            return found
+        there, here = found._kept.get("model"), _likeness(model)
+        if there != here:
+            differ = [key for key in here if not isinstance(there, dict) or there.get(key) != here[key]]
+            raise ModelError(
+                "load", f"the mechanism's {', '.join(differ)}", model.name,
+                "they differ from those of the file: give the mechanism that it was made with, or none",
+            )  # fmt: skip
+        jerks = [f"{name}.jerk" for name in model.equations().speed_names]
+        stored = found._stored
+        j = np.column_stack([stored[name] for name in jerks]) if jerks and jerks[0] in stored else None
+        followed = Followed(found.t, found.q, found.v, stored["a"], j, 0, 0, 0)
+        return cls(
+            model, followed, stats=found.stats, status=found.status, message=found.message, prescribed=found.prescribed
+        )
+
+
+def _labels(name: str, equations: NaturalEquations) -> Labels:
+    kinds = {number: _UNITS[c.kind] for c in equations.coordinates for number in c.names}
+    units = tuple(kinds[name] for name in equations.speed_names)
+    rates = tuple("1/s" if unit == "1" else f"{unit}/s" for unit in units)
+    powers = {0: "1", 1: "m", 2: "m2"}
+    rows = tuple(powers.get(power, f"m{power}") for power in equations.row_powers)
+    return Labels(name, equations.speed_names, equations.speed_names, equations.row_names, units, rates, rows)
+
+
+def _likeness(mechanism: Mechanism) -> dict[str, Any]:
+    """Return what tells mechanisms apart, in plain numbers: coordinates, fixed places, rows with their constants."""
+    e = mechanism.equations()
+    return {
+        "natural": mechanism.dimension,
+        "coordinates": [[c.name, c.kind] for c in e.coordinates],
+        "fixed": {c.name: [float(x) for x in c.value] for c in e.coordinates if c.fixed},
+        "rows": {row.name: [float(term.factor) for term in row.terms] for row in e.table},
+        "wheels": [list(rows.names) for rows in mechanism.speed_rows],
+    }

@@ -16,6 +16,7 @@ from ..model import Model, State
 from ..model.interpolation import interpolate
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
+from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Dense = Callable[[Array], tuple[Array, Array, Array]]
 _STATUS = ("finished", "event", "interrupted", "failed")
 
 
-class Result:
+class Result(Pictures):
     """States over time, and whatever follows from them by name.
 
     Parameters
@@ -58,7 +59,7 @@ class Result:
         When which conditions held; those described if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
-    steps, breaks : (k,) s
+    steps, breaks : (k,) s, or functions that give them
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
     prescribed : bool
         Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
@@ -100,8 +101,8 @@ class Result:
         conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
-        steps: ArrayLike = (),
-        breaks: ArrayLike = (),
+        steps: ArrayLike | Callable[[], Array] = (),
+        breaks: ArrayLike | Callable[[], Array] = (),
         prescribed: bool = False,
     ) -> None:
         if model is None and labels is None:
@@ -110,7 +111,7 @@ class Result:
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        if n == 0 or not np.isfinite(self.t).all() or (np.diff(self.t) < 0).any():
+        if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
         self.v = _frozen("v", v, (n, len(self.labels.speeds)))
@@ -122,7 +123,7 @@ class Result:
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
-        self.steps, self.breaks = (np.asarray(times, dtype=float) for times in (steps, breaks))
+        self._steps, self._breaks = steps, breaks
         self.conditions = conditions
         self.prescribed = prescribed
         self._stored = dict(stored or {})
@@ -131,6 +132,9 @@ class Result:
         self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
     # ---- states
+
+    def _in_order(self) -> bool:
+        return bool((np.diff(self.t) >= 0).all())
 
     def __len__(self) -> int:
         return len(self.t)
@@ -148,6 +152,16 @@ class Result:
         if self._labels is not None:
             return self._labels
         return Labels.of(self._model())
+
+    @cached_property
+    def steps(self) -> Array:
+        """Where steps of the run ended, (k,) s."""
+        return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
+
+    @cached_property
+    def breaks(self) -> Array:
+        """Where the equations of motion of the run broke, (k,) s."""
+        return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
 
     @property
     def final(self) -> State:
@@ -167,13 +181,19 @@ class Result:
             q, v, x = self._states(self._within(np.array([time])))
             return State(q[0], v[0], time, x[0])
         times = self._within(np.array(t, dtype=float))
-        other = Result(
+        other = self._like(times, *self._states(times))
+        other.stats, other.status, other.message = self.stats, self.status, self.message
+        other._origin = self
+        return other
+
+    def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
+        """Return a result of the same motion at other times."""
+        return Result(
             self.model,
-            times,
-            *self._states(times),
-            stats=self.stats,
-            status=self.status,
-            message=self.message,
+            t,
+            q,
+            v,
+            x,
             events=self.events,
             dense=self.dense or self._states,
             conditions=self.conditions,
@@ -182,8 +202,6 @@ class Result:
             breaks=self.breaks,
             prescribed=self.prescribed,
         )
-        other._origin = self
-        return other
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
@@ -275,6 +293,10 @@ class Result:
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
+    def about(self, what: Any) -> Output | None:
+        """Return unit, shape and meaning of an output; None of a result read from a file without its model."""
+        return None if self.model is None else Output.of(self.model, what)
+
     def unique(self, name: str) -> NDArray[np.bool_]:
         """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
 
@@ -307,6 +329,11 @@ class Result:
         return self._kind(self._model(), times, *self._states(times), conditions=self.conditions)
 
     @property
+    def controlled(self) -> bool:
+        """Whether hinge forces or inputs came from outside the description."""
+        return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
+
+    @property
     def _kind(self) -> type[Motion]:
         return PrescribedMotion if self.prescribed else Motion
 
@@ -328,6 +355,8 @@ class Result:
 
     @cached_property
     def _works(self) -> tuple[Array, Array]:
+        if {"energy.work", "energy.dissipated"} <= self._stored.keys():
+            return self._stored["energy.work"], self._stored["energy.dissipated"]
         return work_and_loss(self)
 
     def refined(self, times: ArrayLike) -> Result:
@@ -337,18 +366,7 @@ class Result:
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
-        dense = self.dense or self._states
-        other = Result(
-            self.model,
-            *columns,
-            events=self.events,
-            dense=dense,
-            conditions=self.conditions,
-            labels=self._labels,
-            steps=self.steps,
-            breaks=self.breaks,
-            prescribed=self.prescribed,
-        )
+        other = self._like(*columns)
         other._origin = self._origin
         return other
 
@@ -377,41 +395,6 @@ class Result:
 
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
-
-    # ---- pictures
-
-    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
-
-        Parameters
-        ----------
-        names : str or function of a State
-            All coordinates if left out.
-        ax : matplotlib axes
-            Where to draw; a new figure if left out.
-        path : str or path
-            File to write: .png, .pdf, .svg, ...
-        """
-        from ..view.plots import plot
-
-        return plot(self, *names, ax=ax, path=path)
-
-    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
-        from ..view.plots import plot_energy
-
-        return plot_energy(self, ax=ax, path=path)
-
-    def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
-
-        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
-        """
-        from ..view.animate import animate
-
-        self._model()
-        return animate(self, path, **options)
 
     # ---- tables and files
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -68,13 +68,9 @@ def _chosen(rows: DryRows, *, friction: bool, stops: bool) -> DryRows:
     kept |= friction & rows.rubs
     kept |= stops & (np.isfinite(rows.lower) | np.isfinite(rows.upper))
     some = np.flatnonzero(kept)
-    columns = {f.name: getattr(rows, f.name) for f in fields(rows) if f.name != "model"}
-    columns = {
-        k: column[some] if isinstance(column, np.ndarray) else tuple(column[i] for i in some)
-        for k, column in columns.items()
-    }
+    changes: dict[str, Any] = {}
     if not friction:
-        columns |= {name: np.full(len(some), -1) for name in ("friction", "mode", "coefficient", "slip", "load")}
+        changes |= {name: np.full(len(some), -1) for name in ("friction", "mode", "coefficient", "slip", "load")}
     if not stops:
-        columns |= {"lower": np.full(len(some), -np.inf), "upper": np.full(len(some), np.inf)}
-    return DryRows(rows.model, **columns)
+        changes |= {"lower": np.full(len(some), -np.inf), "upper": np.full(len(some), np.inf)}
+    return rows.chosen(some, **changes)

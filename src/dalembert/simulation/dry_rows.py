@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,14 @@ class DryRows:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def chosen(self, places: NDArray[np.intp], **changes: Any) -> DryRows:
+        """Return some of the rows (k,), with other columns (k,) in place of theirs."""
+        columns: dict[str, Any] = {
+            f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
+        }
+        names, units = (tuple(column[k] for k in places) for column in (self.names, self.units))
+        return DryRows(self.model, names, units, **{**columns, **changes})
 
     @property
     def cut(self) -> bool:

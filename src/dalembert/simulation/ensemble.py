@@ -19,11 +19,13 @@ from ..model.conditions import checked_parameter, parameter_place
 from ..result import Labels, Motion, Output, Result, Stats, always
 from ..system import System
 from .breaks import breaks_until, timetable
-from .ensemble_files import ensemble_dataset, load_ensemble, save_ensemble
+from .ensemble_files import ensemble_dataset, load_ensemble, loaded_runs, loaded_taking, save_ensemble
 from .interrupt import Interrupt, keep_for_next
 from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
+from .retaken import Retaken
+from .settling import of_its_own
 from .small_notes import small_notes
 from .start import rows_of, start_states
 
@@ -78,6 +80,7 @@ class Ensemble:
         stats: Stats,
         parameters: Array | None = None,
         runs: list[Result | None] | None = None,
+        taken: Retaken | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model, t, stats
         self.q, self.v, self.x = states
@@ -88,7 +91,7 @@ class Ensemble:
             "" if end == "reached" else f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else end
             for end, t in zip(ends, reached, strict=True)
         ]
-        self._conditions, self._parameters, self._runs = conditions, parameters, runs
+        self._conditions, self._parameters, self._runs, self._taken = conditions, parameters, runs, taken
 
     def __len__(self) -> int:
         return len(self.q)
@@ -97,6 +100,10 @@ class Ensemble:
         counts = {status: self.status.count(status) for status in ("failed", "interrupted")}
         ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
+
+    def about(self, what: Any) -> Output:
+        """Return unit, shape and meaning of an output."""
+        return Output.of(self.model, what)
 
     def __getitem__(self, run: int | str) -> Any:
         """Return one run as a `Result`; or, by name, an output of all runs, (B, n, ...)."""
@@ -114,17 +121,27 @@ class Ensemble:
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
         conditions = self._conditions_of(number)
+        stored = self.t[:got], self.q[number, :got], self.v[number, :got], self.x[number, :got]
+        between = self._between(number, conditions)
         return Result(
             self.model,
-            self.t[:got],
-            self.q[number, :got],
-            self.v[number, :got],
-            self.x[number, :got],
+            *stored,
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
             conditions=None if conditions.as_described else always(conditions),
+            dense=between,
+            steps=() if between is None else between.step_ends,
+            breaks=() if between is None else between.run_breaks,
         )
+
+    def _between(self, number: int, conditions: Conditions) -> Retaken | None:
+        """Return the dense output of a run that was made in lanes."""
+        if self._taken is None:
+            return None
+        every = self._taken.start
+        start = State(q=every.q[number], v=every.v[number], t=every.t, x=every.x[number])
+        return replace(self._taken, conditions=conditions, start=start)
 
     def _got(self, number: int) -> int:
         """Return how many of the times a run has come to."""
@@ -178,7 +195,9 @@ class Ensemble:
         conditions, note, arrays = load_ensemble(path, as_model(model))
         states = (arrays["q"], arrays["v"], arrays["x"])
         stats, reached = Stats(**note["stats"]), np.array(note["reached"], dtype=float)
-        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, arrays.get("parameters"))
+        runs, taken = loaded_runs(note, arrays, conditions.model), loaded_taking(note, arrays, conditions)
+        numbers = arrays.get("parameters")
+        return cls(conditions, arrays["t"], states, note["ends"], reached, stats, numbers, runs, taken)
 
     def _conditions_of(self, number: int) -> Conditions:
         if self._parameters is None:
@@ -242,10 +261,11 @@ def simulate_many(
     breaks: Array,
     one: Callable[[Conditions, State], Result],
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count)
+    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
     notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
@@ -287,7 +307,15 @@ def simulate_many(
     )
     if on_error != "return":
         keep_for_next(interrupt)
-    return Ensemble(conditions, wanted, (states[0], states[1], states[2]), ends, reached, stats, numbers)
+    every_state = states[0], states[1], states[2]
+    taken = Retaken(conditions, options, breaks, (t_start, t_end), State(q=q, v=v, t=t_start, x=x))
+    ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, numbers, taken=taken)
+    if conditions.control is not None and ends[0] == "reached" and not interrupt.pressed:
+        again = ensemble.run(0).dense
+        assert again is not None
+        if not np.array_equal(again(wanted)[0], states[0][0]):
+            stats.notes.append(of_its_own(conditions.control))
+    return ensemble
 
 
 def _break_table(
@@ -322,6 +350,7 @@ def simulate_each(
     state: State | Mapping[str, Any] | None,
     parameters: Mapping[str, ArrayLike] | None,
     said: Sequence[str] = (),
+    limits: bool = True,
 ) -> Ensemble:
     """Return `count` runs that are made one after the other, because each changes its conditions on its way.
 
@@ -333,7 +362,7 @@ def simulate_each(
         Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count)
+    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
     numbers = _parameter_rows(conditions, parameters, count)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]

@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from ..io.datasets import states_dataset
 from ..io.formats import read_file, write_file
-from ..io.results import check_model, mind_holds, read_conditions
-from ..model import Conditions, Model
+from ..io.results import check_model, mind_holds, read_conditions, result_of, run_note
+from ..model import Conditions, Model, State
 from ..model.likeness import likeness
+from ..result import Result
+from .options import make_options
+from .retaken import Retaken
 
 if TYPE_CHECKING:
     import xarray
 
     from .ensemble import Ensemble
 
-__all__ = ["ensemble_dataset", "load_ensemble", "save_ensemble"]
+__all__ = ["ensemble_dataset", "load_ensemble", "loaded_runs", "loaded_taking", "save_ensemble"]
 
 Array = NDArray[np.float64]
 
@@ -46,7 +49,7 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         arrays["parameters"], places["parameters"] = ensemble._parameters, "numbers"
         data["numbers"] = (("run", "number"), ensemble._parameters)
     conditions = ensemble._conditions
-    note = {
+    note: dict[str, Any] = {
         "holds": "ensemble",
         "labels": asdict(ensemble.labels),
         "ends": ensemble._ends,
@@ -56,7 +59,58 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         "conditions": (conditions.plain(), conditions.stabilization),
         "controlled": conditions.control is not None,
     }
+    if ensemble._taken is not None and ensemble._taken.span[0] == ensemble.t[0]:
+        taken = ensemble._taken
+        options = taken.options
+        plain = {name: value for name, value in options.plain().items() if value not in (np.inf, 0.0)}
+        note["taken"] = (plain, options.project, taken.breaks.tolist(), taken.span)
+    if ensemble._runs is not None:  # each changed its conditions on its way
+        note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
+        for name, dimensions in _OF_RUNS.items():
+            arrays[name], places[name] = _of_runs(ensemble, name), f"{name} of runs"
+            data[places[name]] = (("run", "time", *dimensions), arrays[name])
     write_file(path, note, arrays, dataset=lambda: (data, places), table=None)
+
+
+_OF_RUNS = {"a": ("speed",), "tau": ("speed",), "lam": ("row",), "energy.work": (), "energy.dissipated": ()}
+
+
+def _of_runs(ensemble: Ensemble, name: str) -> Array:
+    """Return an output of runs that were made one by one, (B, n, ...); NaN where it is not known."""
+    width = {"lam": ensemble.model.nc}.get(name, ensemble.model.nv)
+    whole = np.full((len(ensemble), len(ensemble.t), *([width] * len(_OF_RUNS[name]))), np.nan)
+    for k, run in enumerate(ensemble._runs or ()):
+        values = None if run is None else run._columns_or_none(name)
+        if values is not None:
+            whole[k, : len(values)] = values
+    return whole
+
+
+def loaded_runs(note: dict[str, Any], arrays: dict[str, Array], model: Model) -> list[Result | None] | None:
+    """Return the runs of an ensemble that were made one by one; None if they were made in lanes."""
+    if "runs" not in note:
+        return None
+    runs: list[Result | None] = []
+    for k, own in enumerate(note["runs"]):
+        if own is None:
+            runs.append(None)
+            continue
+        got = len(arrays["t"]) if not model.nq else int(np.isfinite(arrays["q"][k]).all(axis=-1).sum())
+        mine = {name: arrays[name][k, :got] for name in ("q", "v", "x", *_OF_RUNS)} | {"t": arrays["t"][:got]}
+        known = {name: values for name, values in mine.items() if np.isfinite(values).all()}
+        runs.append(result_of({**note, **own}, known, model))
+    return runs
+
+
+def loaded_taking(note: dict[str, Any], arrays: dict[str, Array], conditions: Conditions) -> Retaken | None:
+    """Return how the steps of an ensemble in a file can be taken once more; None if that cannot be."""
+    if "taken" not in note or note["controlled"]:
+        return None
+    plain, project, breaks, span = note["taken"]
+    given = {"max_step": None, "step": None, "spectral_radius": 0.0} | plain
+    options = make_options(conditions.model, **given, project=project)
+    start = State(q=arrays["q"][:, 0], v=arrays["v"][:, 0], t=span[0], x=arrays["x"][:, 0])
+    return Retaken(conditions, options, np.array(breaks, dtype=float), tuple(span), start)
 
 
 def load_ensemble(path: str | os.PathLike[str], model: Model) -> tuple[Conditions, dict[str, Any], dict[str, Array]]:
@@ -66,6 +120,7 @@ def load_ensemble(path: str | os.PathLike[str], model: Model) -> tuple[Condition
     check_model(note, model)
     if note["controlled"]:
         note["stats"]["notes"].append(
-            "read from a file, which keeps no control function: what is computed anew is without control"
+            "read from a file, which keeps no control function: what is computed anew is without control, and energies "
+            "over time go by polynomials between stored times"
         )
     return read_conditions(model, *note["conditions"]), note, arrays

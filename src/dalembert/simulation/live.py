@@ -104,7 +104,7 @@ class Live:
         asked = as_control(control, period, delay, item="Live")
         conditions = model.conditions(parameters, control=asked, history=history)
         conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
-        start, notes = start_state(model, state, begin)
+        start, notes = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one: many run by da.simulate")
         self._began = time.perf_counter()

@@ -19,7 +19,7 @@ from ..model.hosted import hinge_forces
 if TYPE_CHECKING:
     from .run import Run
 
-__all__ = ["what_jumps"]
+__all__ = ["keeps_to_itself", "of_its_own", "what_jumps"]
 
 Array = NDArray[np.float64]
 
@@ -28,6 +28,8 @@ REACH = 30.0  # tolerances that they are away
 HALVINGS = 7
 LEFT = 0.5  # of a difference, if halvings leave so much of it, it is a jump
 MATTERS = 1e-3  # a difference below this part of the accelerations does not count
+FEW = 100  # steps between two states
+AGAIN = 1e-6  # of the states: a step that ends so far from where it ended before had other forces
 
 
 def what_jumps(run: Run) -> str:
@@ -39,6 +41,36 @@ def what_jumps(run: Run) -> str:
         return noisy or _jump(run, state)
     except DalembertError:
         return ""
+
+
+def keeps_to_itself(run: Run) -> list[str]:
+    """Say whether a control gives other forces when some steps of a run that has ended are taken once more."""
+    control, options = run.conditions.control, run.options
+    if control is None or isinstance(control, Sampled) or (options.step and run.track.sampled):
+        return []
+    t, *states = run.records.arrays()
+    # over many steps a motion may make much of rounding
+    taken = np.diff(np.searchsorted(run.track.steps, t)) if run.track.sampled else np.ones(len(t) - 1)
+    rows = np.flatnonzero((np.diff(t) > 0) & (taken <= FEW))
+    rows = rows[np.unique(np.linspace(0, len(rows) - 1, 4, dtype=int)[1:-1])] if len(rows) > 2 else rows[:0]
+    try:
+        found = run.track.taken_again(rows)
+    except Exception:  # of the user's function, now that it is asked at other times
+        return [of_its_own(control)]
+    for now, before in zip(found, states, strict=True):
+        size = max(AGAIN, 100 * options.rtol) * (1.0 + np.abs(before).max(initial=0.0))
+        if np.abs(now - before[rows + 1]).max(initial=0.0) > size:
+            return [of_its_own(control)]
+    return []
+
+
+def of_its_own(control: object) -> str:
+    """Say that a control depends on more than the state."""
+    return (
+        f"control {_title(control)} gives other forces when it is asked again about states of this run: it keeps "
+        "something to itself, and acted as the steps of the method happened to ask it. Have it asked at fixed times: "
+        "give period=..."
+    )
 
 
 def _noise(conditions: Conditions, state: State) -> str:

@@ -203,7 +203,7 @@ def simulate(
     check_jumps(model, t_start, t_end)
     jumps = speed_jumps(model, t_start, t_end)
     asked = conditions, options, t_start, t_end, wanted, state, watch, dry, also, jumps
-    task = Task(*asked, progress=progress, on_error=on_error, said=said)
+    task = Task(*asked, progress=progress, on_error=on_error, said=said, limits=stops != "off")
     if foreign:
         return task.elsewhere(method)
     if count is None:

@@ -13,7 +13,7 @@ from ..analysis.consistent import consistent_speeds, wished_speeds
 from ..analysis.driven import driven_motion, motion_with
 from ..analysis.named_starts import named_count, named_starts
 from ..analysis.redundancy import misfits
-from ..analysis.starts import Starts, missed_starts
+from ..analysis.starts import Starts, missed_starts, within_limits
 from ..checks import finite_array, finite_number
 from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
@@ -107,7 +107,11 @@ def start_time(
 
 
 def start_state(
-    system: System | Model, state: State | Mapping[str, Any] | None = None, t: float = 0.0
+    system: System | Model,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    *,
+    limits: bool = True,
 ) -> tuple[State, list[str]]:
     """Return a state to start from that obeys loops and drives, and what was done to it.
 
@@ -121,6 +125,8 @@ def start_state(
         (``"arm.eta"``, ``"arm.eta[0].speed"``), element states (``"motor.current"``). Arrays with one axis more, (B,)
         or (B, n), give B states. If left out, the start values of the system.
     t : float, s
+    limits : bool
+        Whether coordinates for which no start is given start within the limits of their hinges.
 
     Returns
     -------
@@ -143,11 +149,11 @@ def start_state(
     if isinstance(state, Mapping):
         count = named_count(model, state)
         if count is None:
-            return _from_starts(model, named_starts(model, state), t)
-        q, v, x, notes = start_states(model, state, t, count)
+            return _from_starts(model, named_starts(model, state), t, limits)
+        q, v, x, notes = start_states(model, state, t, count, limits=limits)
         return State(q=q, v=v, t=t, x=x), notes
     if state is None:
-        return _described(model, t)
+        return _described(model, t, limits)
     x = state.x if len(state.x) else model.state_starts()
     q, v, x = (
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
@@ -172,30 +178,34 @@ def start_state(
     return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
 
 
-def _described(model: Model, t: float) -> tuple[State, list[str]]:
+def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
     """Return the start that a model describes; worked out once where nothing but the model decides it."""
     known = _known_starts(model)
-    found = known.get(t)
+    found = known.get((t, limits))
     if found is None:
-        found = _from_starts(model, Starts.of(model), t)
+        found = _from_starts(model, Starts.of(model), t, limits)
         if not model.drives:  # their laws may be functions of anything
             known.clear()
-            known[t] = found
+            known[t, limits] = found
     state, notes = found
     return State(q=state.q.copy(), v=state.v.copy(), t=t, x=state.x.copy()), list(notes)
 
 
 @once_per_model
-def _known_starts(model: Model) -> dict[float, tuple[State, list[str]]]:
+def _known_starts(model: Model) -> dict[tuple[float, bool], tuple[State, list[str]]]:
     """Return the memory of `_described`: the start at the last time that was asked for."""
     return {}
 
 
-def _from_starts(model: Model, starts: Starts, t: float) -> tuple[State, list[str]]:
+def _from_starts(model: Model, starts: Starts, t: float, limits: bool) -> tuple[State, list[str]]:
     """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
+    starts, moved = within_limits(model, starts) if limits else (starts, {})
     motion = motion_with(model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts)
     mind_inertia(model, motion.q, t)
-    notes = adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    placed = model.initial_state(starts.initials).q
+    stays = {name for name, p, q in zip(model.coordinate_names, placed, motion.q, strict=True) if p == q}
+    notes = [word for name, word in moved.items() if name in stays]
+    notes += adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
     return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
 
 
@@ -237,15 +247,15 @@ def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, st
 
 
 def start_states(
-    model: Model, state: State | Mapping[str, Any] | None, t_start: float, count: int
+    model: Model, state: State | Mapping[str, Any] | None, t_start: float, count: int, *, limits: bool = True
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them."""
     if isinstance(state, Mapping) and named_count(model, state) is not None:
-        return _named_states(model, state, t_start, count)
+        return _named_states(model, state, t_start, count, limits)
     notes: list[str] = []
     given = state if isinstance(state, State) else None
     if given is None:
-        given, notes = start_state(model, state, t_start)
+        given, notes = start_state(model, state, t_start, limits=limits)
     q = rows_of("state.q", given.q, count, model.nq)
     v = rows_of("state.v", given.v, count, model.nv)
     x = rows_of("state.x", given.x if np.size(given.x) else model.state_starts(), count, model.nx)
@@ -279,10 +289,10 @@ def start_states(
 
 
 def _named_states(
-    model: Model, values: Mapping[str, Any], t: float, count: int
+    model: Model, values: Mapping[str, Any], t: float, count: int, limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return q, v and x of many runs whose start values are given by name, and what they do not meet, run by run."""
-    found = [_from_starts(model, named_starts(model, values, run), t) for run in range(count)]
+    found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in range(count)]
     q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
     notes = [f"run {run}: {note}" for run, (_, mine) in enumerate(found) for note in mine]
     if len(notes) > _SAID:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import DalembertError, ModelError
+from ..errors import DalembertError
 from ..model import Answers, Conditions, History, Model, Sampled, State
 from ..result import Result
 from .adapters import simulate_elsewhere
+from .carrying import carry_out
 from .dry import Dry
 from .ensemble import Ensemble, simulate_each, simulate_many
 from .events import Watch
 from .interrupt import Interrupt, keep_for_next
-from .open_loops import mind_loops
 from .options import Options
-from .outcome import make_result
 from .progress import Progress
 from .run import Run
 from .speed_jumps import SpeedJump, jump_events, refuse_jumps
@@ -55,6 +53,8 @@ class Task:
     on_error : str
     said : list of str
         Notes so far.
+    limits : bool
+        Whether limits of hinges are heeded at the start.
     """
 
     conditions: Conditions
@@ -70,6 +70,7 @@ class Task:
     progress: bool | None
     on_error: str
     said: list[str]
+    limits: bool
 
     @property
     def model(self) -> Model:
@@ -95,7 +96,7 @@ class Task:
             run.stream = Stream(stream, self.model, self.t_start, resume is True)
         run.asked |= asked
         try:
-            result = _carry_out(run, self.state, self.t_start, self.said, resume, self.on_error)
+            result = carry_out(run, self.state, self.t_start, self.said, resume, self.on_error, self.limits)
         finally:
             if run.stream is not None:
                 run.stream.release()
@@ -105,7 +106,7 @@ class Task:
     def elsewhere(self, method: str) -> Result:
         """Let another package take the steps."""
         refuse_jumps(self.jumps, f"method {method!r} does not jump")
-        start, notes = start_state(self.model, self.state, self.t_start)
+        start, notes = start_state(self.model, self.state, self.t_start, limits=self.limits)
         interrupt = Interrupt()
         try:
             with interrupt:
@@ -143,14 +144,14 @@ class Task:
             line, dry = Progress(self.t_start, self.t_end, False), None if self.dry is None else self.dry.fresh()
             watch = Watch(self.model, ())
             run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
-            return _carry_out(run, start, self.t_start, [], None, "return")
+            return carry_out(run, start, self.t_start, [], None, "return")
 
         apart = self.dry is not None or self.conditions.history is not None
         if not apart and not isinstance(self.conditions.control, Sampled):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
-            return simulate_many(*given, self.on_error, self.breaks, one, self.said)
+            return simulate_many(*given, self.on_error, self.breaks, one, self.said, self.limits)
         ensemble = simulate_each(
-            one, interrupt, self.conditions, count, self.t_start, stored, self.state, parameters, self.said
+            one, interrupt, self.conditions, count, self.t_start, stored, self.state, parameters, self.said, self.limits
         )
         self._leave(interrupt)
         return ensemble
@@ -159,57 +160,3 @@ class Task:
         """Let what comes next know of a press."""
         if self.on_error != "return":
             keep_for_next(interrupt)
-
-
-def _carry_out(
-    run: Run,
-    state: State | Mapping[str, Any] | None,
-    t_start: float,
-    said: list[str],
-    resume: Result | bool | None,
-    on_error: str,
-) -> Result:
-    began = time.perf_counter()
-    status, message = "failed", ""
-    caught: DalembertError | None = None
-    try:
-        point = None if resume is None or resume is False else _resume_point(run, resume)
-        run.notes = [*said, *([] if run.stream is None else run.stream.notes)]
-        if point is None:
-            start, notes = start_state(run.model, state, t_start)
-            run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
-            run.start(start)
-        else:
-            run.restore(point)
-        if run.stream is not None:
-            run.stream.checkpoint(run)
-        with run.interrupt:
-            status = run.go()
-        if status == "finished" and run.options.project:
-            t, q, v, x, *_ = run.integrator.state()
-            mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))
-    except DalembertError as error:
-        if not run.records.parts:
-            raise
-        status, caught, message = "failed", error, str(error)
-    finally:
-        run.progress.close()
-    if status == "interrupted":
-        way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
-        message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
-    result = make_result(run, status, message, time.perf_counter() - began)
-    if caught is None or on_error == "return":
-        return result
-    caught.result = result
-    raise caught
-
-
-def _resume_point(run: Run, resume: Result | bool) -> dict[str, Any] | None:
-    if isinstance(resume, Result):
-        if resume.resume_point is None:
-            remedy = "it was not interrupted, or is on file: give the directory as stream=..., with resume=True"
-            raise ModelError("simulate", "resume", resume, remedy)
-        return resume.resume_point
-    if run.stream is None:
-        raise ModelError("simulate", "resume", resume, "give the interrupted result, or the directory as stream=...")
-    return run.stream.last_point()

@@ -6,7 +6,7 @@ import base64
 import html
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from .player import PAGE
 from .projection import Placement, paths_of
 from .spatial import SpatialPicture
 
-__all__ = ["animate", "animate_configurations", "between"]
+__all__ = ["Film", "animate", "animate_configurations", "between", "checked_suffix", "frame_times", "projected"]
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def animate(
         If a view, a point, a rate or a file cannot be.
     """
     t = np.asarray(result.t, dtype=np.float64)
-    times = _frame_times(t, fps, speed)
+    times = frame_times(t, fps, speed)
     fine = _finer(times, trace)
     q = np.atleast_2d(result.at(fine).q) if len(t) > 1 else np.atleast_2d(result.q)
     return _show(result.model, times, q, path, view, fps, trace, size, inertia, exaggerate)
@@ -106,7 +106,7 @@ def animate_configurations(
     stamps = np.asarray(t, dtype=np.float64)
     if stamps.shape != (len(rows),) or not np.isfinite(stamps).all() or not (np.diff(stamps) > 0).all():
         raise ModelError("animation", "t", t, f"give {len(rows)} rising times, one for each row of q")
-    times = _frame_times(stamps, fps, speed)
+    times = frame_times(stamps, fps, speed)
     q_fine = between(model, stamps, rows, _finer(times, trace))
     return _show(model, times, q_fine, path, view, fps, trace, size, inertia, exaggerate)
 
@@ -120,7 +120,7 @@ def between(model: Model, t: Array, q: Array, times: Array) -> Array:
     return model.integrate(q[k], share[:, None] * model.difference(q[k], q[k + 1]))
 
 
-def _frame_times(t: Array, fps: Any, speed: Any) -> Array:
+def frame_times(t: Array, fps: Any, speed: Any) -> Array:
     """Return the times of the frames, from the first to the last of t."""
     for field, value in (("fps", fps), ("speed", speed)):
         if finite_number(value, item="animation", field=field) <= 0:
@@ -156,22 +156,28 @@ def _show(
     inertia: bool,
     exaggerate: float,
 ) -> Any:
-    suffix = _checked_suffix(path, fps)
+    checked_suffix(path, fps)
     factor = checked_factor(exaggerate)
     if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
         raise ModelError("animation", "size", size, "give width and height in inches")
+    return projected(lambda: _ModelFilm(model, times, q, path, view, trace, size, inertia, factor), path, fps)
+
+
+def projected(make: Callable[[], Film], path: Any, fps: float) -> Any:
+    """Show a film, made in our style: write it to a file, or return it as a matplotlib animation."""
+    suffix = checked_suffix(path, fps)
     style.matplotlib()
     with style.styled():
-        film = _Film(model, times, q, path, view, trace, size, inertia, factor)
+        film = make()
         if path is None:
             from matplotlib.animation import FuncAnimation
 
-            return FuncAnimation(film.figure, film.show, frames=len(times), interval=1000 / fps, blit=False)
+            return FuncAnimation(film.figure, film.show, frames=len(film.times), interval=1000 / fps, blit=False)
         write = _write_gif if suffix == ".gif" else _write_html
         return style.written(path, _SUFFIXES, "animation", lambda name: write(name, film, fps))
 
 
-def _checked_suffix(path: Any, fps: float) -> str:
+def checked_suffix(path: Any, fps: float) -> str:
     suffix = "" if path is None else Path(str(path)).suffix.lower()
     if path is not None and suffix not in _SUFFIXES:
         raise ModelError("animation", "path", str(path), f"use a name that ends in {' or '.join(_SUFFIXES)}")
@@ -180,53 +186,48 @@ def _checked_suffix(path: Any, fps: float) -> str:
     return suffix
 
 
-class _Film:
-    """A picture with its moving parts, frame by frame."""
+class Film:
+    """A picture with its moving parts, frame by frame.
 
-    def __init__(
-        self,
-        model: Model,
-        times: Array,
-        q: Array,
-        path: Any,
-        view: str,
-        trace: Any,
-        size: Any,
-        inertia: bool,
-        factor: float,
-    ) -> None:
-        self.model, self.times, self.factor = model, times, factor
-        self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
-        self.q = q[:: self.stride]
-        traced = markers_of(model, trace, "trace")
-        self.paths = paths_of(model, q, traced, factor)
-        placements = [Placement.of(model, row, factor) for row in self.q[spread(len(self.q), 60)]]
-        self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
-        self.figure = self.picture.ax.figure
-        self.figure.set_dpi(_DPI)
-        self.figure.set_facecolor(style.PAPER)
-        self.tails = [notes.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
-        self.tips = notes.add_points(self.picture, placements[0], traced)
-        self.clock = self.figure.text(0.01, 0.99, "", ha="left", va="top", fontsize=8, color=style.INK)
+    Attributes
+    ----------
+    times : (n,) s
+        Of the frames.
+    title : str
+    figure : matplotlib figure
+    moving : list of artists
+    flat : bool
+    """
+
+    times: Array
+    title: str
+    figure: Any
+    moving: list[Any]
+    flat: bool
+
+    def begin(self, title: str, times: Array, figure: Any, *, flat: bool) -> None:
+        """Take a figure, and write a clock on it."""
+        self.title, self.times, self.figure, self.flat = title, times, figure, flat
+        figure.set_dpi(_DPI)
+        figure.set_facecolor(style.PAPER)
+        self.clock = figure.text(0.01, 0.99, "", ha="left", va="top", fontsize=8, color=style.INK)
         self.digits = max(0, int(np.ceil(-np.log10(max(float(np.ptp(times)), 1e-9) / 100))))
-        self.moving = [*self.picture.moving, *self.tails, self.tips, self.clock]
-        self.title = model.system.name
 
     def show(self, k: int) -> list[Any]:
-        """Put everything where it is in frame k."""
-        self.picture.update(Placement.of(self.model, self.q[k], self.factor))
+        """Put everything where it is in frame k, and return what moves."""
+        raise NotImplementedError
+
+    def tell(self, k: int) -> None:
+        """Set the clock."""
         self.clock.set_text(f"t = {self.times[k]:.{self.digits}f} s")
-        for line, tail in zip(self.paths, self.tails, strict=True):
-            _set_line(tail, self.picture.view, line[: k * self.stride + 1])
-        if self.paths:
-            _set_line(self.tips, self.picture.view, np.array([line[k * self.stride] for line in self.paths]))
-        return self.moving
+
+    def still(self) -> None:
+        """Let nothing turn any more."""
 
     def prepare(self) -> None:
         """Draw once what stands still."""
-        if isinstance(self.picture, SpatialPicture):
-            self.picture.fixed_eye = True
-        self._artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.picture.view.flat else self.moving
+        self.still()
+        self._artists = sorted(self.moving, key=lambda a: a.get_zorder()) if self.flat else self.moving
         for artist in self._artists:
             artist.set_animated(True)
         self.figure.canvas.draw()
@@ -245,6 +246,49 @@ class _Film:
         return np.ascontiguousarray(canvas.buffer_rgba()).view("<u4")[..., 0]
 
 
+class _ModelFilm(Film):
+    """Bodies of a model, frame by frame."""
+
+    def __init__(
+        self,
+        model: Model,
+        times: Array,
+        q: Array,
+        path: Any,
+        view: str,
+        trace: Any,
+        size: Any,
+        inertia: bool,
+        factor: float,
+    ) -> None:
+        self.model, self.factor = model, factor
+        self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
+        self.q = q[:: self.stride]
+        traced = markers_of(model, trace, "trace")
+        self.paths = paths_of(model, q, traced, factor)
+        placements = [Placement.of(model, row, factor) for row in self.q[spread(len(self.q), 60)]]
+        self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
+        self.begin(model.system.name, times, self.picture.ax.figure, flat=self.picture.view.flat)
+        self.tails = [notes.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
+        self.tips = notes.add_points(self.picture, placements[0], traced)
+        self.moving = [*self.picture.moving, *self.tails, self.tips, self.clock]
+
+    def show(self, k: int) -> list[Any]:
+        """Put everything where it is in frame k."""
+        self.picture.update(Placement.of(self.model, self.q[k], self.factor))
+        self.tell(k)
+        for line, tail in zip(self.paths, self.tails, strict=True):
+            _set_line(tail, self.picture.view, line[: k * self.stride + 1])
+        if self.paths:
+            _set_line(self.tips, self.picture.view, np.array([line[k * self.stride] for line in self.paths]))
+        return self.moving
+
+    def still(self) -> None:
+        """Let nothing turn any more."""
+        if isinstance(self.picture, SpatialPicture):
+            self.picture.fixed_eye = True
+
+
 def _set_line(line: Any, view: Any, points: Array) -> None:
     if view.flat:
         line.set_data(*view.project(points).T)
@@ -252,7 +296,7 @@ def _set_line(line: Any, view: Any, points: Array) -> None:
         line.set_data_3d(*points.T)
 
 
-def _images(film: _Film) -> Iterator[Any]:
+def _images(film: Film) -> Iterator[Any]:
     """Yield the frames as PIL images of one palette: small files, no flicker."""
     from PIL import Image
 
@@ -291,7 +335,7 @@ def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return result
 
 
-def _write_gif(name: Path, film: _Film, fps: float) -> None:
+def _write_gif(name: Path, film: Film, fps: float) -> None:
     frames = _images(film)
     # hundredths of a second, rounded so that the whole keeps its length
     ends = np.round(100 * np.arange(1, len(film.times) + 1) / fps)
@@ -300,7 +344,7 @@ def _write_gif(name: Path, film: _Film, fps: float) -> None:
     first.save(name, format="GIF", save_all=True, append_images=frames, duration=durations, loop=0, disposal=1)
 
 
-def _write_html(name: Path, film: _Film, fps: float) -> None:
+def _write_html(name: Path, film: Film, fps: float) -> None:
     pictures = []
     for image in _images(film):
         buffer = io.BytesIO()

@@ -21,7 +21,16 @@ from .projection import Placement, View, choose_view, paths_of
 from .scene import Scene, find_marker
 from .spatial import SpatialPicture, page_of
 
-__all__ = ["checked_factor", "configurations", "draw", "markers_of", "new_picture", "page_size", "spread"]
+__all__ = [
+    "checked_factor",
+    "configurations",
+    "draw",
+    "draw_motion",
+    "markers_of",
+    "new_picture",
+    "page_size",
+    "spread",
+]
 
 Array = NDArray[np.float64]
 
@@ -40,6 +49,8 @@ def draw(
     markers: bool | Iterable[Any] = (),
     trace: Iterable[Any] = (),
     forces: Mapping[Any, ArrayLike] | None = None,
+    velocities: Mapping[Any, ArrayLike] | None = None,
+    accelerations: Mapping[Any, ArrayLike] | None = None,
     inertia: bool = False,
     exaggerate: float = 1.0,
     path: Any = None,
@@ -63,7 +74,8 @@ def draw(
     trace : points
         Points whose path along the rows of `q` is drawn.
     forces : dict of point to (3,) N
-        Arrows at points, in world axes, to a common scale.
+    velocities, accelerations : dict of point to (3,) m/s, m/s2
+        Arrows at points, in world axes, each kind to a common scale; `Result.draw` takes them from a motion.
     inertia : bool
         Draw bodies without a shape as the homogeneous boxes that have their mass and inertia, instead of as lines
         between their joints.
@@ -87,7 +99,11 @@ def draw(
     rows = configurations(model, q)
     factor = checked_factor(exaggerate)
     marked, traced = markers_of(model, markers, "markers"), markers_of(model, trace, "trace")
-    pushed = {_point(model, point, "forces"): force for point, force in (forces or {}).items()}
+    given = {"forces": forces, "velocities": velocities, "accelerations": accelerations}
+    vectors = {
+        kind: {_point(model, point, kind): vector for point, vector in (some or {}).items()}
+        for kind, some in given.items()
+    }
     shown = rows[spread(len(rows), _FITTED)]
     placements = [Placement.of(model, row, factor) for row in shown[::-1]]
     paths = paths_of(model, rows, traced, factor)
@@ -98,12 +114,32 @@ def draw(
         for k, line in enumerate(paths):
             notes.add_trace(picture, line, k)
         notes.add_points(picture, placements[0], marked + traced)
-        arrows = notes.add_forces(picture, placements[0], pushed)
+        arrows = [
+            line for kind, some in vectors.items() for line in notes.add_arrows(picture, placements[0], some, kind)
+        ]
         if labels or (labels is None and len(picture.scene.bodies) <= _MANY):
             notes.add_names(picture, placements[0], marked, [*paths, *arrows])
         if path is not None:
             style.save(picture.ax.figure, path)
     return picture.ax
+
+
+def draw_motion(
+    result: Any, t: float | None, velocities: Iterable[Any], accelerations: Iterable[Any], **options: Any
+) -> Any:
+    """Draw a result at a time with arrows of what points do then; see `Result.draw`."""
+    model: Model = result._model()
+    time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")
+    times = np.append(result.t[result.t < time], time)
+    rows = result.at(times).q if options.get("trace") or options.pop("ghosts", False) else result.at(time).q[None]
+    arrows: dict[str, dict[Any, Array]] = {}
+    for kind, quantity, points in (
+        ("velocities", "velocity", velocities),
+        ("accelerations", "acceleration", accelerations),
+    ):
+        markers = markers_of(model, points, kind)
+        arrows[kind] = {m: result.output(f"{m.name}.{quantity}", [time])[0] for m in markers}
+    return draw(model, rows, **arrows, **options)  # type: ignore[arg-type]
 
 
 def new_picture(

@@ -16,12 +16,22 @@ from .scene import BodyFigure
 from .spatial import SpatialPicture, project
 from .style import INK, PALETTE
 
-__all__ = ["add_forces", "add_names", "add_points", "add_trace", "drawn", "to_page", "trace_color"]
+__all__ = [
+    "ARROWS",
+    "add_arrows",
+    "add_names",
+    "add_points",
+    "add_scale",
+    "add_trace",
+    "drawn",
+    "to_page",
+    "trace_color",
+]
 
 Array = NDArray[np.float64]
 Picture = FlatPicture | SpatialPicture
 
-_FORCE = "#B00020"
+ARROWS = {"forces": ("#B00020", "N"), "velocities": ("#00705A", "m/s"), "accelerations": ("#B85000", "m/s2")}
 _LONGEST = 0.22  # arrow, of the picture's reach
 
 
@@ -53,26 +63,47 @@ def add_points(picture: Picture, placement: Placement, markers: list[Marker]) ->
     )[0]
 
 
-def add_forces(picture: Picture, placement: Placement, forces: dict[Marker, ArrayLike]) -> list[Array]:
-    """Draw arrows at points, the largest of a set length, and return them as lines (2, 3) m."""
-    arrows = {m: finite_array(f, (3,), item="picture", field="forces") for m, f in forces.items()}
+def add_arrows(
+    picture: Picture, placement: Placement, vectors: dict[Marker, ArrayLike], kind: str = "forces"
+) -> list[Array]:
+    """Draw arrows at points, the largest of a set length, and return them as lines (2, 3) m.
+
+    `kind` is ``"forces"``, ``"velocities"`` or ``"accelerations"``: it says the colour, and for the latter two the
+    length of the longest arrow is written into the picture.
+    """
+    color, _ = ARROWS[kind]
+    arrows = {m: finite_array(f, (3,), item="picture", field=kind) for m, f in vectors.items()}
     most = max((float(np.linalg.norm(f)) for f in arrows.values()), default=0.0)
     if most == 0:
         return []
     low, high = picture.scene.reach([placement])
     scale = _LONGEST * (float((high - low).max()) or 1.0) / most
     lines = []
-    for marker, force in arrows.items():
+    for marker, vector in arrows.items():
         start = _where(picture, placement, [marker])[0]
-        end = start + scale * force
+        end = start + scale * vector
         lines.append(np.array([start, end]))
         if isinstance(picture, FlatPicture):
-            style = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": _FORCE, "linewidth": 1.4}
+            style = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": color, "linewidth": 1.4}
             tail, tip = picture.view.project(np.array([start, end]))
-            picture.ax.annotate("", tip, tail, arrowprops={**style, "shrinkA": 0, "shrinkB": 0}, zorder=7, gid="force")
+            arrow = {**style, "shrinkA": 0, "shrinkB": 0}
+            picture.ax.annotate("", tip, tail, arrowprops=arrow, zorder=7, gid=kind, annotation_clip=False)
         else:
-            picture.ax.quiver(*start, *(end - start), color=_FORCE, linewidth=1.4, arrow_length_ratio=0.2, gid="force")
+            picture.ax.quiver(*start, *(end - start), color=color, linewidth=1.4, arrow_length_ratio=0.2, gid=kind)
+    if kind != "forces":
+        add_scale(picture.ax, kind, most)
     return lines
+
+
+def add_scale(ax: Any, kind: str, most: float) -> None:
+    """Write how long the longest arrow of a kind is, above what is written already."""
+    color, unit = ARROWS[kind]
+    above = sum(text.get_gid() == "scale" for text in ax.texts)
+    write = getattr(ax, "text2D", ax.text)
+    write(
+        1.0, 1.01 + 0.05 * above, f"{kind}, longest {most:.3g} {unit}", transform=ax.transAxes, ha="right",
+        va="bottom", fontsize=7.5, color=color, gid="scale",
+    )  # fmt: skip
 
 
 def add_names(picture: Picture, placement: Placement, markers: list[Marker], lines: list[Array]) -> None:

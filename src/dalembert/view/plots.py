@@ -189,9 +189,9 @@ def _components(array: Array) -> list[str]:
 
 def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[str]]:
     """Return units and labels of the components of an output; empty where they are not known."""
-    if result.model is None:
+    about = result.about(what)
+    if about is None:
         return [""] * count, []
-    about = Output.of(result.model, what)
     units = [unit.strip() for unit in about.unit.split(",")]
     labels = list(about.labels)
     return units if len(units) == count else [about.unit] * count, labels if len(labels) == count else []

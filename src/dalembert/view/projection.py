@@ -15,7 +15,17 @@ from ..errors import ModelError
 from ..model import Model
 from ..model.once import once_per_model
 
-__all__ = ["Placement", "View", "choose_view", "exaggerated", "node_frames", "paths_of", "plane_normal"]
+__all__ = [
+    "Growth",
+    "Placement",
+    "View",
+    "choose_view",
+    "exaggerated",
+    "held_motions",
+    "node_frames",
+    "paths_of",
+    "plane_normal",
+]
 
 Array = NDArray[np.float64]
 
@@ -53,7 +63,7 @@ def paths_of(model: Model, q: Array, markers: list[Marker], exaggerate: float = 
 
 
 @dataclass(frozen=True, eq=False)
-class _Growth:
+class Growth:
     """Shapes multiplied by a factor, except for the rigid motion (6, nm) of the body's joints that they contain."""
 
     factor: float
@@ -81,7 +91,7 @@ class Placement:
         Modal coordinates, as drawn, by the number of the body.
     reference : dict of int to (n, 3) m
         Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
-    growth : dict of int to _Growth
+    growth : dict of int to Growth
         How shapes are multiplied where bodies stay in place.
     """
 
@@ -91,7 +101,7 @@ class Placement:
     position: Array
     eta: dict[int, Array] = field(default_factory=dict)
     reference: dict[int, Array] = field(default_factory=dict)
-    growth: dict[int, _Growth] = field(default_factory=dict)
+    growth: dict[int, Growth] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, q: Array, exaggerate: float = 1.0) -> Placement:
@@ -100,13 +110,13 @@ class Placement:
         In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
         are loops bodies stay in place, and what is multiplied is the deformation between the joints of each body.
         """
-        held = _held(model) if exaggerate != 1 and model.forest.chords else {}
+        held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
         drawn = q if exaggerate == 1 or held else exaggerated(model, q, exaggerate)
         pose = model.poses(drawn)
         rotations, positions = [np.eye(3)[None], pose.rotation], [np.zeros((1, 3)), pose.position]
         bodies = {model.forest.number[name]: name for name in model.flexible_names}
         etas = {number: drawn[model.q_slice(name)] for number, name in bodies.items()}
-        growth = {number: _Growth(exaggerate, rigid) for number, rigid in held.items()}
+        growth = {number: Growth(exaggerate, rigid) for number, rigid in held.items()}
         for number, name in bodies.items():
             nodes = model._point_poses(model.nodes(name), drawn)
             turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
@@ -256,7 +266,7 @@ def _flexible(model: Model, name: str) -> FlexibleBody:
 
 
 @once_per_model
-def _held(model: Model) -> dict[int, Array]:
+def held_motions(model: Model) -> dict[int, Array]:
     """Return the rigid motion (6, nm) that the joints of each flexible body make by its modes, by its number."""
     ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
     return {

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import solids, symbols
+from .parts import Part, joint_radius, parts_of
 from .projection import Placement, View
-from .scene import BodyFigure, JointFigure, Scene
+from .scene import Scene
 from .style import FAINT, INK, matplotlib
 
 __all__ = ["SpatialPicture", "page_of", "project"]
 
 Array = NDArray[np.float64]
 
-_JOINT = 0.016  # radius of a joint, of the picture's reach
-_LINK = 0.0085
-_OF_SPACING = 0.13  # but not more of the distance between joints
 _LIGHT = np.array([0.35, -0.55, 0.76])
-_PIN = "#4D4D4D"
 _ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
 _FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
 
@@ -60,7 +56,7 @@ class SpatialPicture:
         self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
         self.feet: list[Array] = []
         self._set_limits(low, high)
-        self._collect(placements[0])
+        self._collect()
         self._add_artists(placements[0])
         self.update(placements[0])
 
@@ -69,8 +65,7 @@ class SpatialPicture:
     def _set_limits(self, low: Array, high: Array) -> None:
         ax = self.ax
         self.reach = float((high - low).max()) or 1.0
-        spacing = self.scene.spacing()
-        self.radius = min(_JOINT * self.reach, _OF_SPACING * spacing if spacing else np.inf)
+        self.radius = joint_radius(self.scene, self.reach)
         span = box_of(low, high)
         middle = (low + high) / 2
         ax.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
@@ -109,108 +104,20 @@ class SpatialPicture:
             box = ax.get_position()
             ax.set_position((box.x0 + off[0], box.y0 + off[1], box.width, box.height))
 
-    # ---- what there is to draw
-
-    def _collect(self, placement: Placement) -> None:
-        """Gather the faces of all bodies and joints, each with the number of the body that carries it."""
-        corners: list[Array] = []
-        owners: list[NDArray[np.int64]] = []
-        faces: list[NDArray[np.int64]] = []
-        colors: list[tuple[float, ...]] = []
-        edged: list[NDArray[np.bool_]] = []
-        count = 0
-
-        def add(number: int | NDArray[np.int64], solid: solids.Solid, color: Any, alpha: float = 1.0) -> None:
-            nonlocal count
-            corners.append(solid.corners)
-            owners.append(np.broadcast_to(np.asarray(number), len(solid.corners)))
-            faces.append(solid.faces + count)
-            edged.append(solid.edged)
-            colors.extend([(*matplotlib().colors.to_rgb(color), alpha)] * len(solid.faces))
-            count += len(solid.corners)
-
-        for body in self.scene.bodies:
-            for solid in body.solids:
-                add(body.number, solid, body.color)
-            for pair in (*body.bars, *_struts(body)):
-                add(body.number, solids.bar(*pair, self._thickness(pair)), body.color)
-            for pair in body.ties:
-                add(body.number, solids.bar(*pair, 0.45 * self._thickness(pair), around=6), body.color)
-            panel = _panel(body)
-            if panel is not None:
-                add(body.number, panel, body.color, 0.35)
-            if body.com is not None:
-                mark = solids.ball(0.5 * self.radius, around=8, rings=5)
-                add(body.number, mark.moved(np.eye(3), body.com), INK)
-            for frame, tip in body.arms:
-                pair = (np.zeros(3), tip)
-                add(frame, solids.bar(*pair, 0.45 * self._thickness(pair), around=6), body.color)
-            for frames, solid in self._flexible(body):
-                add(frames, solid, body.color, 0.85 if body.mesh is not None and body.mesh.sheet else 1.0)
-        for joint in self.scene.joints:
-            for number, solid in self._joint(joint, placement):
-                add(number, solid, _PIN)
-        if count == 0:
-            add(0, solids.ball(self.radius), INK)
-        self._local, self._owner = np.concatenate(corners), np.concatenate(owners)
-        self._faces, self._edged = np.concatenate(faces), np.concatenate(edged)
-        self._colors = np.array(colors)
-
-    def _flexible(self, body: BodyFigure) -> Iterator[tuple[NDArray[np.int64], solids.Solid]]:
-        """Yield the solids of a flexible body, with the frames of the nodes that carry their corners."""
-        mesh = body.mesh
-        if mesh is None:
-            return
-        for line in mesh.lines:
-            length = float(np.linalg.norm(np.diff(body.nodes[line], axis=0), axis=1).sum())
-            tube, ring = solids.tube(body.nodes[line], min(_LINK * self.reach, 0.12 * length))
-            yield body.first + line[ring], tube
-        if len(mesh.faces):
-            yield (
-                body.first + np.arange(len(body.nodes)),
-                solids.Solid(np.zeros((len(body.nodes), 3)), mesh.faces, np.ones(len(mesh.faces), dtype=bool)),
-            )
-        for point in mesh.points:
-            dot = solids.block(*[0.5 * self.radius] * 3)
-            yield np.full(len(dot.corners), body.first + point), dot
-
-    def _thickness(self, pair: tuple[Array, Array]) -> float:
-        """Return the radius of a link: set by the picture, but slim."""
-        return min(_LINK * self.reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
-
-    def _joint(self, joint: JointFigure, placement: Placement) -> list[tuple[int, solids.Solid]]:
-        """Return the solids of a joint with the numbers of the bodies that carry them, in body axes."""
-        r = self.radius
-        end = joint.mover
-        at = end.offset
-
-        def along(local_axis: Any, solid: solids.Solid, carrier: Any = end) -> tuple[int, solids.Solid]:
-            turn = solids.turned_z(carrier.marker.rotation @ np.asarray(local_axis, dtype=float))
-            return carrier.frame, solid.moved(turn, carrier.offset)
-
-        kind, element = joint.kind, joint.element
-        if kind in ("Revolute", "Screw", "Cylindrical"):
-            # the axis is the same direction in both markers
-            long = {"Revolute": 3.2, "Screw": 4.5, "Cylindrical": 6.0}[kind]
-            return [along(element.axis, solids.cylinder(long * r, r, around=12))]  # type: ignore[union-attr]
-        if kind == "Prismatic":
-            return [along(element.axis, solids.block(2.6 * r, 2.6 * r, 5 * r))]  # type: ignore[union-attr]
-        if kind == "Universal":
-            barrel = solids.cylinder(3.6 * r, 0.7 * r, around=10)
-            return [
-                along(element.axis_1, barrel, joint.first),  # type: ignore[union-attr]
-                along(element.axis_2, barrel, joint.second),  # type: ignore[union-attr]
-            ]
-        if kind == "Planar":
-            return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
-        if kind in ("Spherical", "CustomHinge"):
-            return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
-        if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
-            return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
-        if kind == "Distance":
-            ball = solids.ball(0.9 * r, around=8, rings=6)
-            return [(e.frame, ball.moved(np.eye(3), e.offset)) for e in (joint.first, joint.second)]
-        return []
+    def _collect(self) -> None:
+        """Gather the faces of all bodies and joints, each with the number of the frame that carries it."""
+        parts = parts_of(self.scene, self.reach)
+        if not parts:
+            dot = solids.ball(self.radius)
+            parts = [Part("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
+        starts = np.cumsum([0, *(len(part.solid.corners) for part in parts)])
+        self._local = np.concatenate([part.solid.corners for part in parts])
+        self._owner = np.concatenate([part.frames for part in parts])
+        self._faces = np.concatenate([part.solid.faces + start for part, start in zip(parts, starts, strict=False)])
+        self._edged = np.concatenate([part.solid.edged for part in parts])
+        to_rgb = matplotlib().colors.to_rgb
+        colors = [[(*to_rgb(part.color), part.opacity)] * len(part.solid.faces) for part in parts]
+        self._colors = np.array([color for faces in colors for color in faces])
 
     # ---- artists
 
@@ -307,35 +214,3 @@ class SpatialPicture:
                 reach = 6 * self.radius
                 lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))
         return lines
-
-
-def _panel(body: BodyFigure) -> solids.Solid | None:
-    """Return the polygon through the joint points of a body without a shape, if they lie in a plane."""
-    order = _around(body)
-    if order is None or body.panel is None:
-        return None
-    last = np.arange(2, len(order))
-    faces = np.column_stack([np.zeros_like(last), last - 1, last, last])
-    return solids.Solid(body.panel[order], faces, np.zeros(len(faces), dtype=bool))
-
-
-def _struts(body: BodyFigure) -> list[tuple[Array, Array]]:
-    """Return the sides of that polygon, or lines from the centre of mass where the points are in no plane."""
-    if body.panel is None:
-        return []
-    order = _around(body)
-    if order is None:
-        center = body.com if body.com is not None else body.panel.mean(axis=0)
-        return [(center, point) for point in body.panel]
-    ring = body.panel[order]
-    return [(a, b) for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True)]
-
-
-def _around(body: BodyFigure) -> NDArray[np.int64] | None:
-    if body.panel is None:
-        return None
-    off = body.panel - body.panel.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
-    if len(sizes) > 2 and sizes[2] > 1e-6 * sizes[0]:
-        return None
-    return solids.silhouette(off @ axes[:2].T)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate
+from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
 from .hinge import Hinge
 
 __all__ = ["Free"]
@@ -43,6 +43,10 @@ class Free(Hinge):
 
     def rates(self, q: Array, v: Array) -> Array:
         return np.concatenate([quaternion_rate(q[:4], v[:3]), quaternion(*q[:4]) @ v[3:]])
+
+    def bracket(self, v: Array) -> Array:
+        turn, slide = skew(v[:3]), skew(v[3:])
+        return -np.block([[turn, np.zeros((3, 3))], [slide, turn]])
 
     def coordinates_of(self, C: Array, c: Array) -> Array:
         return np.concatenate([quaternion_from_matrix(C), c])

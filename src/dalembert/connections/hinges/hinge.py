@@ -278,6 +278,13 @@ class Hinge:
         """Return q' (nq,)."""
         return np.array(v, dtype=float)
 
+    def bracket(self, v: Array) -> Array:
+        """Return K (nv, nv) in xi' = dv + K xi, xi the small motion that leads to a neighbour whose speeds are v + dv.
+
+        Zero where speeds are rates of coordinates; else turns that follow each other do not add.
+        """
+        return np.zeros((self.nv, self.nv))
+
     def coordinates_of(self, C: Array, c: Array) -> Array:
         """Return the coordinates (nq,) nearest to a pose; without a compiled twin, the best of a few searches."""
         best: tuple[Array, float] | None = None

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate
+from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
 from .hinge import Hinge
 
 __all__ = ["Spherical"]
@@ -38,6 +38,9 @@ class Spherical(Hinge):
 
     def rates(self, q: Array, v: Array) -> Array:
         return quaternion_rate(q, v)
+
+    def bracket(self, v: Array) -> Array:
+        return -skew(v)
 
     def coordinates_of(self, C: Array, c: Array) -> Array:
         return quaternion_from_matrix(C)

@@ -1,0 +1,180 @@
+"""The terms of the equations of motion by their names: gravity, Coriolis, damping, friction, elements.
+
+    M a + C v + g + elastic + damping + friction - elements = tau                                                    (1)
+
+Of many matrices C with one product C v, here is the one that is made of Christoffel's symbols and of Hamel's for speeds
+that are no rates of coordinates. With d_k the derivative along the motion of speed k alone, and p = M v,
+
+    C = M'/2 + (d_j M_ik - d_i M_jk) v_k / 2 + W(p),   W_ij = -W_ji                                                  (2)
+
+so that M' - 2 C is skew. W has blocks at ball joints, w x p of the moments of momentum, and at free hinges.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model import Model, as_model
+from ..model.interpolation import attitudes
+from ..system import System
+
+__all__ = ["ForceParts", "coriolis_forces", "coriolis_matrix", "force_parts", "gravity_forces"]
+
+Array = NDArray[np.float64]
+
+
+class ForceParts(NamedTuple):
+    """The terms of (1), (nv,) or (n, nv) N m or N each.
+
+    inertia, coriolis, gravity, elastic : what moves bodies, bends them
+    damping, friction : of hinges, positive along the motion
+    elements : what all other elements do
+    total : hinge forces that the motion needs
+    """
+
+    inertia: Array
+    coriolis: Array
+    gravity: Array
+    elastic: Array
+    damping: Array
+    friction: Array
+    elements: Array
+    total: Array
+
+
+def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
+    """Return g of (1): the hinge forces that hold the weights at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> _ = s.connect("A", da.Revolute("-y"), s.ground, s.body("arm", da.rod(length=2.0, mass=3.0)))
+    >>> gravity_forces(s, [0.0]).round(3)
+    array([29.43])
+    """
+    model = as_model(system)
+    rows = model.centroidal_momentum_matrix(q)[..., 3:, :]
+    held: Array = -np.einsum("...iv,i->...v", rows, np.asarray(model.system.gravity, dtype=float))
+    return held
+
+
+def coriolis_forces(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return C v of (1), (nv,) or (n, nv) N m or N: centrifugal, gyroscopic and Coriolis forces.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) or (n, nq) rad or m
+    v : (nv,) or (n, nv) rad/s or m/s
+    """
+    model = as_model(system)
+    v = np.asarray(v, dtype=float)
+    ahead, back = model.bias_forces(q, v, bare=True), model.bias_forces(q, -v, bare=True)
+    found: Array = 0.5 * (ahead + back) - model.bias_forces(q, np.zeros_like(v), bare=True)
+    return found
+
+
+def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return C (nv, nv) of (2), or (n, nv, nv): M' - 2 C is skew, and C v are the Coriolis forces.
+
+    Parameters
+    ----------
+    system : System or Model
+        Of the tree; loops add nothing to C.
+    q : (nq,) or (n, nq) rad or m
+    v : (nv,) or (n, nv) rad/s or m/s
+    """
+    model = as_model(system)
+    if np.ndim(q) == 2 or np.ndim(v) == 2:
+        shape = max(len(np.atleast_2d(q)), len(np.atleast_2d(v)))
+        rows = (np.broadcast_to(np.atleast_2d(part), (shape, np.shape(part)[-1])) for part in (q, v))
+        return np.array([coriolis_matrix(model, *pair) for pair in zip(*rows, strict=True)])
+    speeds = np.asarray(v, dtype=float)
+    D = _mass_slopes(model, np.asarray(q, dtype=float))  # d_k M_ij at [i, j, k]
+    rate = np.einsum("ijk,k->ij", D, speeds)
+    lean = np.einsum("ikj,k->ij", D, speeds)
+    C: Array = 0.5 * (rate + lean - lean.T)
+    momenta = model.mass_matrix(q) @ speeds
+    for hinge in attitudes(model.coordinate_names, model.speed_names):
+        turn, slide = slice(hinge.speed, hinge.speed + 3), slice(hinge.speed + 3, hinge.speed + 6)
+        C[turn, turn] -= _cross(momenta[turn])
+        if hinge.free:
+            C[turn, slide] -= _cross(momenta[slide])
+            C[slide, turn] -= _cross(momenta[slide])
+    return C
+
+
+def _mass_slopes(model: Model, q: Array) -> Array:
+    """Return the derivatives (nv, nv, nv) of M along the motions of single speeds, the last index: exact."""
+    units, still = np.vstack([np.zeros(model.nv), np.eye(model.nv)]), np.zeros(model.nv)
+    every = np.tile(q, (len(units), 1))
+    slopes = model._d_inverse_dynamics(every, np.tile(still, (len(units), 1)), units)[0]
+    return np.moveaxis(slopes[1:] - slopes[0], 0, 1)
+
+
+def _cross(p: Array) -> Array:
+    return np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
+
+
+def force_parts(
+    system: System | Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike | None = None,
+    *,
+    t: ArrayLike = 0.0,
+    x: ArrayLike | None = None,
+) -> ForceParts:
+    """Return the terms of the equations of motion by name, for one state or many.
+
+    Parameters
+    ----------
+    system : System or Model
+    q : (nq,) or (n, nq) rad or m
+    v : (nv,) or (n, nv) rad/s or m/s
+    a : (nv,) or (n, nv) rad/s2 or m/s2
+        None: at rest in speed, a = 0.
+    t : float or (n,) s
+    x : (nx,) or (n, nx)
+        Element states.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System()
+    >>> hinge = da.Revolute("-y", damping=0.5, friction=0.2)
+    >>> _ = s.connect("A", hinge, s.ground, s.body("arm", da.rod(length=2.0, mass=3.0)))
+    >>> parts = force_parts(s, [0.0], [2.0], [1.0])
+    >>> [round(float(part[0]), 3) for part in (parts.damping, parts.friction, parts.total)]
+    [1.0, 0.2, 34.63]
+    """
+    model = as_model(system)
+    v = np.asarray(v, dtype=float)
+    a = np.zeros_like(v) if a is None else np.asarray(a, dtype=float)
+    more: dict[str, Any] = {"t": t, "x": x}
+    bare = model._supplied(q, v, a, bare=True)
+    total = model._supplied(q, v, a, **more)
+    coriolis, gravity = coriolis_forces(model, q, v), gravity_forces(model, q)
+    inertia = model._supplied(q, np.zeros_like(v), a, bare=True) - model.bias_forces(q, np.zeros_like(v), bare=True)
+    without = {end: _without(model, q, v, a, end, total, more) for end in ("damping", "friction")}
+    damping, friction = total - without["damping"], total - without["friction"]
+    elastic = bare - inertia - coriolis - gravity
+    return ForceParts(inertia, coriolis, gravity, elastic, damping, friction, bare + damping + friction - total, total)
+
+
+def _without(model: Model, q: ArrayLike, v: Array, a: Array, end: str, total: Array, more: dict[str, Any]) -> Array:
+    """Return what is needed while damping or friction of hinges is off."""
+    ends = {end} | ({"coefficient"} if end == "friction" else set())
+    speeds = {*model.speed_names, *model.connection_names}
+    off = {
+        name: 0.0
+        for name in model.parameter_names
+        if name.rpartition(".")[2] in ends and name.rpartition(".")[0] in speeds
+    }
+    if not off:
+        return total
+    return model._supplied(q, v, a, conditions=model.conditions(off), **more)

@@ -1,0 +1,77 @@
+"""How fast activations of muscles may follow each other.
+
+A muscle's activation obeys a' = (u - a)/tau(u, a), u within 0.01 and 1 (see `HillMuscle`). Over a step h, by the
+midpoint rule with the mean m of both activations,
+
+    a1 - a0 = h (u - m) / tau,   tau = rise (1/2 + 3/2 m) if u > m, else fall / (1/2 + 3/2 m)                        (1)
+
+so each activation has a lowest and a highest successor, at u = 0.01 and u = 1, and each step tells its excitation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .actuators import Actuators
+
+__all__ = ["Reachable"]
+
+Array = NDArray[np.float64]
+
+_LEAST = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Reachable:
+    """Muscles among the actuators: where they stand (k,), and their time constants (k,) s."""
+
+    acting: Actuators
+    t: Array
+    places: list[int]
+    rise: Array
+    fall: Array
+
+    @classmethod
+    def of(cls, acting: Actuators, t: Array, item: str) -> Reachable:
+        """Find them."""
+        muscles = acting.muscles
+        if not muscles:
+            raise ModelError(item, "activation_dynamics", True, "no activation of a muscle is among the actuators")
+        if len(t) > 1 and (np.diff(t) <= 0.0).any():
+            raise ModelError(item, "t", t, "times must increase for activations to follow each other")
+        places = [acting.names.index(name) for name in muscles]
+        rise, fall = (np.array([m.parameters[part] for m in muscles.values()]) for part in ("rise", "fall"))
+        return cls(acting, t, places, rise, fall)
+
+    def after(self, before: Array, h: float) -> tuple[Array, Array]:
+        """Return the lowest and highest values (m,) of all actuators a step h (s) after values (m,)."""
+        low, high = np.full(len(self.acting), -np.inf), np.full(len(self.acting), np.inf)
+        a0 = before[self.places]
+        low[self.places], high[self.places] = self._after(a0, _LEAST, h), self._after(a0, 1.0, h)
+        return low, high
+
+    def _after(self, a0: Array, u: float, h: float) -> Array:
+        """Return the a1 of (1) by bisection: what is left of u - m shrinks as a1 goes towards u."""
+        near, far = a0.copy(), np.full_like(a0, u)  # at `near` (1) demands more, at `far` less
+        for _ in range(60):
+            a1 = 0.5 * (near + far)
+            m = 0.5 * (a0 + a1)
+            more = np.abs(h * (u - m) / self._tau(u, m)) > np.abs(a1 - a0)
+            near, far = np.where(more, a1, near), np.where(more, far, a1)
+        return far
+
+    def _tau(self, u: float | Array, m: Array) -> Array:
+        tau: Array = np.where(u > m, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
+        return tau
+
+    def excitations(self, values: Array) -> dict[str, Array]:
+        """Return the u of (1) that leads to each sample, (n,) by state; the first is the activation itself."""
+        a = values[:, self.places]
+        u = a.copy()
+        m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
+        u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
+        return {self.acting.names[place]: np.clip(u[:, k], _LEAST, 1.0) for k, place in enumerate(self.places)}

@@ -1,0 +1,143 @@
+"""Shares of many actuators: the cheapest efforts within bounds, for many samples at once.
+
+For each sample, with A (k, m) and b (k,),
+
+    least  sum of  w_i |u_i|^p / p      with  A u = b,   l <= u <= h                                                 (1)
+
+Without bounds and with p = 2 that is a weighted shortest solution. Otherwise an interior-point method for separable
+convex costs: with z, y the multipliers of bounds and equations, and a barrier mu that goes to zero,
+
+    w |u|^(p-1) sign u - z_l + z_h + A^T y = 0,   z_l (u - l) = mu,   z_h (h - u) = mu,   A u - b = e y              (2)
+
+(S. J. Wright, Primal-Dual Interior-Point Methods, SIAM 1997, chapter 8.) The small number e lets equations that repeat
+each other pass. Where bounds are in the way the multipliers grow without end; there the least squares of what is
+missing are taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["shared"]
+
+Array = NDArray[np.float64]
+
+_SOFT = 1e-11  # e of (2), in scaled equations
+_STEPS = 80
+_DONE = 1e-13  # of products in (2), scaled
+_LOST = 1e6  # multipliers of equations beyond which bounds are in the way
+_MISSED = 1e-9  # of equations, scaled
+
+
+def shared(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, rank: float) -> Array:
+    """Return the cheapest u (n, m) of (1).
+
+    Parameters
+    ----------
+    A : (n, k, m)
+    b : (n, k)
+    weights : (m,)
+    power : float
+        p, 2 or more.
+    lower, upper : (n, m)
+        Infinite where there is none.
+    rank : float
+        Singular values of A below this part of the largest are rounding.
+    """
+    root = np.sqrt(weights)
+    inverse = np.linalg.pinv(A / root, rcond=rank)
+    shortest: Array = (inverse @ b[..., None])[..., 0] / root
+    free = not (np.isfinite(lower).any() or np.isfinite(upper).any())
+    if free and power == 2.0:
+        return shortest
+    return _interior(A, b, weights, power, lower, upper, np.clip(shortest, lower, upper))
+
+
+def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, guess: Array) -> Array:
+    """Return u by (2), in variables and equations of order one."""
+    n, k, m = A.shape
+    width = upper - lower
+    typical = np.abs(guess).max(axis=0, initial=0.0)
+    size = np.where(np.isfinite(width).all(axis=0), width.max(axis=0), np.where(typical > 0.0, typical, 1.0))
+    size = np.where(size > 0.0, size, 1.0)
+    rows = np.linalg.norm(A * size, axis=2, keepdims=True)
+    rows = np.where(rows > 1e-12 * rows.max(axis=1, keepdims=True), rows, np.inf)  # equations without actuators
+    A, b = A * size / rows, b / rows[..., 0]
+    w = weights * size**power
+    w = w / w.max()
+    low, high = lower / size, upper / size
+    bounded = np.isfinite(low), np.isfinite(high)
+    fixed = high - low < 1e-14
+    u = guess / size
+    inside = np.minimum(1.0, 0.5 * np.where(np.isfinite(high - low), high - low, 2.0))
+    u = np.where(bounded[0], np.maximum(u, low + 0.1 * inside), u)
+    u = np.where(bounded[1], np.minimum(u, high - 0.1 * inside), u)
+    z = [np.where(side, 1.0, 0.0) for side in bounded]
+    y = np.zeros((n, k))
+    count = max(1, int(sum(side.any() for side in bounded)) * m)
+    lost = np.zeros(n, dtype=bool)
+    for _ in range(_STEPS):
+        gap = [np.where(bounded[0], u - low, 1.0), np.where(bounded[1], high - u, 1.0)]
+        gap = [np.maximum(each, 1e-300) for each in gap]
+        products = sum((z[side] * gap[side]).sum(axis=1) for side in (0, 1)) / count
+        slope = w * np.abs(u) ** (power - 1) * np.sign(u)
+        dual = slope - z[0] + z[1] + np.einsum("nkm,nk->nm", A, y)
+        primal = np.einsum("nkm,nm->nk", A, u) - b - _SOFT * y
+        going = ~lost
+        if not going.any():
+            break
+        dual, primal = dual * going[:, None], primal * going[:, None]
+        if (products * going).max() < _DONE and np.abs(dual).max() < 1e-11 and np.abs(primal).max(initial=0.0) < 1e-12:
+            break
+        mu = (0.1 * products)[:, None]
+        curve = w * (power - 1) * np.maximum(np.abs(u), 1e-6) ** (power - 2)
+        D = curve + z[0] / gap[0] + z[1] / gap[1] + np.where(fixed, 1e12, 0.0)
+        right = -(dual + z[0] - z[1] - np.where(bounded[0], mu / gap[0], 0.0) + np.where(bounded[1], mu / gap[1], 0.0))
+        # eliminate du: (A D^-1 A^T + e) dy = A D^-1 right + primal
+        scaled = A / D[:, None, :]
+        S = scaled @ A.swapaxes(1, 2) + _SOFT * np.eye(k)
+        dy = np.linalg.solve(S, (np.einsum("nkm,nm->nk", scaled, right) + primal)[..., None])[..., 0]
+        du = (right - np.einsum("nkm,nk->nm", A, dy)) / D
+        dz = [
+            np.where(bounded[0], mu / gap[0] - z[0] - z[0] / gap[0] * du, 0.0),
+            np.where(bounded[1], mu / gap[1] - z[1] + z[1] / gap[1] * du, 0.0),
+        ]
+        step = _longest(gap[0], np.where(bounded[0], du, 0.0)) & _longest(gap[1], np.where(bounded[1], -du, 0.0))
+        step = step & _longest(z[0] + ~bounded[0], dz[0]) & _longest(z[1] + ~bounded[1], dz[1])
+        lost |= np.abs(y).max(axis=1, initial=0.0) > _LOST
+        h = np.where(lost, 0.0, step.length)[:, None]
+        u, y = u + h * du, y + h * dy
+        z = [z[side] + h * dz[side] for side in (0, 1)]
+    u = np.clip(u, low, high)
+    for j in np.flatnonzero(np.abs(np.einsum("nkm,nm->nk", A, u) - b).max(axis=1, initial=0.0) > _MISSED):
+        u[j] = _nearest(A[j], b[j], low[j], high[j], u[j])
+    return np.clip(u * size, lower, upper)
+
+
+def _nearest(A: Array, b: Array, low: Array, high: Array, u: Array) -> Array:
+    """Return the u within bounds that misses the equations of one sample by least."""
+    from scipy.optimize import lsq_linear
+
+    found = u.copy()
+    open_ones = high - low > 1e-14
+    rest = b - A[:, ~open_ones] @ u[~open_ones]
+    if open_ones.any():
+        found[open_ones] = lsq_linear(A[:, open_ones], rest, (low[open_ones], high[open_ones]), tol=1e-14).x
+    return found
+
+
+class _Longest:
+    """How far each sample may go before something positive vanishes; ``&`` takes the shorter."""
+
+    def __init__(self, length: Array) -> None:
+        self.length = length
+
+    def __and__(self, other: _Longest) -> _Longest:
+        return _Longest(np.minimum(self.length, other.length))
+
+
+def _longest(positive: Array, change: Array) -> _Longest:
+    with np.errstate(divide="ignore"):
+        ratio = np.where(change < 0.0, -positive / np.where(change < 0.0, change, -1.0), np.inf)
+    return _Longest(np.minimum(1.0, 0.995 * ratio.min(axis=1, initial=np.inf)))

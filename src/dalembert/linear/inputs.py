@@ -1,0 +1,297 @@
+"""What acts on a linear system, by name: inputs of elements, hinge forces, loads, drives, numbers of elements.
+
+Each input is a direction: what it changes directly, beside the independent states. Of a drive with position u,
+
+    xi = Q y + Q_u u,   dv = V z + U y + V_u u' + U_u u,   da = ... + A_u u''                                 (1)
+    A_u = V_u - W (W^T M W)^-1 W^T M V_u                                                                     (2)
+
+where Q_u and V_u move what is driven by one and keep the independent ones, and W are the accelerations that rows and
+drives leave. Position, speed and acceleration of a drive are three inputs, of which users know that one is the rate of
+the other; `Linear.frequency_response` knows it too.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.freedoms import freedoms_of
+from ..compile.schema import number
+from ..connections.constraints.couplings import CustomCoupling
+from ..connections.constraints.plain import Constraint
+from ..connections.drives import Drive, PoseDrive
+from ..errors import DalembertError, ModelError
+from ..model import DynamicsDerivatives, Model
+from .rows import Rows
+from .tangent import Tangent, rate_slopes
+
+__all__ = ["Change", "changes_of", "input_names", "present_inputs"]
+
+Array = NDArray[np.float64]
+
+LEVELS = ("position", "speed", "acceleration")
+_PARTS = {"moment": 0, "force": 3}
+
+
+@dataclass(eq=False)
+class Change:
+    """What one input changes directly, per unit.
+
+    Attributes
+    ----------
+    name, unit : str
+    xi, dv, da : (nv,)
+        Of positions, speeds and accelerations; da only of what drives prescribe, with what follows it.
+    tau : (nv,)
+        Hinge forces.
+    loads : (nb, 6)
+        On bodies, [moment; force] at their origins, world axes.
+    laws : (n,)
+        Inputs of elements, in the order of the core.
+    parameter : str
+        A number of an element; empty if none.
+    hidden : bool
+        Whether it changes the second rates of a driven row, which no report can vary.
+    drive : str
+        Name of the drive that it belongs to; empty if none.
+    level : int
+        0 position, 1 speed, 2 acceleration of a drive.
+    """
+
+    name: str
+    unit: str
+    xi: Array
+    dv: Array
+    da: Array
+    tau: Array
+    loads: Array
+    laws: Array
+    parameter: str = ""
+    hidden: bool = False
+    drive: str = ""
+    level: int = 0
+
+    def force(self, space: Tangent) -> Array:
+        """Return hinge forces (nv,) with those that loads amount to."""
+        tau = self.tau
+        model = space.model
+        for k in np.flatnonzero(self.loads.any(1)):
+            tau = tau + model.jacobian(model.body_names[k], space.state.q).T @ self.loads[k]
+        return tau
+
+    def rates(self, space: Tangent, d: DynamicsDerivatives, parameters: Sequence[str]) -> tuple[Array, Array, Array]:
+        """Return y' (ny,), accelerations (nv,) and rates of element states (nx,) per unit."""
+        moved = self.dv if space.K is None else self.dv + space.K @ self.xi
+        force, model = self.force(space), space.model
+        by_name = np.zeros(len(model.input_names))
+        for k, name in enumerate(model.compiled.elements.inputs_by_law):
+            if self.laws[k]:
+                by_name[model.input_names.index(name)] = 1.0
+        ends = []
+        for by in (d.a, d.dx):
+            rate = by.q @ self.xi + by.v @ self.dv + by.tau @ force + by.inputs @ by_name
+            if self.parameter:
+                rate = rate + by.parameters[:, list(parameters).index(self.parameter)]
+            ends.append(rate)
+        return moved[space.positions], ends[0] + self.da, ends[1]
+
+
+def input_names(model: Model) -> list[str]:
+    """Return the names of all inputs of a model, bodies by their frames."""
+    drives = [f"{d.name}.{level}" for d in model.drives if not isinstance(d, PoseDrive) for level in LEVELS[d.level :]]
+    efforts = [f"{name}.effort" for name in model.speed_names]
+    loads = [f"{body}.{part}.{axis}" for body in model.body_names for part in _PARTS for axis in "xyz"]
+    return [*model.input_names, *efforts, *drives, *model.parameter_names, *loads]
+
+
+def changes_of(space: Tangent, names: Sequence[str]) -> list[Change]:
+    """Return what inputs of these names change."""
+    found = []
+    for name in names:
+        change = _found(space, name) if isinstance(name, str) else None
+        if change is None:
+            known = input_names(space.model)
+            near = difflib.get_close_matches(str(name), known, n=3) or known[:6]
+            raise ModelError("linearize", "input", name, f"there are inputs such as {', '.join(map(repr, near))}")
+        found.append(change)
+    return found
+
+
+def _nothing(space: Tangent, name: str, unit: str) -> Change:
+    model = space.model
+    nv, laws = model.nv, len(model.compiled.elements.inputs_by_law)
+    xi, dv, da, tau = np.zeros((4, nv))
+    return Change(name, unit, xi, dv, da, tau, np.zeros((model.nb, 6)), np.zeros(laws))
+
+
+def _found(space: Tangent, name: str) -> Change | None:
+    model = space.model
+    if name in model.input_names:
+        change = _nothing(space, name, "")
+        change.laws[[k for k, one in enumerate(model.compiled.elements.inputs_by_law) if one == name]] = 1.0
+        return change
+    if name in model.parameter_names:
+        change = _nothing(space, name, "")
+        change.parameter = name
+        return change
+    owner, _, ending = name.rpartition(".")
+    if ending == "effort":
+        return _effort(space, owner, name)
+    for drive in model.drives:
+        if drive.name == owner and ending in LEVELS:
+            return _driven(space, drive, LEVELS.index(ending), name)
+    where, _, part = owner.rpartition(".")
+    if part in _PARTS and ending in "xyz" and len(ending) == 1:
+        return _load(space, where, _PARTS[part] + "xyz".index(ending), name)
+    return None
+
+
+def _effort(space: Tangent, owner: str, name: str) -> Change | None:
+    model = space.model
+    try:
+        freedoms = freedoms_of(model, owner, item="linearize")
+    except ModelError:
+        return None
+    if len(freedoms) != 1:
+        single = ", ".join(repr(f"{each}.effort") for each in freedoms.names)
+        raise ModelError("linearize", "input", name, f"name one of {single}")
+    names = model.compiled.names
+    unit = "N m"
+    if freedoms.columns:
+        unit = "N m" if names.speed_units[freedoms.columns[0]] == "rad" else "N"
+    change = _nothing(space, name, unit)
+    change.tau[:] = freedoms.rows(space.state.q)[0]
+    return change
+
+
+def _load(space: Tangent, where: str, component: int, name: str) -> Change | None:
+    model, q = space.model, space.state.q
+    try:
+        marker = model._found("linearize", where)
+        J = model.jacobian(marker, q)
+    except DalembertError:
+        return None
+    change = _nothing(space, name, "N" if component >= 3 else "N m")
+    body = marker.body.name
+    if body in model.flexible_names or body not in model.body_names:
+        change.tau[:] = J[component]
+        return change
+    k = model.body_names.index(body)
+    change.loads[k, component] = 1.0
+    if component >= 3:
+        arm = model.pose(marker, q).position - model.poses(q).position[k]
+        change.loads[k, :3] = np.cross(arm, np.eye(3)[component - 3])
+    return change
+
+
+# ---- drives
+
+
+def _driven(space: Tangent, drive: Drive, level: int, name: str) -> Change:
+    if isinstance(drive, PoseDrive):
+        raise ModelError("linearize", "input", name, "the drive of an attitude is no input: drive single coordinates")
+    if level < drive.level:
+        given = f"{LEVELS[drive.level]} is what the drive prescribes"
+        raise ModelError("linearize", "input", name, f"{given}: {drive.name + '.' + LEVELS[drive.level]!r}")
+    model, s = space.model, space.state
+    unit = ("m" if _is_length(model, drive) else "rad") + ("", "/s", "/s2")[level]
+    change = _nothing(space, name, unit)
+    change.drive, change.level = drive.name, level
+    rows = Rows.of(model, space.conditions, s.t)
+    slopes = np.zeros(3)  # of what the driven row or freedom has to be at each level, per unit
+    slopes[level] = 1.0
+    if not drive.of_hinge:
+        slopes = _target_slopes(drive, float(s.t), level)
+        change.hidden = bool(slopes[2])
+    P = model.constraint_jacobian(s.q, t=s.t) if model.nc else np.zeros((0, model.nv))
+    if slopes[0]:
+        change.xi = slopes[0] * _particular(model, drive, P, rows.placing, rows.placed, space.positions, rows)
+    dv = np.zeros(model.nv)
+    if slopes[1]:
+        dv = slopes[1] * _particular(model, drive, P, rows.held, rows.paced, space.speeds, rows)
+    if change.xi.any() and model.nc:
+        w = rate_slopes(model, s, rows.placing, change.xi[:, None], space.K)[:, 0]
+        dv = dv - _solved(P, w, rows.held, rows.paced, space.speeds, rows)
+    change.dv = dv
+    if slopes[2]:
+        change.da = slopes[2] * _accelerated(space, drive, P, rows)
+    return change
+
+
+def _is_length(model: Model, drive: Drive) -> bool:
+    names = model.compiled.names
+    if drive.of_hinge:
+        return names.speed_units[model.driven_freedoms(drive)[0]] == "m"
+    return names.row_units[model.driven_row(drive)] == "m"
+
+
+def _target_slopes(drive: Drive, t: float, level: int) -> Array:
+    """Return how residual, rate and second rate of a driven row change with the drive's value, rate or second rate."""
+    element = drive.connection.element
+    assert isinstance(element, (Constraint, CustomCoupling))
+    at = np.array(drive.law(t), dtype=float)
+    h = 1e-5 * (1.0 + np.abs(at[level]))
+    up, down = at.copy(), at.copy()
+    up[level] += h
+    down[level] -= h
+    change: Array = (np.array(element.target(*up)) - np.array(element.target(*down))) / (2 * h)
+    return np.where(np.abs(change) > 1e-9, change, 0.0)
+
+
+def _solved(
+    P: Array, w: Array, active: NDArray[np.bool_], fixed: NDArray[np.bool_], kept: NDArray[np.intp], rows: Rows
+) -> Array:
+    """Return the motion (nv,) with P x = w in active rows, fixed and independent speeds at rest."""
+    x = np.zeros(P.shape[1])
+    loose = ~fixed
+    loose[kept] = False
+    S, D = rows.scales.rows[active], rows.scales.columns[loose]
+    J = S[:, None] * P[active][:, loose] * D
+    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=1e-9)[0]
+    return x
+
+
+def _particular(
+    model: Model,
+    drive: Drive,
+    P: Array,
+    active: NDArray[np.bool_],
+    fixed: NDArray[np.bool_],
+    kept: NDArray[np.intp],
+    rows: Rows,
+) -> Array:
+    """Return the motion (nv,) with one at what is driven, independent and other driven speeds at rest."""
+    if not drive.of_hinge:
+        wanted = np.zeros(len(P))
+        wanted[model.driven_row(drive)] = 1.0
+        return _solved(P, wanted, active, fixed, kept, rows)
+    place = model.driven_freedoms(drive)[0]
+    x = np.zeros(P.shape[1])
+    x[place] = 1.0
+    return x - _solved(P, P[:, place], active, fixed, kept, rows) if len(P) else x
+
+
+def _accelerated(space: Tangent, drive: Drive, P: Array, rows: Rows) -> Array:
+    """Return A_u of (2), (nv,)."""
+    model, q = space.model, space.state.q
+    given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
+    S, D = rows.scales.rows[rows.held], rows.scales.columns
+    J = (S[:, None] * P[rows.held] * D)[:, ~given]
+    u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
+    _, s, Vt = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(int((~given).sum())))
+    W = np.zeros((model.nv, len(Vt) - int((s > 1e-9).sum())))
+    W[~given] = D[~given, None] * Vt[int((s > 1e-9).sum()) :].T
+    M = model.mass_matrix(q)
+    return np.asarray(u - W @ np.linalg.solve(W.T @ M @ W, W.T @ (M @ u))) if W.shape[1] else u
+
+
+def present_inputs(space: Tangent) -> Array:
+    """Return what laws give as inputs of elements at the state, in the order of the core."""
+    model, s = space.model, space.state
+    taken = model.report(["taken"], s.t, s.q, s.v, s.x, conditions=space.conditions)["taken"]
+    of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")
+    return np.asarray(taken[of_laws])

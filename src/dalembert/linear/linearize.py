@@ -1,0 +1,153 @@
+"""Linear equations of a multibody system about a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model import Conditions, DynamicsDerivatives, Model, State
+from ..system import System
+from .inputs import changes_of
+from .linear import Linear
+from .outputs import Read, read_outputs
+from .states import about
+from .tangent import Tangent, tangent_space
+
+__all__ = ["linearize"]
+
+Array = NDArray[np.float64]
+
+REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
+
+
+def linearize(
+    system: System | Model,
+    state: Any = None,
+    inputs: str | Sequence[str] | None = None,
+    outputs: str | Callable[[State], Any] | Sequence[Any] | None = None,
+    *,
+    t: float | None = None,
+    independent: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
+    conditions: Conditions | None = None,
+) -> Linear:
+    """Return the linear equations of a system about a state, loops, drives and element states included.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, dict of name to value, Result, or an equilibrium
+        The start state of the system, its loops closed, if left out. It need not rest.
+    inputs : names
+        Inputs of elements (``"motor.u"``, ``"wind.fx"``), all of them if left out; hinge forces (``"A.effort"``), loads
+        in world axes (``"arm.tip.force.x"``, ``"arm.moment.z"``), drives (``"A.position"``, ``"A.speed"``,
+        ``"A.acceleration"``: three inputs), numbers of elements (``"k.stiffness"``).
+    outputs : names, or functions of a `State`
+        Whatever a `Result` knows: ``"arm.tip.position.x"``, ``"D.force"``. The independent states if left out.
+    t : float, s
+        Time; of a `Result`, which of its states: the last if left out. Laws of time are as they are then.
+    independent : names of coordinates
+        In which the equations are written; those that pivoting finds best if left out.
+    speeds : names of speeds
+        Those among them that are independent where wheels, skates or drives bind speeds alone.
+    conditions : Conditions
+        Locked hinges, control, other parameters: ``model.conditions(...)``.
+
+    Returns
+    -------
+    Linear
+        `M`, `damping`, `stiffness`, `A`, `B`, `C`, `D`, `eigenvalues`, and names of all of them; print it to read it.
+
+    Raises
+    ------
+    AssemblyError
+        If the state does not obey loops and drives.
+    SingularityError
+        If freedoms appear or vanish at the position, or named coordinates do not determine it.
+
+    Examples
+    --------
+    A pendulum of length 1 m beside a stretched one of 4 m, hanging:
+
+    >>> import dalembert as da
+    >>> s = da.System("pendulums")
+    >>> for name, length in (("short", 1.0), ("long", 4.0)):
+    ...     bob = s.body(name, mass=2.0, inertia=(1e-9, 1e-9, 1e-9))
+    ...     _ = s.connect(f"P_{name}", da.Revolute("y"), s.ground, bob.at(0, 0, length))
+    >>> lin = da.linearize(s)
+    >>> lin.coordinates, lin.stiffness.round(3)
+    (('P_short', 'P_long'), array([[19.613,  0.   ],
+           [ 0.   , 78.453]]))
+    >>> np.sort(abs(lin.eigenvalues.imag)).round(4)
+    array([1.5658, 1.5658, 3.1316, 3.1316])
+    """
+    at = about(system, state, t, conditions)
+    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, conditions=at.conditions)
+    return linear_at(space, inputs, outputs, notes=at.notes)
+
+
+def linear_at(
+    space: Tangent,
+    inputs: str | Sequence[str] | None = None,
+    outputs: Any = None,
+    *,
+    notes: Sequence[str] = (),
+    d: DynamicsDerivatives | None = None,
+) -> Linear:
+    """Return the linear equations in the coordinates of a tangent space; `d`: derivatives that are known already."""
+    model = space.model
+    names = list(model.input_names) if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
+    changes = changes_of(space, names)
+    parameters = [change.parameter for change in changes if change.parameter]
+    d = space.derivatives(parameters) if d is None else d
+    A = space.reduce(d)
+    B = np.zeros((space.size, len(changes)))
+    for k, change in enumerate(changes):
+        y, a, x = change.rates(space, d, parameters)
+        B[:, k] = np.concatenate([y, a[space.speeds], x])
+    states = space.state_names
+    if outputs is None:
+        units = tuple(_state_units(space))
+        read = Read(
+            states, units, np.eye(len(states)), np.zeros((len(states), len(changes))), np.ones(len(states), bool)
+        )
+    else:
+        wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
+        read = read_outputs(space, d, wanted, changes)
+    said = [*notes, *_unrest(space, A)]
+    return Linear(space, A, B, tuple(changes), read, tuple(said))
+
+
+def _state_units(space: Tangent) -> list[str]:
+    units = space.model.compiled.names.speed_units
+    rates = [f"{units[k]}/s" if units[k] != "1" else "1/s" for k in space.speeds]
+    return [*(units[k] for k in space.positions), *rates, *("" for _ in space.model.state_names)]
+
+
+def _unrest(space: Tangent, A: Array) -> list[str]:
+    """Return a note if the independent speeds or element states change: the state is no equilibrium."""
+    model, s = space.model, space.state
+    found = model.dynamics(s.t, s.q, s.v, s.x, conditions=space.conditions)
+    a = found.a[space.speeds]
+    D = model.compiled.tables["column_scale"][space.speeds]
+    n, m = space.ny, space.ny + space.nz
+    size = max(1.0, float(np.abs(A[n:m]).max(initial=0.0)))
+    worst = int(np.abs(a / D).argmax()) if len(a) else 0
+    notes = []
+    if len(a) and abs(a[worst] / D[worst]) > REST * size:
+        k = space.speeds[worst]
+        unit = model.compiled.names.speed_units[k]
+        notes.append(
+            f"no equilibrium: {model.speed_names[k]!r} accelerates by {a[worst]:.4g} {unit}/s2 at this state; "
+            "eigenvalues then depend on the coordinates"
+        )
+    if len(found.dx):
+        worst = int(np.abs(found.dx).argmax())
+        if abs(found.dx[worst]) > REST * max(1.0, float(np.abs(A[m:]).max(initial=0.0))):
+            notes.append(
+                f"no equilibrium: {model.state_names[worst]!r} changes by {found.dx[worst]:.4g} /s at this state"
+            )
+    return notes

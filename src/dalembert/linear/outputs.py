@@ -1,0 +1,238 @@
+"""What is read off a linear system, by name: rows C by the independent states and D by the inputs.
+
+Coordinates, speeds and accelerations of the tree, element states and places of markers have exact rows. Everything else
+that a `Result` knows by name is varied along the tangent space, and along what inputs change, by central differences
+of fourth order: outputs are smooth beside the loops, and what a step leaves them by is even in the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import ModelError
+from ..model import DynamicsDerivatives, Model
+from ..result.outputs import Motion, Output, always
+from .inputs import Change, present_inputs
+from .small_motions import small_motion_names
+from .tangent import Tangent
+
+__all__ = ["Read", "read_outputs"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-3  # of fourth order: 1e-12 of the output's fifth derivative; rounding 1e-13 of its size
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Outputs of a linear system.
+
+    Attributes
+    ----------
+    names, units : tuple of str, (n,)
+    C : (n, states), D : (n, inputs)
+    exact : (n,) bool
+        False where rows were taken by differences.
+    """
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    C: Array
+    D: Array
+    exact: NDArray[np.bool_]
+
+
+def read_outputs(space: Tangent, d: DynamicsDerivatives, outputs: Sequence[Any], changes: list[Change]) -> Read:
+    """Return the rows of outputs by name, or of functions of a `State`."""
+    directions = _Directions(space, changes)
+    found: list[tuple[str, str, Array, bool]] = []
+    later: list[tuple[int, Output]] = []
+    for what in outputs:
+        exact = _exact(space, d, what, directions) if isinstance(what, str) else None
+        if exact is not None:
+            found += exact
+            continue
+        output = Output.of(space.model, what)
+        later.append((len(found), output))
+        found.append((output.name, output.unit, np.zeros(0), False))
+    for place, output in reversed(later):
+        rows, labels = directions.differ(output)
+        units = output.unit.split(", ")
+        units = units if len(units) == len(labels) else [output.unit] * len(labels)
+        found[place : place + 1] = [
+            (label, unit, row, False) for label, unit, row in zip(labels, units, rows, strict=True)
+        ]
+    n = space.size
+    rows = np.array([row for _, _, row, _ in found]).reshape(len(found), n + len(changes))
+    exact_rows = np.array([each[3] for each in found], dtype=bool)
+    return Read(tuple(f[0] for f in found), tuple(f[1] for f in found), rows[:, :n], rows[:, n:], exact_rows)
+
+
+class _Directions:
+    """All independent states, then all inputs: what each changes per unit."""
+
+    def __init__(self, space: Tangent, changes: list[Change]) -> None:
+        self.space, self.changes = space, changes
+        xi, dv, dx = space.directions
+        model, n, m = space.model, space.size, len(changes)
+
+        def joined(first: Array, parts: list[Array]) -> Array:
+            return np.vstack([first, np.array(parts).reshape(m, first.shape[1])])
+
+        self.xi = joined(xi.T, [c.xi for c in changes])
+        self.dv = joined(dv.T, [c.dv for c in changes])
+        self.dx = np.vstack([dx.T, np.zeros((m, model.nx))])
+        self.tau = joined(np.zeros((n, model.nv)), [c.tau for c in changes])
+        self.loads = joined(np.zeros((n, 6 * model.nb)), [c.loads.ravel() for c in changes])
+        self.laws = joined(np.zeros((n, len(model.compiled.elements.inputs_by_law))), [c.laws for c in changes])
+        D, x = model.compiled.tables["column_scale"], np.abs(space.state.x)
+        of_inputs = [_size(space, change) for change in changes]
+        self.scale = np.concatenate([D[space.positions], D[space.speeds], np.maximum(1.0, x), of_inputs])
+
+    def differ(self, output: Output) -> tuple[Array, list[str]]:
+        """Return derivatives (components, directions) of an output, and names of its components."""
+        if output.history is not None:
+            remedy = "it depends on what happened before, and has no value at a state"
+            raise ModelError("linearize", "output", output.name, remedy)
+        for change in self.changes if output.needs == "dynamics" else ():
+            if change.hidden:
+                remedy = f"what {change.name!r} does to it is not known: take outputs of positions and speeds"
+                raise ModelError("linearize", "output", output.name, remedy)
+        steps = [self._values(output, k * _STEP) for k in (1, -1, 2, -2)]
+        up, down, far_up, far_down = steps
+        if output.branch:  # angles known up to whole turns
+            turn = np.array([kind == "turn" for kind in output.branch])
+            for values in (down, far_up, far_down):
+                away = np.round((values - up) / (2 * np.pi))
+                values -= np.where(turn, 2 * np.pi * away, 0.0)
+            sign = np.array([kind == "sign" for kind in output.branch])
+            for values in (down, far_up, far_down):
+                flipped = (values * up * sign).sum(-1, keepdims=True) < 0
+                values *= np.where(flipped & sign, -1.0, 1.0)
+        rows = (8 * (up - down) - (far_up - far_down)).T / (12 * _STEP * self.scale)
+        if len(rows) == 1:
+            labels = [output.name]
+        elif output.labels:
+            labels = [f"{output.name}.{label}" for label in output.labels]
+        else:
+            labels = [f"{output.name}[{k}]" for k in range(len(rows))]
+        return rows, labels
+
+    def _values(self, output: Output, h: float) -> Array:
+        """Return an output (directions, components) at the state moved by h along each direction."""
+        s, model = self.space.state, self.space.model
+        count, by = len(self.xi), h * self.scale[:, None]
+        q = model.integrate(np.tile(s.q, (count, 1)), by * self.xi)
+        motion = _Varied(self, by, model, np.full(count, s.t), q, s.v + by * self.dv, s.x + by * self.dx)
+        values = np.asarray(output.value(motion), dtype=float)
+        return values.reshape(count, -1).copy()
+
+
+class _Varied(Motion):
+    """States beside one another under inputs that differ."""
+
+    def __init__(self, at: _Directions, h: Array, model: Model, t: Array, q: Array, v: Array, x: Array) -> None:
+        conditions = at.space.conditions
+        super().__init__(model, t, q, v, x, conditions=None if conditions is None else always(conditions))
+        self._directions, self._h = at, h
+
+    def _reported(self, parts: list[str]) -> dict[str, Array]:
+        at, h, model = self._directions, self._h, self.model
+        space, base = at.space, at.space.conditions
+        names = sorted(_core.report_parts.index(part) for part in parts)
+        laws = np.full(at.laws.shape, np.nan)
+        if at.laws.any():
+            laws = np.where(at.laws != 0.0, present_inputs(space) + h * at.laws, np.nan)
+        given = np.tile(_prescribed(space), (len(self), 1))
+        n = space.size
+        for k, change in enumerate(at.changes):
+            if change.drive:
+                given[n + k] += h[n + k] * change.da
+        loads = (h * at.loads).reshape(len(self), model.nb, 6)
+        more: dict[str, Array] = {"t": self.t, "x": self.x, "tau": h * at.tau, "loads": loads}
+        if at.laws.shape[1]:
+            more["inputs"] = laws
+        if any(change.drive for change in at.changes):
+            more["a"] = given
+        groups: dict[str, list[int]] = {}
+        for k in range(len(self)):
+            groups.setdefault(at.changes[k - n].parameter if k >= n else "", []).append(k)
+        joined: dict[str, Array] = {}
+        for parameter, rows in groups.items():
+            conditions = base
+            if parameter:
+                conditions = model.conditions() if base is None else base
+                now = float(conditions.parameters[model.parameter_names[parameter]])
+                conditions = conditions.with_parameter(parameter, now + float(h[rows[0], 0]), item="linearize")
+            some = {key: np.ascontiguousarray(value[rows]) for key, value in more.items()}
+            found = model._report(names, self.q[rows], self.v[rows], **some, conditions=conditions)
+            for place, values in zip(names, found, strict=True):
+                part = _core.report_parts[place]
+                joined.setdefault(part, np.empty((len(self), *values.shape[1:])))[rows] = values
+        return joined
+
+
+def _size(space: Tangent, change: Change) -> float:
+    """Return a size that an input may have, for the steps of differences."""
+    if change.parameter:
+        model, conditions = space.model, space.conditions
+        values = model.parameters if conditions is None else conditions.parameters
+        return abs(float(values[model.parameter_names[change.parameter]])) or 1.0
+    return space.model.length if change.drive and change.unit.startswith("m") else 1.0
+
+
+def _prescribed(space: Tangent) -> Array:
+    """Return the accelerations (nv,) that drives demand at the state; zero elsewhere."""
+    a = space.model.drive_motion(float(space.state.t))[2]
+    return np.where(np.isnan(a), 0.0, a)
+
+
+def _exact(
+    space: Tangent, d: DynamicsDerivatives, name: str, at: _Directions
+) -> list[tuple[str, str, Array, bool]] | None:
+    """Return exact rows of an output, or None if there are none."""
+    model, n = space.model, space.size
+    units = model.compiled.names.speed_units
+    states = space.state_names
+    if name in states:
+        k = states.index(name)
+        unit = units[space.positions[k]] if k < space.ny else ""
+        return [(name, unit, np.eye(n + len(at.changes))[k], True)]
+    base, _, ending = name.rpartition(".")
+    small = small_motion_names(model)
+    owner = base if base in small else (name if name in small else "")
+    if owner and owner in model.coordinate_names:
+        k = small.index(owner)
+        if name == owner or ending == "position":
+            return [(name, units[k], at.xi[:, k], True)]
+        if ending == "speed":
+            return [(name, f"{units[k]}/s", at.dv[:, k], True)]
+        if ending == "acceleration":
+            return [(name, f"{units[k]}/s2", _accelerations(space, d, at)[k], True)]
+    if ending == "position" or (ending in ("x", "y", "z") and base.endswith(".position")):
+        where = base if ending == "position" else base.rpartition(".")[0]
+        if where in model.connection_names or where in model.system.forces:
+            return None
+        try:
+            J = model.jacobian(where, space.state.q)[3:] @ at.xi.T
+        except ModelError:
+            return None
+        if ending == "position":
+            return [(f"{name}.{axis}", "m", row, True) for axis, row in zip("xyz", J, strict=True)]
+        return [(name, "m", J["xyz".index(ending)], True)]
+    return None
+
+
+def _accelerations(space: Tangent, d: DynamicsDerivatives, at: _Directions) -> Array:
+    """Return derivatives of all accelerations (nv, directions)."""
+    parameters = [c.parameter for c in at.changes if c.parameter]
+    own = at.space.directions
+    states = d.a.q @ own[0] + d.a.v @ own[1] + d.a.x @ own[2]
+    inputs = [change.rates(space, d, parameters)[1] for change in at.changes]
+    return np.hstack([states, np.array(inputs).reshape(len(inputs), space.model.nv).T])

@@ -1,0 +1,425 @@
+"""The tangent space of the states that loops, drives and rows on speeds permit, in independent coordinates by name.
+
+A neighbour of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds v + dv
+and element states x + dx. With P_h the rows that bind positions, P all rows, w the rates P v + drift that rows have,
+
+    P_h xi = 0,   xi = 0 where positions are prescribed                                                      (1)
+    P dv + w_q xi = 0,   dv = 0 where speeds are prescribed                                                  (2)
+    xi = Q y,   dv = V z + U y                                                                               (3)
+
+y are the xi of independent coordinates, z the dv of independent speeds, which are among them; of holonomic systems
+they are the same, with rows on speeds alone (skates, wheels) or driven speeds there are fewer z. The motion goes on as
+
+    y' = E_q (V z + (U + K Q) y),   z' = E_v da,   x' = d(dx)                                                 (4)
+
+with E_q, E_v that pick the independent ones and K that of `Hinge.bracket`: small turns of ball joints do not add.
+
+w_q xi of rows that bind positions is exact without derivatives of P: gamma, what is left of the second rates of rows
+without accelerations, is quadratic in v, and P_h xi = 0 holds all along a motion, so that
+
+    w_q xi = [(gamma(v + xi) - gamma(v - xi)) / 2 + P K xi] / 2                                              (5)
+
+Rows that bind speeds alone are varied by central differences of fourth order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..analysis.nearby import general_mobility
+from ..errors import AssemblyError, ModelError, SingularityError
+from ..model import Conditions, DynamicsDerivatives, Model, State
+from .rows import Rows
+from .small_motions import brackets, small_motion_names
+
+__all__ = ["Tangent", "tangent_space"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Marks = NDArray[np.bool_]
+
+RANK = 1e-9  # of scaled rows at a closed position: below it is rounding
+_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """All small changes of a state that loops, drives and rows on speeds permit.
+
+    Attributes
+    ----------
+    model : Model
+    conditions : Conditions or None
+    state : State
+    positions : (nq,) int
+        Which small motions are independent, places among the speeds of the model; nq of them.
+    speeds : (nz,) int
+        Which speeds are independent, among `positions`.
+    Q : (nv, nq), V : (nv, nz), U : (nv, nq)
+        Of (3): xi = Q y, dv = V z + U y.
+    K : (nv, nv) or None
+        Of (4); None if zero for every hinge.
+    """
+
+    model: Model
+    conditions: Conditions | None
+    state: State
+    positions: Places
+    speeds: Places
+    Q: Array
+    V: Array
+    U: Array
+    K: Array | None
+
+    @property
+    def ny(self) -> int:
+        """Number of independent coordinates."""
+        return len(self.positions)
+
+    @property
+    def nz(self) -> int:
+        """Number of independent speeds."""
+        return len(self.speeds)
+
+    @property
+    def size(self) -> int:
+        """Number of independent states: y, z and x."""
+        return self.ny + self.nz + self.model.nx
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of y: coordinates, or small turns and shifts of hinges whose speeds are not rates of coordinates."""
+        names = small_motion_names(self.model)
+        return tuple(names[k] for k in self.positions)
+
+    @property
+    def speed_names(self) -> tuple[str, ...]:
+        """Names of z: ``"A.speed"``."""
+        return tuple(f"{self.model.speed_names[k]}.speed" for k in self.speeds)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of y, z and x, in order."""
+        return (*self.coordinate_names, *self.speed_names, *self.model.state_names)
+
+    @property
+    def directions(self) -> tuple[Array, Array, Array]:
+        """All changes by one independent state each: xi (nv, size), dv (nv, size), dx (nx, size)."""
+        n, nz, nx = self.ny, self.nz, self.model.nx
+        nv = self.model.nv
+        xi = np.hstack([self.Q, np.zeros((nv, nz + nx))])
+        dv = np.hstack([self.U, self.V, np.zeros((nv, nx))])
+        return xi, dv, np.hstack([np.zeros((nx, n + nz)), np.eye(nx)])
+
+    def derivatives(self, parameters: Sequence[str] = (), **more: Any) -> DynamicsDerivatives:
+        """Return `Model.d_dynamics` at the state, under the conditions."""
+        s = self.state
+        return self.model.d_dynamics(s.t, s.q, s.v, s.x, conditions=self.conditions, parameters=parameters, **more)
+
+    def kinematics(self) -> tuple[Array, Array]:
+        """Return what y' is made of, (4): by y (nq, nq), and by z (nq, nz)."""
+        by_y = self.U if self.K is None else self.U + self.K @ self.Q
+        return by_y[self.positions], self.V[self.positions]
+
+    def reduce(self, d: DynamicsDerivatives) -> Array:
+        """Return A (size, size) of the independent states, (4), from derivatives at the state."""
+        n, m = self.ny, self.ny + self.nz
+        A = np.zeros((self.size, self.size))
+        A[:n, :n], A[:n, n:m] = self.kinematics()
+        for rows, by, places in ((slice(n, m), d.a, self.speeds), (slice(m, None), d.dx, slice(None))):
+            q, v = by.q[places], by.v[places]
+            A[rows, :n] = q @ self.Q + v @ self.U
+            A[rows, n:m] = v @ self.V
+            A[rows, m:] = by.x[places]
+        return A
+
+    def mass_matrix(self) -> Array:
+        """Return V^T M V (nz, nz): inertia along the independent speeds."""
+        M = self.V.T @ self.model.mass_matrix(self.state.q) @ self.V
+        return np.asarray((M + M.T) / 2)
+
+    # ---- neighbours
+
+    def neighbour(self, y: ArrayLike = 0.0, z: ArrayLike = 0.0, x: ArrayLike = 0.0) -> State:
+        """Return a state that obeys loops and drives, its independent coordinates moved by y, speeds by z, states by x.
+
+        Rows that bind positions are closed by Newton's method at fixed independent coordinates; then speeds by theirs.
+
+        Raises
+        ------
+        AssemblyError
+            If it is too far away.
+        """
+        model, s = self.model, self.state
+        y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
+        place, pace, _ = model.drive_motion(float(s.t))
+        q = model.integrate(s.q, self.Q @ y)
+        q = np.where(np.isnan(place), q, place)
+        rows = Rows.of(model, self.conditions, s.t)
+        if rows.any:
+            q = self._closed(q, rows, y)
+        v = np.where(np.isnan(pace), s.v, pace)
+        v[self.speeds] += z
+        paced = rows.paced
+        loose = ~paced
+        loose[self.speeds] = False
+        if rows.held.any():
+            P = model.constraint_jacobian(q, t=s.t)[rows.held]
+            gap = rows.rates(model, q)[rows.held] - P @ v
+            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=RANK)[0]
+        return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
+
+    def _closed(self, q: Array, rows: Rows, y: Array) -> Array:
+        """Return q (nq,) on the rows that bind positions, the independent coordinates as they are."""
+        model = self.model
+        loose = ~rows.placed
+        loose[self.positions] = False
+        place = rows.placing
+        for _ in range(20):
+            gap = rows.scales.rows[place] * rows.residual(model, q)[place]
+            if np.abs(gap).max(initial=0.0) <= 10 * rows.scales.floor:
+                return q
+            J = rows.scaled(model, q)[place][:, loose]
+            step = np.zeros(model.nv)
+            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=RANK)[0]
+            q = model.integrate(q, step)
+        if np.abs(gap).max(initial=0.0) <= 1e-9:
+            return q
+        raise AssemblyError(
+            f"no neighbour with {dict(zip(self.coordinate_names, y.tolist(), strict=True))}: the loops do not close at "
+            "these values of the independent coordinates"
+        )
+
+
+def tangent_space(
+    model: Model,
+    state: State,
+    *,
+    independent: Sequence[str] | None = None,
+    speeds: Sequence[str] | None = None,
+    conditions: Conditions | None = None,
+    item: str = "linearize",
+) -> Tangent:
+    """Return the tangent space at a state that obeys the loops.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        As `start_state` gives it.
+    independent : names of coordinates
+        As many as there are; else those that pivoting finds best.
+    speeds : names of speeds
+        Those of them whose speeds are independent, where rows bind speeds alone; else by pivoting.
+    conditions : Conditions
+        Locked hinges, closures that are off, parameters.
+
+    Raises
+    ------
+    AssemblyError
+        If the state does not obey loops and drives.
+    SingularityError
+        If freedoms appear or vanish at the position, or chosen coordinates are not independent.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> from dalembert.library.mechanisms import four_bar
+    >>> from dalembert.linear import tangent_space
+    >>> model = four_bar().compile()
+    >>> state, _ = da.start_state(model)
+    >>> space = tangent_space(model, state, independent=["A"])
+    >>> space.state_names, space.Q.shape
+    (('A', 'A.speed'), (3, 1))
+    """
+    q, v, t = state.q, state.v, float(state.t)
+    rows = Rows.of(model, conditions, t)
+    rows.mind(model, state)
+    K = brackets(model, v)
+    D = rows.scales.columns
+    J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))
+    free = np.flatnonzero(~rows.placed)
+    wanted = None if independent is None else _named(model, independent, item)
+    at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
+    positions, Q = _split(model, J[rows.placing], D, free, wanted, item)
+    if len(positions) > _expected(model, rows, len(free)):
+        _mind_singular(model, state, rows, positions, Q)
+    paces, V = positions, Q
+    if not at_once:
+        asked = None if speeds is None else _named(model, speeds, item, "speeds")
+        paces, V = _fewer(model, J[rows.held & ~rows.placing], D, rows.paced, positions, Q, asked, item)
+    U = _following(model, state, rows, J, paces, Q, K)
+    return Tangent(model, conditions, state, positions, paces, Q, V, U, K)
+
+
+def _split(model: Model, J: Array, D: Array, free: Places, wanted: Places | None, item: str) -> tuple[Places, Array]:
+    """Return independent columns among the free ones of scaled rows J, and the motions (nv, n) by one of them each."""
+    from scipy.linalg import qr
+
+    columns = free if wanted is None else np.array([k for k in free if k not in set(wanted.tolist())], dtype=np.intp)
+    if not len(J):
+        rank, order = 0, np.arange(len(columns))
+    else:
+        R, order = qr(J[:, columns], mode="r", pivoting=True, check_finite=False)
+        rank = _rank(R)
+    dependent, left = columns[order[:rank]], columns[order[rank:]]
+    if wanted is not None:
+        _mind_chosen(model, J, wanted, free, left, item)
+    positions = np.sort(left) if wanted is None else wanted
+    Q = np.zeros((model.nv, len(positions)))
+    Q[positions, np.arange(len(positions))] = 1.0
+    if rank and len(positions):
+        X = np.linalg.lstsq(J[:, dependent], J[:, positions], rcond=None)[0]
+        Q[dependent] = -D[dependent, None] * X / D[positions]
+    return positions, Q
+
+
+def _rank(R: Array) -> int:
+    """Return the rank of scaled rows from the triangle of their pivoted QR."""
+    diagonal = np.abs(np.diag(R))
+    return int((diagonal > RANK * max(1.0, float(diagonal.max(initial=0.0)))).sum())
+
+
+def _fewer(
+    model: Model, J: Array, D: Array, paced: Marks, positions: Places, Q: Array, asked: Places | None, item: str
+) -> tuple[Places, Array]:
+    """Return which of the independent motions have independent speeds, and V (nv, nz), for rows that bind speeds."""
+    from scipy.linalg import qr
+
+    held = np.flatnonzero(paced)
+    size = D[positions]
+    scaled = Q * size / D[:, None]
+    rows = np.vstack([J @ scaled, scaled[held]])
+    R, order = qr(rows, mode="r", pivoting=True, check_finite=False)
+    rank = _rank(R)
+    kept = np.sort(order[rank:])
+    if asked is not None:
+        kept = np.array([k for k, place in enumerate(positions) if place in set(asked.tolist())], dtype=np.intp)
+        if len(kept) != len(positions) - rank or len(kept) != len(asked):
+            given = tuple(model.speed_names[k] for k in asked)
+            few = f"name {len(positions) - rank} of {', '.join(repr(model.speed_names[k]) for k in positions)}"
+            raise ModelError(item, "speeds", given, few)
+    rest = np.setdiff1d(np.arange(len(positions)), kept)
+    W = np.zeros((len(positions), len(kept)))
+    W[kept, np.arange(len(kept))] = 1.0
+    if rank:
+        X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=RANK)
+        if found < rank:
+            names = ", ".join(repr(model.speed_names[k]) for k in positions[kept])
+            raise SingularityError(f"{names} do not determine the other speeds: choose others, or leave `speeds` out")
+        W[rest] = -size[rest, None] * X / size[kept]
+    V = Q @ W
+    V[held] = 0.0
+    return positions[kept], V
+
+
+def _following(model: Model, state: State, rows: Rows, J: Array, speeds: Places, Q: Array, K: Array | None) -> Array:
+    """Return U (nv, nq) of (3): how speeds follow positions while the independent ones stay, (2)."""
+    U = np.zeros_like(Q)
+    if not rows.held.any() or not Q.shape[1]:
+        return U
+    held, S, D = rows.held, rows.scales.rows, rows.scales.columns
+    W = S[held, None] * rate_slopes(model, state, rows.placing, Q, K)[held]
+    if not W.any():
+        return U
+    loose = ~rows.paced
+    loose[speeds] = False
+    X, _, _, _ = np.linalg.lstsq(J[held][:, loose], -W, rcond=RANK)
+    missed = np.abs(J[held][:, loose] @ X + W).max(initial=0.0)
+    if missed > 1e-6 * (1.0 + np.abs(W).max(initial=0.0)):
+        name = model.constraint_names[int(np.flatnonzero(held)[int(np.abs(J[held][:, loose] @ X + W).max(1).argmax())])]
+        raise SingularityError(
+            f"no speeds keep row {name!r} at neighbouring positions: the position is singular; linearise beside it"
+        )
+    U[loose] = D[loose, None] * X
+    return U
+
+
+def rate_slopes(model: Model, state: State, holonomic: Marks, Q: Array, K: Array | None) -> Array:
+    """Return derivatives (nc, n) of the rates P v + drift along small motions Q (nv, n) that keep the rows."""
+    q, v, t = state.q, state.v, float(state.t)
+    n = Q.shape[1]
+    slopes = np.zeros((model.nc, n))
+    if holonomic.any():
+        both = model.constraint_bias(
+            np.broadcast_to(q, (2 * n, len(q))), np.vstack([v + Q.T, v - Q.T]), t=np.full(2 * n, t)
+        )
+        slopes = (both[:n] - both[n:]).T / 2
+        if K is not None:
+            slopes = slopes + model.constraint_jacobian(q, t=t) @ (K @ Q)
+        slopes = slopes / 2
+    if (~holonomic).any():
+        slopes[~holonomic] = _differences(model, q, v, t, Q)[~holonomic]
+    return slopes
+
+
+def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
+    """Return derivatives (nc, n) of P v + drift along Q by central differences."""
+    n = Q.shape[1]
+    moves = np.concatenate([k * _STEP * Q.T for k in (1, -1, 2, -2)])
+    near = model.integrate(np.broadcast_to(q, (4 * n, len(q))), moves)
+    times = np.full(4 * n, t)
+    rates = model.constraint_jacobian(near, t=times) @ v + model.constraint_drift(near, t=times)
+    up, down, far_up, far_down = rates.reshape(4, n, -1)
+    return np.asarray((8 * (up - down) - (far_up - far_down)).T / (12 * _STEP))
+
+
+# ---- verdicts
+
+
+def _named(model: Model, names: Sequence[str], item: str, field: str = "independent") -> Places:
+    known, also = small_motion_names(model), model.speed_names
+    asked = [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in known and name not in also:
+            shown = ", ".join(map(repr, known[:12]))
+            raise ModelError(item, field, name, f"name coordinates of the tree: {shown}")
+    places = [known.index(name) if name in known else also.index(name) for name in asked]
+    if len(set(places)) < len(places):
+        raise ModelError(item, field, tuple(asked), "each name once")
+    return np.array(places, dtype=np.intp)
+
+
+def _mind_chosen(model: Model, J: Array, wanted: Places, free: Places, left: Places, item: str) -> None:
+    """Refuse coordinates that are prescribed, too few, too many or dependent."""
+    names = small_motion_names(model)
+    given = sorted(set(wanted.tolist()) - set(free.tolist()))
+    if given:
+        raise ModelError(item, "independent", names[given[0]], "a drive or a lock prescribes it")
+    whole = np.linalg.matrix_rank(J[:, free], tol=RANK) if len(J) else 0
+    count = len(free) - int(whole)
+    if len(wanted) != count:
+        asked = tuple(names[k] for k in wanted)
+        raise ModelError(item, "independent", asked, f"there are {count} independent coordinates here: name as many")
+    if len(left):
+        raise SingularityError(
+            f"{', '.join(repr(names[k]) for k in wanted)} do not determine the position of "
+            f"{', '.join(repr(names[k]) for k in left)}: choose other coordinates, or leave `independent` out"
+        )
+
+
+def _expected(model: Model, rows: Rows, free: int) -> int:
+    """Return how many coordinates rows that do not repeat others in every configuration leave."""
+    lean = set(model.independent_rows)
+    return free - sum(1 for name, on in zip(model.constraint_names, rows.placing, strict=True) if on and name in lean)
+
+
+def _mind_singular(model: Model, state: State, rows: Rows, positions: Places, Q: Array) -> None:
+    """Refuse a position where there are more freedoms than nearby."""
+    scales = rows.scales.of_positions(model).without(~rows.placing)
+    here = len(positions)
+    nearby = general_mobility(model, state.q, here, scales=scales, free=~rows.placed)
+    if nearby == here:
+        return
+    names = small_motion_names(model)
+    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > RANK)
+    shown = ", ".join(repr(names[k]) for k in moving[:8])
+    raise SingularityError(
+        f"the position is singular: {here} freedom{'s' * (here != 1)} here, {nearby} nearby, along {shown}; the motion "
+        "beside it is not linear in the state. Linearise about another position"
+    )

@@ -1,0 +1,130 @@
+"""`da.kinematics` of mechanisms in natural coordinates: along drives described, or coordinates through values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import DalembertError, ModelError
+from ..motion import Followed, follow
+from ..motion.request import in_order, law_of_one, laws_of_several
+from ..result import Stats
+from .motion import NaturalMotion
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+__all__ = ["kinematics"]
+
+Array = NDArray[np.float64]
+
+_ITEM = "kinematics"
+
+
+def kinematics(
+    mechanism: Mechanism,
+    *,
+    times: ArrayLike | None = None,
+    drive: str | Mapping[str, ArrayLike] | None = None,
+    values: ArrayLike | None = None,
+    speed: float | None = None,
+    q: ArrayLike | None = None,
+    on_error: str = "raise",
+) -> NaturalMotion:
+    """Return the motion of a mechanism that drives leave no freedom; see `dalembert.kinematics`."""
+    began = time.perf_counter()
+    driven, when, corners, notes = _asked(mechanism, times, drive, values, speed)
+    message, error = "", None
+    found: Followed | None
+    try:
+        found = _in_parts(driven, when, corners, q)
+    except DalembertError as caught:
+        found, message, error = getattr(caught, "result", None), str(caught), caught
+        if found is None or not len(found.t):
+            raise
+    assert found is not None
+    stats = Stats(
+        method="kinematics", steps=len(found.t) - 1 + found.splits, rejected=found.splits, evaluations=found.iterations,
+        factorizations=found.factorisations, wall_time=time.perf_counter() - began, notes=notes,
+    )  # fmt: skip
+    motion = NaturalMotion(driven, found, stats=stats, status="failed" if message else "finished", message=message)
+    if error is not None and on_error == "raise":
+        error.__dict__["result"] = motion
+        raise error
+    return motion
+
+
+def _asked(
+    m: Mechanism,
+    times: ArrayLike | None,
+    drive: str | Mapping[str, ArrayLike] | None,
+    values: ArrayLike | None,
+    speed: float | None,
+) -> tuple[Mechanism, Array, list[int], list[str]]:
+    """Return the mechanism with its drives, the times, the rows at which the drive turns back, and notes."""
+    notes: list[str] = []
+    if drive is None:
+        if values is not None or speed is not None:
+            given = "values" if values is not None else "speed"
+            raise ModelError(_ITEM, given, values if values is not None else speed, "say of which drive=")
+        if times is None:
+            raise ModelError(_ITEM, "times", None, 'give times=, or drive="psi", values=...')
+        return m, in_order(times), [], notes
+    driven = m.copy()
+    corners: list[int] = []
+    if isinstance(drive, str):
+        if values is None:
+            raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
+        law, when, corners = law_of_one(drive, values, speed, times, notes)
+        laws = {drive: law}
+    else:
+        if values is not None:
+            raise ModelError(_ITEM, "values", values, "the values stand in the mapping: drive={'psi': angles, ...}")
+        if speed is not None:
+            raise ModelError(_ITEM, "speed", speed, "of several drives rates are those of the times: give times=")
+        laws, when = laws_of_several(drive, times, notes)
+    for name, one in laws.items():
+        driven.let_go(name)
+        driven.drive(name, one)
+    return driven, when, corners, notes
+
+
+def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None) -> Followed:
+    """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
+    equations = m.equations()
+    ends = [*corners, len(times) - 1]
+    parts: list[Followed] = []
+    begin = 0
+    for end in ends:
+        stretch = times[begin : end + 1].copy()
+        last = end == len(times) - 1
+        if not last:
+            stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
+        try:
+            found = follow(equations, stretch, q)
+        except DalembertError as error:
+            got = getattr(error, "result", None)
+            error.__dict__["result"] = _joined([*parts, *([] if got is None else [got])])
+            raise
+        parts.append(found if last else _without_last(found))
+        begin, q = end, found.q[-1]
+    whole = _joined(parts)
+    assert whole is not None
+    return whole
+
+
+def _without_last(f: Followed) -> Followed:
+    jerks = None if f.j is None else f.j[:-1]
+    return Followed(f.t[:-1], f.q[:-1], f.v[:-1], f.a[:-1], jerks, f.iterations, f.factorisations, f.splits)
+
+
+def _joined(parts: list[Followed]) -> Followed | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    arrays: list[Any] = [np.concatenate([getattr(p, name) for p in parts]) for name in ("t", "q", "v", "a", "j")]
+    counts = [sum(getattr(p, name) for p in parts) for name in ("iterations", "factorisations", "splits")]
+    return Followed(*arrays, *counts)

@@ -1,0 +1,99 @@
+"""What a system shows of itself: drawings, scenes, runs in real time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from .system import System
+
+__all__ = ["Showing"]
+
+
+class Showing:
+    """Pictures of a system; all are made in `view`."""
+
+    def draw(self, q: ArrayLike | None = None, **options: Any) -> Any:
+        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; options as in `view.draw`.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+        >>> ax = s.draw([0.5])
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x [m]', 'z [m]')
+        """
+        from .view.draw import draw
+
+        return draw(cast("System", self), q, **options)
+
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        view: str = "auto",
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+        open_browser: bool | None = None,
+        port: int = 0,
+    ) -> Any:
+        """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
+
+        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider.
+
+        Parameters
+        ----------
+        q : (nq,) rad or m
+            Where it begins; as it starts if left out.
+        view, inertia, exaggerate, open_browser, port
+            As of `Result.view`.
+
+        Returns
+        -------
+        Viewer, or in a notebook a widget
+        """
+        from .view.web import view_system
+        from .view.web.scenes import Wanted
+
+        wanted = Wanted(view=view, inertia=inertia, exaggerate=exaggerate)
+        return view_system(cast("System", self), q, wanted=wanted, open_browser=open_browser, port=port)
+
+    def play(
+        self,
+        inputs: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        speed: float = 1.0,
+        view: str = "auto",
+        open_browser: bool | None = None,
+        port: int = 0,
+        **run: Any,
+    ) -> Any:
+        """Run the system in real time while a browser shows it, to be pulled by a spring and steered by sliders.
+
+        Parameters
+        ----------
+        inputs : dict of str to (low, high)
+            Numbers of elements with their ranges: ``{"motor.u": (-12.0, 12.0)}``.
+        speed : float
+            Seconds of motion in a second; where the machine cannot keep pace the page says so.
+        view, open_browser, port
+            As of `Result.view`.
+        run
+            Further arguments of `Live`: ``state``, ``rtol``, ``method``, ...
+
+        Returns
+        -------
+        Viewer
+            Its `close` ends the run.
+        """
+        from .view.web import play_system
+        from .view.web.scenes import Wanted
+
+        wanted = Wanted(view=view, speed=speed)
+        system = cast("System", self)
+        return play_system(system, inputs or {}, wanted=wanted, open_browser=open_browser, port=port, **run)

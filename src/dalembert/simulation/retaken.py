@@ -1,0 +1,87 @@
+"""States between the stored ones of a run that was made in lanes: its steps are taken once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import IntegrationError
+from ..model import Conditions, State
+from ..result import Result
+from .breaks import breaks_until
+from .carrying import carry_out
+from .events import Watch
+from .interrupt import Interrupt
+from .options import Options
+from .progress import Progress
+from .run import Run
+
+__all__ = ["Retaken"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Retaken:
+    """Dense output of a run that was made in lanes.
+
+    The same run alone in a lane has the same bits, whatever the times at which its states are kept. A single run does
+    not, rounding differs, and a motion may make much of it; where its steps end serves to divide integrals over time.
+
+    Attributes
+    ----------
+    conditions : Conditions
+    options : Options
+    breaks : (k,) s
+        Those that a user gave.
+    span : (float, float) s
+        Start and end.
+    start : State
+        Of one run; of many, before one of them is chosen.
+    """
+
+    conditions: Conditions
+    options: Options
+    breaks: Array
+    span: tuple[float, float]
+    start: State
+
+    def __call__(self, times: Array) -> tuple[Array, Array, Array]:
+        """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
+        wanted, places = np.unique(times, return_inverse=True)
+        begin, end = self.span
+        breaks = self.run_breaks()
+        table = breaks, np.array([0, len(breaks)], dtype=np.int64)
+        q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
+        with Interrupt() as interrupt:
+            _, reached, _, *states = self.options.integrator(self.conditions).batch(
+                begin, end, wanted, q, v, x, None, 1, *table, interrupt.flag
+            )
+        if interrupt.pressed:
+            raise KeyboardInterrupt
+        q, v, x = (part[0][places] for part in states)
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise IntegrationError(f"the run came to t = {reached[0]:.6g} s only; no states are known after that")
+        return q, v, x
+
+    def run_breaks(self) -> Array:
+        """Return where the equations of motion break, (k,) s."""
+        return breaks_until(self.conditions, *self.span, smooth=not self.options.step, also=self.breaks)
+
+    def step_ends(self) -> Array:
+        """Return about where the steps end, (k,) s."""
+        return self._single.steps
+
+    @cached_property
+    def _single(self) -> Result:
+        begin, end = self.span
+        line, watch, interrupt = Progress(begin, end, False), Watch(self.conditions.model, ()), Interrupt()
+        times = np.array([begin, end])
+        run = Run(self.conditions, self.options, end, times, watch, line, interrupt, None, self.breaks)
+        result = carry_out(run, self.start, begin, [], None, "return")
+        if interrupt.pressed:
+            raise KeyboardInterrupt
+        return result

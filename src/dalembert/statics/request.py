@@ -1,0 +1,317 @@
+"""What an equilibrium is asked for: from where, at what time, what is held, what moves steadily, what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.adrift import adrift
+from ..analysis.assemble import assemble
+from ..analysis.consistent import consistent_speeds
+from ..analysis.driven import driven_positions
+from ..analysis.freedoms import freedoms_of, names_of
+from ..analysis.named_starts import named_starts
+from ..analysis.redundancy import misfits
+from ..analysis.starts import Starts, missed_starts
+from ..checks import finite_number
+from ..errors import ModelError
+from ..model import Conditions, Model, Sampled, State
+from ..motion.closed import Measure, measures_of
+from ..motion.equations import RelativeEquations
+from ..simulation.dry_rows import DryRows, dry_rows
+from .balance import Balance
+
+__all__ = ["Request", "requested"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Names = str | Iterable[str]
+
+
+@dataclass(eq=False)
+class Request:
+    """A question for rest or steady motion, from names to numbers.
+
+    Attributes
+    ----------
+    balance : Balance
+        Without friction of hinges.
+    q, x : (nq,), (nx,)
+        To start from; loops closed, drives and holds obeyed.
+    stops : list of Measure
+        Coordinates with stops that are neither driven nor held.
+    unknown : tuple of str
+        Inputs and numbers of elements that are sought.
+    guesses : (n,)
+        Their values as described.
+    paced : (k,) int
+        Speeds that are sought.
+    rows : DryRows
+        Friction of hinges.
+    notes : list of str
+    """
+
+    balance: Balance
+    q: Array
+    x: Array
+    stops: list[Measure]
+    unknown: tuple[str, ...]
+    guesses: Array
+    paced: NDArray[np.intp]
+    rows: DryRows
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def model(self) -> Model:
+        return self.balance.model
+
+    @property
+    def trims(self) -> bool:
+        """Whether more than a configuration is sought."""
+        return bool(self.unknown) or bool(len(self.paced))
+
+    def with_unknown(self, values: Array) -> Balance:
+        """Return the balance with numbers in place of what is unknown."""
+        return with_numbers(self.balance, dict(zip(self.unknown, values.tolist(), strict=True)))
+
+
+def with_numbers(balance: Balance, values: Mapping[str, float]) -> Balance:
+    """Return a balance with inputs and numbers of elements by name."""
+    model = balance.model
+    inputs = {**balance.inputs, **{name: value for name, value in values.items() if name in model.input_names}}
+    conditions = balance.conditions
+    others = [name for name in values if name not in model.input_names]
+    if others:
+        parameters = conditions.parameters.copy()
+        for name in others:
+            parameters[model.parameter_names[name]] = values[name]
+        conditions = conditions.changed(parameters=parameters)
+    return replace(balance, inputs=inputs, conditions=conditions)
+
+
+def requested(
+    model: Model,
+    *,
+    state: Any = None,
+    t: float = 0.0,
+    hold: Names | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: Names = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    item: str = "equilibrium",
+) -> Request:
+    """Return a question, from names to numbers; see `equilibrium`."""
+    t = finite_number(t, item=item, field="t")
+    if isinstance(control, Sampled):
+        remedy = "a sampled control acts in a run only: give the function itself, which is then asked at rest"
+        raise ModelError(item, "control", control, remedy)
+    if np.isfinite(model.shortest_delay):
+        raise ModelError(
+            item, "system", model.system.name, "inputs with a da.Delay have no value at rest: leave the delay out"
+        )
+    conditions = model.conditions(dict(parameters or {}), control=control)
+    given = {name: finite_number(v, item=f"{item}: inputs", field=name) for name, v in dict(inputs or {}).items()}
+    if given:
+        model.input_values(given)  # names the unknown ones
+    holds = dict(hold) if isinstance(hold, Mapping) else dict.fromkeys(names_of(hold))
+    unknown_names, guesses = _unknown(model, unknown, given, conditions, t, item)
+    q, x, paces, notes = _start(model, state, holds, t, item)
+    driven = model.driven_speeds()
+    columns, held = _held(model, holds, q, driven, item)
+    v, steady, sought = _speeds(model, speeds or {}, q, paces, t, item)
+    notes += _resting_drives(model, v, t)
+    trims = bool(unknown_names) or bool(len(sought))
+    prescribed = driven | conditions.given
+    given_speeds = steady.copy()
+    given_speeds[sought] = False
+    if not trims:
+        prescribed = prescribed | columns
+    balance = Balance(
+        model,
+        t,
+        _without_friction(model, conditions),
+        given,
+        driven | conditions.given | columns | steady,
+        prescribed | given_speeds,
+        v,
+        held={} if trims else held,
+        trimmed=held if trims else {},
+    )
+    balance, said = _idle(balance, q, x)
+    notes += said
+    known = measures_of(RelativeEquations(model))
+    free = [m for m in known.values() if m not in held and (m.column < 0 or not balance.fixed[m.column])]
+    taken = {m.name for m in held}
+    stops = [m for m in free if np.isfinite([m.lower, m.upper]).any() and m.name not in taken]
+    _mind_stops(stops, q, item)
+    rows = dry_rows(model)
+    return Request(balance, q, x, stops, unknown_names, guesses, sought, rows, notes)
+
+
+def _idle(balance: Balance, q: Array, x: Array) -> tuple[Balance, list[str]]:
+    """Return the balance with element states that nothing depends on named idle, and what is to be said of them."""
+    if not balance.model.nx:
+        return balance, []
+    by, states = balance.look(q, x).slopes()
+    idle: Marks = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
+    names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
+    runs = [f"the state {name!r} acts on nothing, and need not rest" for name in names]
+    return replace(balance, idle=idle), runs
+
+
+def _without_friction(model: Model, conditions: Conditions) -> Conditions:
+    """Return the conditions with hinges that do not rub: what friction can hold is looked at apart."""
+    rows = dry_rows(model)
+    if not len(rows) or not rows.rubs.any():
+        return conditions
+    parameters = conditions.parameters.copy()
+    parameters[rows.mode[rows.rubs]] = 0.0
+    return conditions.changed(parameters=parameters)
+
+
+def _start(
+    model: Model, state: Any, holds: Mapping[str, Any], t: float, item: str
+) -> tuple[Array, Array, Array, list[str]]:
+    """Return positions, element states and speeds to start from, and what is to be said of them."""
+    state = state.state() if callable(getattr(state, "state", None)) else state
+    asked = {name: value for name, value in holds.items() if value is not None}
+    if isinstance(state, State):
+        q = driven_positions(model, t, model._coordinates(item, state.q))
+        x = np.array(state.x if len(state.x) else model.state_starts(), dtype=float)
+        v, notes = np.array(state.v, dtype=float), []
+    elif state is None or isinstance(state, Mapping):
+        starts = named_starts(model, state) if state else Starts.of(model)
+        q, x = driven_positions(model, t, None, starts), starts.x
+        v, notes = model.initial_state(starts.initials).v, _missed(model, q, starts, t)
+    else:
+        raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
+    if asked:
+        fixed = {**asked, **{name: None for d in model.hinge_drives for name in d.speed_names}}
+        q = assemble(model, q=q, fixed=fixed, t=t).q
+    return q, x, v, notes
+
+
+def _missed(model: Model, q: Array, starts: Starts, t: float) -> list[str]:
+    """Say which start values of positions are not met at q, and what else is odd about a start."""
+    places = Starts(
+        {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
+        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
+        starts.x,
+    )
+    return adrift(model.system) + missed_starts(model, q, np.zeros(model.nv), places) + misfits(model, q, t=t)
+
+
+def _held(
+    model: Model, holds: Mapping[str, Any], q: Array, driven: Marks, item: str
+) -> tuple[Marks, dict[Measure, float]]:
+    """Return which small motions of the trees are held, (nv,), and coordinates of cut hinges with their values."""
+    marks, rows = np.zeros(model.nv, dtype=bool), dict[Measure, float]()
+    known = measures_of(RelativeEquations(model))
+    for name in holds:
+        freedoms = freedoms_of(model, name, item=f"{item}: hold")
+        if (freedoms.marks & driven).any():
+            raise ModelError(f"{item}: hold", "name", name, "a drive prescribes it already")
+        marks |= freedoms.marks
+        if freedoms.cut:
+            mine = [m for m in known.values() if m.column < 0 and m.place in freedoms.cut]
+            if len(mine) < len(freedoms.cut):
+                remedy = "its attitude cannot be held where a loop is cut: cut it elsewhere, or hold others"
+                raise ModelError(f"{item}: hold", "name", name, remedy)
+            rows |= {m: float(m.values(q)) for m in mine}
+    return marks, rows
+
+
+def _speeds(
+    model: Model, speeds: Mapping[str, float | None], q: Array, guess: Array, t: float, item: str
+) -> tuple[Array, Marks, NDArray[np.intp]]:
+    """Return steady speeds (nv,), which small motions go with them, and which of them are sought."""
+    values: dict[str, float] = {}
+    steady, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
+    driven = model.drive_motion(t)[1]
+    for drive in model.hinge_drives:
+        if drive.level == 1:
+            values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))
+    for name, value in speeds.items():
+        freedoms = freedoms_of(model, name, item=f"{item}: speeds")
+        if freedoms.cut:
+            raise ModelError(f"{item}: speeds", "name", name, "a loop is cut there: name hinges of the tree")
+        for k in freedoms.columns:
+            steady[k] = True
+            if not np.isnan(driven[k]):
+                values[model.speed_names[k]] = float(driven[k])
+            elif value is None:
+                sought[k] = True
+            else:
+                values[model.speed_names[k]] = finite_number(value, item=f"{item}: speeds", field=name)
+    v = np.where(sought, guess, 0.0)
+    for name, number in values.items():
+        v[model.speed_names.index(name)] = number
+    if model.nc and v.any():  # wheels that roll, and other speeds that follow by the loops
+        v = consistent_speeds(model, q, v, fixed=values, t=t)
+        v[np.abs(v) < 1e-12 * np.abs(v).max()] = 0.0
+    follows = (v != 0) & ~steady
+    steady = steady | follows
+    return v, steady, np.flatnonzero(sought | (follows & np.isnan(driven) & sought.any()))
+
+
+def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
+    """Say which drives move at t though their coordinates are taken to rest."""
+    notes = []
+    for drive in model.hinge_drives:
+        if drive.level != 0:
+            continue
+        for k, rate in zip(model.driven_freedoms(drive), np.atleast_1d(drive.given(t)[1]), strict=True):
+            if rate != 0.0 and v[k] == 0.0:
+                notes.append(
+                    f"{model.speed_names[k]!r} moves at {rate:.6g} at t = {t:.6g} s; it is held where it is then. For "
+                    f"a steady motion name it: speeds={{{model.speed_names[k]!r}: None}}"
+                )
+    return notes
+
+
+def _unknown(
+    model: Model, unknown: Names, inputs: Mapping[str, float], conditions: Conditions, t: float, item: str
+) -> tuple[tuple[str, ...], Array]:
+    """Return the names of unknown inputs and numbers, and their values as described."""
+    names = tuple(names_of(unknown))
+    values = []
+    for name in names:
+        if name in inputs:
+            raise ModelError(f"{item}: unknown", "name", name, "a value is given for it: leave one of them out")
+        if name in model.input_names:
+            values.append(_law_value(model, name, t))
+        elif name in model.parameter_names:
+            values.append(float(conditions.parameters[model.parameter_names[name]]))
+        else:
+            known = ", ".join(map(repr, [*model.input_names, *model.parameter_names][:12])) or "none"
+            raise ModelError(f"{item}: unknown", "name", name, f"inputs and numbers of elements are: {known}")
+    return names, np.array(values)
+
+
+def _law_value(model: Model, name: str, t: float) -> float:
+    """Return what the law of an input gives at t."""
+    owner, _, part = name.rpartition(".")
+    force = model.system.forces.get(owner)
+    law: Any = force.element.given.get(part) if force is not None else None
+    if law is None:
+        return 0.0
+    value = law(t)
+    return float(np.ravel(value[0] if isinstance(value, tuple) else value)[0])
+
+
+def _mind_stops(stops: list[Measure], q: Array, item: str) -> None:
+    for m in stops:
+        value = float(m.values(q))
+        if not m.lower - 1e-9 * m.scale <= value <= m.upper + 1e-9 * m.scale:
+            raise ModelError(
+                f"{item}: {m.name!r}",
+                "start",
+                f"{value:.6g} {m.unit}",
+                f"it is outside its stops, {m.lower:.6g} to {m.upper:.6g}; start within them",
+            )

@@ -1,0 +1,176 @@
+"""Dry friction of hinges at rest: what it holds where it is, what slides, and where that comes to rest.
+
+Friction holds any effort within its bounds, so that rest is a band, and which rest of it is found depends on the start.
+Everything is held where it starts; if efforts within the bounds,
+
+    F^T (f - H^T mu) = 0,    |mu_i| <= s_i                                                                        (1)
+
+can do that, the start is the answer. Else those rows that are on their bounds slide, against friction f_i, downhill to
+where forces balance with it, slowly: nothing swings over. Then (1) is asked anew. Friction that follows loads takes
+those of the rest that was found, until both agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.box import solve_box
+from ..errors import EquilibriumError, ModelError
+from ..motion.closed import Measure, measures_of
+from ..motion.equations import RelativeEquations
+from ..simulation.dry_loads import frozen
+from ..simulation.dry_rows import DryRows
+from .balance import Balance, Look
+from .descent import Descent, descend
+from .request import Request
+
+__all__ = ["Held", "Rubbing", "rest_with_friction"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_ROUNDS = 40
+
+
+@dataclass(frozen=True)
+class Held:
+    """What friction of a coordinate does at rest.
+
+    Attributes
+    ----------
+    name, unit : str
+    effort : float, N m or N
+        That friction exerts.
+    limit : float, N m or N
+        The most that it can.
+    slid : bool
+        Whether the coordinate slid to where it is.
+    """
+
+    name: str
+    unit: str
+    effort: float
+    limit: float
+    slid: bool
+
+    @property
+    def margin(self) -> float:
+        """How much more it could hold, N m or N."""
+        return self.limit - abs(self.effort)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """By how much the effort of others along the coordinate may change, down and up, without moving it, N m or N.
+
+        Others that friction holds are taken to go on as they are.
+        """
+        return self.effort - self.limit, self.effort + self.limit
+
+
+class Rubbing:
+    """Friction of hinges: rows, their bounds, and which of them slide."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.rows = request, _rubbing(request)
+        known = measures_of(RelativeEquations(request.model))
+        self.measures: list[Measure] = []
+        for name, row in zip(self.rows.names, range(len(self.rows)), strict=True):
+            if name not in known:
+                raise ModelError(
+                    "equilibrium", f"friction of {name!r}", float(self.rows.sliding[row]),
+                    "the attitude of a ball joint cannot be held by friction at rest: leave its friction out by "
+                    "friction='off', or describe it by revolute hinges",
+                )  # fmt: skip
+            self.measures.append(known[name])
+        self.sign = np.zeros(len(self.rows))
+        self.start = np.array([float(m.values(request.q)) for m in self.measures])
+
+    def balance(self, friction: Array) -> Balance:
+        """Return the balance with rows that slide against friction (n,), N m or N, and others held."""
+        base, rows = self.request.balance, self.rows
+        parameters = frozen(rows, base.conditions, friction).parameters.copy()
+        parameters[rows.friction] = friction
+        parameters[rows.mode] = self.sign
+        held = {m: value for m, value, sign in zip(self.measures, self.start, self.sign, strict=True) if sign == 0.0}
+        return replace(base, conditions=base.conditions.changed(parameters=parameters), held={**base.held, **held})
+
+    def bounds(self, look: Look) -> tuple[Array, Array]:
+        """Return friction and static friction (n,) N m or N under the loads of a rest."""
+        rows, model, balance = self.rows, self.request.model, look.balance
+        if not rows.loaded.any():
+            return rows.frictions(self.request.balance.conditions, np.zeros(len(rows)))
+        locked = balance.conditions.changed(locked=balance.conditions.locked | _places(look))
+        how = {"inputs": balance._inputs, "conditions": locked}
+        signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
+        return rows.frictions(self.request.balance.conditions, rows.loads(signals))
+
+    def efforts(self, look: Look, static: Array) -> tuple[Array, Marks]:
+        """Return efforts (n,) within static friction that come nearest to (1), and which rows they cannot hold."""
+        balance, n = look.balance, len(self.rows)
+        others = {m: value for m, value in balance.held.items() if m not in self.measures}
+        free = replace(balance, held=others).look(look.q, look.x)
+        scale = np.array([m.scale for m in self.measures])
+        H = np.array([m.row(look.q) for m in self.measures]) * balance.scales / scale[:, None]
+        stuck = self.sign == 0.0
+        A = free.F.T @ H[stuck].T
+        mu = -self.sign * static * scale
+        bound = (static * scale)[stuck]
+        solution = solve_box(A.T @ A, -A.T @ free.g, -bound, bound)
+        missing = free.g - A @ solution.x
+        fails = np.zeros(n, dtype=bool)
+        if float(np.abs(missing).max(initial=0.0)) > 1e-8 * max(free.size, 1e-300):
+            on = np.abs(np.abs(solution.x) - bound) <= 1e-12 * np.maximum(bound, 1e-300)
+            pulled = np.abs(A.T @ missing) > 1e-9 * free.size
+            fails[np.flatnonzero(stuck)[on & pulled]] = True
+        mu[stuck] = solution.x
+        return mu / scale, fails
+
+
+def rest_with_friction(request: Request, *, most: int) -> tuple[Descent, list[Held]]:
+    """Return where a descent with friction led, and what friction holds there."""
+    rub = Rubbing(request)
+    q, x = request.q, request.x
+    friction = rub.bounds(rub.request.balance.with_held(dict(zip(rub.measures, rub.start, strict=True))).look(q, x))[0]
+    for _ in range(_ROUNDS):
+        found = descend(rub.balance(friction), q, x, request.stops, most=most)
+        if not found.found:
+            return found, []
+        now, static = rub.bounds(found.look)
+        if (np.abs(now - friction) > 1e-10 * np.maximum(np.abs(now), 1e-12))[rub.sign != 0].any():
+            friction, q = now, found.look.q  # it follows the loads
+            continue
+        efforts, fails = rub.efforts(found.look, static)
+        if not fails.any():
+            efforts = np.where(rub.sign != 0, -rub.sign * now, efforts)
+            return found, _told(rub, efforts, now, static)
+        worst = int(np.argmax(np.where(fails, np.abs(efforts), -1.0)))
+        rub.sign[worst] = -np.sign(efforts[worst])
+        friction, q, x = now, found.look.q, found.look.x
+    raise EquilibriumError("friction of hinges goes from one to the other without rest: start elsewhere")
+
+
+def _told(rub: Rubbing, efforts: Array, friction: Array, static: Array) -> list[Held]:
+    units = ["N m" if unit == "rad" else "N" for unit in rub.rows.units]
+    return [
+        Held(name, units[k], float(efforts[k]), float(static[k]), bool(rub.sign[k] != 0))
+        for k, name in enumerate(rub.rows.names)
+    ]
+
+
+def _places(look: Look) -> set[int]:
+    """Return the places of held coordinates, as conditions lock them."""
+    nv = look.balance.model.nv
+    return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
+
+
+def _rubbing(request: Request) -> DryRows:
+    """Return the rows that rub and may move."""
+    rows, balance = request.rows, request.balance
+    tree = rows.places < request.model.nv
+    fixed = tree & balance.fixed[np.where(tree, rows.places, 0)]
+    taken = {m.name for m in balance.held}
+    kept = np.flatnonzero(rows.rubs & ~fixed & ~np.array([name in taken for name in rows.names], dtype=bool))
+    return rows.chosen(kept)

@@ -1,0 +1,139 @@
+"""Whether a rest or steady motion is stable, by the eigenvalues of the linearised system.
+
+Eigenvalues are told from zero by what rounding may make of them: |A| eps times their condition 1 / |l . r|, with l and
+r the left and right eigenvectors of the balanced matrix (Wilkinson 1965). Where none grows and some stay on the
+imaginary axis, a positive definite stiffness of forces with a potential decides (Dirichlet); without, the verdict is
+that of the first order, and the reason says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DalembertError
+from ..linear import Tangent, tangent_space
+from ..model import Conditions, Model, State
+from .balance import Look
+from .descent import flat
+
+__all__ = ["Stability", "judged"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+_SURE = 1e3  # times the error of an eigenvalue: beyond, its sign is known
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """A verdict; true if it is ``"stable"``.
+
+    Attributes
+    ----------
+    verdict : str
+        ``"stable"``, ``"unstable"`` or ``"marginal"``.
+    reason : str
+    eigenvalues : (n,) complex, 1/s
+        Of the linearised system; empty if only the stiffness could decide.
+    """
+
+    verdict: str
+    reason: str
+    eigenvalues: NDArray[np.complex128] = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.verdict == "stable"
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}: {self.reason}"
+
+
+def judged(look: Look, state: State, conditions: Conditions, inputs: Array | None, steady: Marks) -> Stability:
+    """Return the verdict on a state.
+
+    Parameters
+    ----------
+    look : Look
+        At the state.
+    conditions : Conditions
+        With what is held locked.
+    steady : (nv,) bool
+        Small motions along which it moves steadily.
+    """
+    by_energy = _by_energy(look, steady)
+    try:
+        tangent = tangent_space(look.balance.model, state, conditions=conditions, item="equilibrium")
+        A = tangent.reduce(tangent.derivatives(inputs=inputs))
+    except DalembertError as error:
+        verdict, reason = by_energy or ("marginal", "the stiffness decides nothing")
+        return Stability(verdict, f"{reason} (no eigenvalues: {error})", np.zeros(0, dtype=complex))
+    return _by_eigenvalues(tangent, A, steady, look.balance.idle, by_energy)
+
+
+def _by_energy(look: Look, steady: Marks) -> tuple[str, str] | None:
+    """Return what the potential energy says, if there is one; None if it decides nothing."""
+    K = look.virtual_stiffness
+    if look.balance.v.any() or look.balance.model.nx or steady.any():
+        return None
+    if not len(K):
+        return "stable", "nothing can move"
+    if np.abs(K - K.T).max() > 1e-7 * max(np.abs(K).max(), look.size):
+        return None  # forces without a potential
+    k, E = np.linalg.eigh((K + K.T) / 2)
+    level = flat(k, look.size)
+    name = named_motion(look.balance.model, look.F @ E[:, :1])
+    if k[0] < -level:
+        return "unstable", f"the energy falls along {name}"
+    if k[0] <= level:
+        return "marginal", f"nothing brings back {name}"
+    return "stable", "the energy is least"
+
+
+def _by_eigenvalues(
+    tangent: Tangent, A: Array, steady: Marks, idle: Marks, by_energy: tuple[str, str] | None
+) -> Stability:
+    from scipy.linalg import eig, matrix_balance
+
+    kept = np.ones(len(A), dtype=bool)
+    kept[: tangent.ny] = ~steady[tangent.positions]  # where a steady motion has got to matters to nothing
+    kept[tangent.ny + tangent.nz :] = ~idle
+    names = np.array(tangent.state_names)[kept]
+    A = A[np.ix_(kept, kept)]
+    if not len(A):
+        return Stability("stable", "nothing can move", np.zeros(0, dtype=complex))
+    balanced, T = matrix_balance(A)
+    values, left, right = eig(balanced, left=True, right=True)
+    overlap = np.abs((left.conj() * right).sum(0))
+    error = _SURE * np.finfo(float).eps * np.linalg.norm(balanced) / np.maximum(overlap, 1e-300)
+    error = np.minimum(error, 1e-6 * np.linalg.norm(balanced))
+    shapes = np.abs(T @ right)
+    grows, stays = values.real > error, np.abs(values.real) <= error
+    still = np.abs(values) <= error
+    if grows.any():
+        k = int(np.argmax(np.where(grows, values.real, -np.inf)))
+        how = f"swings with {abs(values[k].imag):.4g} rad/s and grows" if abs(values[k].imag) > error[k] else "grows"
+        who = names[int(shapes[:, k].argmax())]
+        return Stability("unstable", f"{str(who)!r} {how} by exp({values[k].real:.4g} t)", values)
+    if by_energy is not None and by_energy[0] != "stable":
+        return Stability(*by_energy, values)
+    spare = int(steady[tangent.speeds].sum())
+    if int(still.sum()) > spare and by_energy is None:
+        k = int(np.flatnonzero(still)[0])
+        who = names[int(shapes[:, k].argmax())]
+        return Stability("marginal", f"an eigenvalue is zero: nothing brings back {str(who)!r}", values)
+    if not (stays & ~still).any():
+        slowest = float(values.real[~still].max(initial=-np.inf))
+        return Stability("stable", f"every motion dies away, by exp({slowest:.4g} t) or faster", values)
+    if by_energy is not None:
+        return Stability("stable", "the energy is least; some motions are not damped", values)
+    return Stability("stable", "to first order: some motions swing on, neither damped nor growing", values)
+
+
+def named_motion(model: Model, motion: Array) -> str:
+    """Say which coordinates a small motion (nv, 1) moves most, by name."""
+    size = np.abs(motion[:, 0])
+    order = [k for k in np.argsort(-size, kind="stable")[:3] if size[k] > 0.3 * size.max()]
+    return ", ".join(repr(model.speed_names[k]) for k in order)

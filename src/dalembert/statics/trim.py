@@ -1,0 +1,160 @@
+"""Rest and steady motion with unknown speeds, inputs or numbers, by Newton's method on all of them at once.
+
+Unknown are motions y along B, speeds w, element states x and numbers u; wanted are forces in balance, speeds that rows
+permit, and states at rest:
+
+    g(q, w, x, u) = 0,     P (v + w) = rates,     dx = 0                                                          (1)
+
+Steps are the shortest ones in columns of equal size, damped as Levenberg and Marquardt do where (1) does not shrink.
+Without unknowns it finds the next rest, stable or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.scales import Scales
+from ..linear.small_motions import brackets
+from ..linear.tangent import rate_slopes
+from ..model import State
+from .balance import Balance, Look
+from .request import Request
+
+__all__ = ["Trim", "trim"]
+
+Array = NDArray[np.float64]
+
+_FOUND = 1e-9  # of what there is
+_LARGEST = 0.4  # rad or lengths in a step
+_PATIENCE = 200
+
+
+class Trim:
+    """Where Newton's method is.
+
+    Attributes
+    ----------
+    look : Look
+    u : (n,)
+        Values of the unknown inputs and numbers.
+    residual : (rows,)
+        Of (1), scaled.
+    rank : int
+        Of its Jacobian; `free` (columns,) marks unknowns that it does not determine.
+    """
+
+    def __init__(self, request: Request, look: Look, u: Array, size: float) -> None:
+        self.request, self.look, self.u, self.size = request, look, u, size
+        balance = look.balance
+        self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
+        model = balance.model
+        self.rows = np.flatnonzero(np.asarray(model.compiled.names.closing)) if balance.v.any() and model.nc else None
+        self.scales = Scales.of(model, t=balance.t)
+        parts = [look.g / size, *([] if self.rows is None else [self._rates()]), look.dx]
+        self.residual = np.concatenate(parts)
+        self.norm = float(np.linalg.norm(self.residual))
+        self.rank, self.loose = 0, np.zeros((0, 0))
+
+    def _rates(self) -> Array:
+        assert self.rows is not None
+        model, q, pace = self.look.balance.model, self.look.q, self._pace
+        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
+        found: Array = (self.scales.rows * gap)[self.rows] / pace
+        return found
+
+    @property
+    def _pace(self) -> float:
+        return float(max(1.0, np.abs(self.state.v).max(initial=0.0)))
+
+    def jacobian(self) -> Array:
+        """Return the derivatives of (1) by y, w, x and u."""
+        look, request = self.look, self.request
+        balance, model, D = look.balance, look.balance.model, look.balance.scales
+        numbers = tuple(name for name in request.unknown if name not in model.input_names)
+        by, states = look.slopes(numbers)
+        B, F, w = D[:, None] * look.B, look.F.T * D / self.size, request.paced
+        columns = [_column(model.input_names, numbers, name) for name in request.unknown]
+        blocks = [F @ by.q @ B]
+        blocks += [F @ by.v[:, w], F @ by.x, F @ _named(by, columns)] if model.nx or request.trims else []
+        J = [np.hstack(blocks)]
+        if self.rows is not None:
+            holonomic = np.asarray(model.holonomic, dtype=bool)
+            slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
+            P = model.constraint_jacobian(look.q, t=balance.t)[:, w]
+            S = self.scales.rows[self.rows, None] / self._pace
+            rest = np.zeros((len(self.rows), model.nx + len(columns)))
+            J.append(np.hstack([S * slopes[self.rows], S * P[self.rows], rest]))
+        if model.nx:
+            J.append(np.hstack([states.q @ B, states.v[:, w], states.x, _named(states, columns)]))
+        return np.vstack(J)
+
+    def moved(self, z: Array) -> Trim | None:
+        """Return where a step z leads."""
+        request, look = self.request, self.look
+        n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
+        q = look.balance.moved(look.q, look.B @ z[:n])
+        if q is None:
+            return None
+        u = self.u + z[n + k + nx :]
+        v = look.balance.v.copy()
+        v[request.paced] += z[n : n + k]
+        balance: Balance = replace(request.with_unknown(u), v=v)
+        return Trim(request, balance.look(q, look.x + z[n + k : n + k + nx]), u, self.size)
+
+
+def _column(inputs: tuple[str, ...], numbers: tuple[str, ...], name: str) -> tuple[str, int]:
+    return ("inputs", inputs.index(name)) if name in inputs else ("parameters", numbers.index(name))
+
+
+def _named(by: object, columns: list[tuple[str, int]]) -> Array:
+    """Return columns of derivatives by inputs and numbers, side by side."""
+    parts = [getattr(by, kind)[:, [k]] for kind, k in columns]
+    rows = len(by.q)  # type: ignore[attr-defined]
+    return np.hstack([np.zeros((rows, 0)), *parts])
+
+
+def _paced(balance: Balance, request: Request) -> Balance:
+    """Return the balance with a guess of speeds that are sought and start from none: forces are quadratic in them."""
+    v, places = balance.v.copy(), request.paced
+    if not len(places) or v[places].any():
+        return balance
+    look, model = balance.look(request.q, request.x), balance.model
+    inertia = np.maximum(model.composite_inertias(request.q)[places], 1e-300) * balance.scales[places] ** 2
+    v[places] = balance.scales[places] * np.sqrt(max(look.size, 1e-300) / inertia)
+    return replace(balance, v=v)
+
+
+def trim(request: Request) -> tuple[Trim, bool]:
+    """Return where Newton's method led, and whether (1) is met there."""
+    balance = request.with_unknown(request.guesses) if request.unknown else request.balance
+    look = _paced(balance, request).look(request.q, request.x)
+    here = Trim(request, look, request.guesses, max(look.size, 1e-300))
+    mu, last = 0.0, np.inf
+    for _ in range(_PATIENCE):
+        J = here.jacobian()
+        columns = np.linalg.norm(J, axis=0)
+        n = here.look.B.shape[1]
+        scale = 1.0 / np.where(columns > 0, columns, 1.0)
+        U, s, Vt = np.linalg.svd(J * scale, full_matrices=False)
+        kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)
+        here.rank = int(kept.sum())
+        here.loose = scale[:, None] * np.linalg.svd(J * scale)[2][here.rank :].T
+        if here.norm <= _FOUND and (last < 1e-12 or here.norm < 1e-15):
+            return here, True
+        for _ in range(40):
+            z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
+            z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / _LARGEST)
+            trial = here.moved(z)
+            if trial is not None and trial.norm < (1 - 1e-4) * here.norm:
+                break
+            mu = max(4 * mu, 1e-6)
+        else:
+            return here, here.norm <= 1e-7
+        last = float(np.abs(z / np.maximum(scale, 1e-300)).max(initial=0.0))
+        mu = 0.0 if mu < 1e-5 else 0.1 * mu
+        trial.rank, trial.loose = here.rank, here.loose
+        here = trial
+    return here, here.norm <= 1e-7

@@ -1,0 +1,189 @@
+"""The solids that show a system in space: of bodies, and of the joints between them, each with what carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import solids
+from .scene import BodyFigure, JointFigure, Scene
+from .style import INK
+
+__all__ = ["Part", "joint_radius", "parts_of"]
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+_JOINT = 0.016  # radius of a joint, of the picture's reach
+_LINK = 0.0085
+_OF_SPACING = 0.13  # but not more of the distance between joints
+_PIN = "#4D4D4D"
+_FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A solid and what carries it.
+
+    Attributes
+    ----------
+    owner : str
+        Name of the body or joint that it shows.
+    frames : (k,) int
+        Number of the frame that carries each corner of the solid; corners are given in it.
+    solid : Solid
+    color : str
+    opacity : float
+    joint : bool
+        Whether the owner is a joint.
+    """
+
+    owner: str
+    frames: Numbers
+    solid: solids.Solid
+    color: str
+    opacity: float = 1.0
+    joint: bool = False
+
+
+def joint_radius(scene: Scene, reach: float) -> float:
+    """Return the radius of a joint, m, in a picture of that reach, m."""
+    spacing = scene.spacing()
+    return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
+
+
+def parts_of(scene: Scene, reach: float) -> list[Part]:
+    """Return the solids of all bodies and joints; `reach` (m) is how far the picture goes."""
+    return [*_body_parts(scene, reach), *_joint_parts(scene, joint_radius(scene, reach))]
+
+
+# ---- bodies
+
+
+def _body_parts(scene: Scene, reach: float) -> Iterator[Part]:
+    radius = joint_radius(scene, reach)
+    for body in scene.bodies:
+        for frames, solid, opacity in _of_body(body, reach, radius):
+            yield Part(body.name, np.broadcast_to(frames, len(solid.corners)), solid, body.color, opacity)
+        if body.com is not None:
+            mark = solids.ball(0.5 * radius, around=8, rings=5).moved(np.eye(3), body.com)
+            yield Part(body.name, np.full(len(mark.corners), body.number), mark, INK)
+
+
+def _of_body(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Any, solids.Solid, float]]:
+    """Yield the solids of a body with their frames, and how much each hides."""
+
+    def thickness(pair: tuple[Array, Array]) -> float:
+        return min(_LINK * reach, 0.12 * float(np.linalg.norm(pair[1] - pair[0])))
+
+    for solid in body.solids:
+        yield body.number, solid, 1.0
+    for pair in (*body.bars, *_struts(body)):
+        yield body.number, solids.bar(*pair, thickness(pair)), 1.0
+    for pair in body.ties:
+        yield body.number, solids.bar(*pair, 0.45 * thickness(pair), around=6), 1.0
+    panel = _panel(body)
+    if panel is not None:
+        yield body.number, panel, _FAINTLY
+    for frame, tip in body.arms:
+        pair = (np.zeros(3), tip)
+        yield frame, solids.bar(*pair, 0.45 * thickness(pair), around=6), 1.0
+    yield from _of_mesh(body, reach, radius)
+
+
+def _of_mesh(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Numbers, solids.Solid, float]]:
+    """Yield the solids of a flexible body, with the frames of the nodes that carry their corners."""
+    mesh = body.mesh
+    if mesh is None:
+        return
+    opacity = _SHEET if mesh.sheet else 1.0
+    for line in mesh.lines:
+        length = float(np.linalg.norm(np.diff(body.nodes[line], axis=0), axis=1).sum())
+        tube, ring = solids.tube(body.nodes[line], min(_LINK * reach, 0.12 * length))
+        yield body.first + line[ring], tube, opacity
+    if len(mesh.faces):
+        edged = np.ones(len(mesh.faces), dtype=bool)
+        nodes = body.first + np.arange(len(body.nodes))
+        yield nodes, solids.Solid(np.zeros((len(body.nodes), 3)), mesh.faces, edged), opacity
+    for point in mesh.points:
+        dot = solids.block(*[0.5 * radius] * 3)
+        yield np.full(len(dot.corners), body.first + point), dot, opacity
+
+
+def _panel(body: BodyFigure) -> solids.Solid | None:
+    """Return the polygon through the joint points of a body without a shape, if they lie in a plane."""
+    order = _around(body)
+    if order is None or body.panel is None:
+        return None
+    last = np.arange(2, len(order))
+    faces = np.column_stack([np.zeros_like(last), last - 1, last, last])
+    return solids.Solid(body.panel[order], faces, np.zeros(len(faces), dtype=bool))
+
+
+def _struts(body: BodyFigure) -> list[tuple[Array, Array]]:
+    """Return the sides of that polygon, or lines from the centre of mass where the points are in no plane."""
+    if body.panel is None:
+        return []
+    order = _around(body)
+    if order is None:
+        center = body.com if body.com is not None else body.panel.mean(axis=0)
+        return [(center, point) for point in body.panel]
+    ring = body.panel[order]
+    return [(a, b) for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True)]
+
+
+def _around(body: BodyFigure) -> Numbers | None:
+    if body.panel is None:
+        return None
+    off = body.panel - body.panel.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(off, full_matrices=False)
+    if len(sizes) > 2 and sizes[2] > 1e-6 * sizes[0]:
+        return None
+    return solids.silhouette(off @ axes[:2].T)
+
+
+# ---- joints
+
+
+def _joint_parts(scene: Scene, radius: float) -> Iterator[Part]:
+    for joint in scene.joints:
+        for frame, solid in _of_joint(joint, radius):
+            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, joint=True)
+
+
+def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
+    """Return the solids of a joint with the numbers of the frames that carry them, in their axes."""
+    end = joint.mover
+    at = end.offset
+
+    def along(local_axis: Any, solid: solids.Solid, carrier: Any = end) -> tuple[int, solids.Solid]:
+        turn = solids.turned_z(carrier.marker.rotation @ np.asarray(local_axis, dtype=float))
+        return carrier.frame, solid.moved(turn, carrier.offset)
+
+    kind, element = joint.kind, joint.element
+    if kind in ("Revolute", "Screw", "Cylindrical"):
+        # the axis is the same direction in both markers
+        long = {"Revolute": 3.2, "Screw": 4.5, "Cylindrical": 6.0}[kind]
+        return [along(element.axis, solids.cylinder(long * r, r, around=12))]  # type: ignore[union-attr]
+    if kind == "Prismatic":
+        return [along(element.axis, solids.block(2.6 * r, 2.6 * r, 5 * r))]  # type: ignore[union-attr]
+    if kind == "Universal":
+        barrel = solids.cylinder(3.6 * r, 0.7 * r, around=10)
+        return [
+            along(element.axis_1, barrel, joint.first),  # type: ignore[union-attr]
+            along(element.axis_2, barrel, joint.second),  # type: ignore[union-attr]
+        ]
+    if kind == "Planar":
+        return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
+    if kind in ("Spherical", "CustomHinge"):
+        return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
+    if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
+        return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
+    if kind == "Distance":
+        ball = solids.ball(0.9 * r, around=8, rings=6)
+        return [(e.frame, ball.moved(np.eye(3), e.offset)) for e in (joint.first, joint.second)]
+    return []

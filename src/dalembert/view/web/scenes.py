@@ -1,0 +1,159 @@
+"""Systems and results as scenes: what a viewer is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...analysis.assemble import assemble
+from ...bodies.markers import Marker
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...result import Output
+from ...system import System
+from ..animate import frame_times
+from ..draw import checked_factor, configurations, markers_of
+from ..scene import find_marker
+from ..style import PALETTE
+from .document import Stage
+
+__all__ = ["Wanted", "scene_of_result", "scene_of_system"]
+
+Array = NDArray[np.float64]
+
+_TRACKS = 24  # coordinates that can be plotted without being asked for
+_KINDS = {"force": "force", "moment": "moment", "velocity": "velocity", "momentum": "velocity"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a motion is to be shown.
+
+    Attributes
+    ----------
+    view : str
+        As for `draw`.
+    fps : float, 1/s
+        Poses kept for each second shown; between them the page interpolates.
+    speed : float
+        Seconds of motion shown in a second.
+    trace : points
+        Whose paths are drawn.
+    plots : names
+        Outputs plotted under the scene.
+    arrows : names
+        Vectors shown where they act: ``"D.force"``, ``"coupler.velocity"``.
+    beside : mapping of name to Result
+        Further motions of systems with the same bodies, shown faintly.
+    inertia : bool
+        As for `draw`.
+    exaggerate : float
+        Factor of deformations.
+    """
+
+    view: str = "auto"
+    fps: float = 30.0
+    speed: float = 1.0
+    trace: Iterable[Any] = ()
+    plots: Sequence[str] = ()
+    arrows: Sequence[str] = ()
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    inertia: bool = False
+    exaggerate: float = 1.0
+
+
+def scene_of_system(
+    system: System | Model, q: Any = None, *, controls: dict[str, Any] | None = None, wanted: Wanted | None = None
+) -> tuple[Stage, dict[str, Any]]:
+    """Return the stage and the description of a system at one configuration, or at rows of them."""
+    model = as_model(system)
+    wanted = wanted or Wanted()
+    rows = configurations(model, assemble(model).q if q is None else q)
+    stage = Stage(model, rows, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
+    scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
+    return stage, scene | ({"controls": controls} if controls else {})
+
+
+def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]:
+    """Return the description of a motion, ready to be packed."""
+    wanted = wanted or Wanted()
+    model = result.model
+    times = frame_times(np.asarray(result.t, dtype=float), wanted.fps, wanted.speed)
+    shown = result.at(times) if len(result.t) > 1 else result
+    q = np.atleast_2d(shown.q)
+    stage = Stage(model, q, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
+    overlays = [
+        {"name": name, "color": PALETTE[(k + 1) % len(PALETTE)], "motion": _beside(stage, other, times)}
+        for k, (name, other) in enumerate(wanted.beside.items())
+    ]
+    return stage.description() | {
+        "motion": stage.motion(shown.t, q),
+        "traces": stage.traces(markers_of(model, wanted.trace, "trace")),
+        "tracks": _tracks(shown, wanted.plots),
+        "arrows": [_arrow(stage, shown, name) for name in wanted.arrows],
+        "overlays": overlays,
+        "speed": wanted.speed,
+        "play": True,
+        "panel": bool(wanted.plots or wanted.arrows or overlays),
+    }
+
+
+def _beside(stage: Stage, other: Any, times: Array) -> dict[str, Any]:
+    """Return the motion of another result at the same times, as far as it goes."""
+    if other.model.body_names != stage.model.body_names or other.model.coordinate_names != stage.model.coordinate_names:
+        remedy = "results can be shown over each other if their systems have the same bodies and hinges"
+        raise ModelError("view", "beside", other.model.system.name, remedy)
+    within = np.clip(times, other.t[0], other.t[-1])
+    return stage.motion(times, np.atleast_2d(other.at(within).q))
+
+
+def _tracks(shown: Any, plots: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the outputs that are plotted, then coordinates that can be."""
+    found = []
+    for name in plots:
+        output = Output.of(shown.model, name)
+        values = shown[name]
+        parts = {name: values} if values.ndim == 1 else _components(name, values)
+        found += [{"name": part, "unit": output.unit, "values": each, "shown": True} for part, each in parts.items()]
+    known = {track["name"] for track in found}
+    labels = shown.labels
+    for k, name in enumerate(labels.coordinates[:_TRACKS]):
+        if name not in known and f"{name}.position" not in known:
+            found.append({"name": name, "unit": labels.coordinate_units[k], "values": np.array(shown.q[:, k])})
+    return found
+
+
+def _components(name: str, values: Array) -> dict[str, Array]:
+    if values.ndim != 2 or values.shape[1] > 6:
+        raise ModelError("view", "plots", name, "plot numbers or vectors; name a component of anything larger")
+    letters = "xyz" if values.shape[1] == 3 else range(values.shape[1])
+    return {f"{name}.{letter}": values[:, k] for k, letter in enumerate(letters)}
+
+
+def _arrow(stage: Stage, shown: Any, name: str) -> dict[str, Any]:
+    """Return a vector over time, and where it acts."""
+    values = shown[name]
+    owner, _, what = name.rpartition(".")
+    if values.shape[1:] != (3,) or what not in _KINDS:
+        remedy = "give vectors: '.force' and '.moment' of connections, '.velocity' of bodies and markers"
+        raise ModelError("view", "arrows", name, remedy)
+    unit = Output.of(shown.model, name).unit
+    return {
+        "name": name,
+        "kind": _KINDS[what],
+        "unit": unit,
+        "at": stage.place(_where(stage.model, owner)),
+        "values": values,
+    }
+
+
+def _where(model: Model, owner: str) -> Marker:
+    """Return the marker at which an output of a connection, body or marker acts."""
+    system = model.system
+    connection = system.connections.get(owner) or system.forces.get(owner)
+    second = getattr(connection, "second", None)
+    return second if isinstance(second, Marker) else find_marker(system, owner, item="view", field="arrows")

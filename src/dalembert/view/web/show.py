@@ -1,0 +1,132 @@
+"""Showing: in a browser, in a notebook, as a file."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from ...model import Model, as_model
+from ...system import System
+from ..style import written
+from .bundle import pack
+from .page import standing_page
+from .playing import Player
+from .puppet import Puppet
+from .scenes import Wanted, scene_of_result, scene_of_system
+from .server import Viewer
+
+__all__ = ["export", "play_system", "view_result", "view_system"]
+
+
+def view_result(result: Any, wanted: Wanted, *, open_browser: bool | None = None, port: int = 0) -> Any:
+    """Show a motion; return the `Viewer`, or in a notebook the widget."""
+    description = scene_of_result(result, wanted)
+    return _shown(result.model.system.name, description, None, open_browser, port)
+
+
+def view_system(
+    system: System | Model, q: Any = None, *, wanted: Wanted, open_browser: bool | None = None, port: int = 0
+) -> Any:
+    """Show a system that can be pulled about; return the `Viewer`, or in a notebook the widget."""
+    model = as_model(system)
+    puppet = Puppet(model, None if q is None else np.asarray(q, dtype=float))
+    stage, description = scene_of_system(model, puppet.q, wanted=wanted)
+    description["controls"] = {"pull": True, "coordinates": puppet.coordinates(stage.reach)}
+    return _shown(model.system.name, description, _Hand(puppet, stage), open_browser, port)
+
+
+def play_system(
+    system: System | Model,
+    inputs: Mapping[str, tuple[float, float]],
+    *,
+    wanted: Wanted,
+    open_browser: bool | None = None,
+    port: int = 0,
+    **run: Any,
+) -> Viewer:
+    """Run a system in real time while a browser shows it; return the `Viewer`, whose `close` ends the run."""
+    model = as_model(system)
+    stage, description = scene_of_system(model, wanted=wanted)
+    player = Player(model, stage, inputs, wanted.speed, **run)
+    description["controls"] = player.controls()
+    viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
+    viewer.at_close(player.close)
+    player.start()
+    return _opened(viewer, open_browser)
+
+
+class _Hand:
+    """Answers what a page asks of a mechanism that is moved by hand."""
+
+    def __init__(self, puppet: Puppet, stage: Any) -> None:
+        self.puppet, self.stage = puppet, stage
+        self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
+
+    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+        puppet, kind, said = self.puppet, question.get("kind"), ""
+        if kind == "pull":
+            body = puppet.model.body_names[_frame(question.get("frame"), puppet.model.nb) - 1]
+            puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
+        elif kind == "set":
+            name = str(question.get("name"))
+            if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
+                said = f"{name} cannot go farther: the loops do not close beyond"
+        elif kind == "reset":
+            puppet.reset()
+        elif kind != "release":
+            raise ModelError("view", "question", kind, "a page asks to pull, set, release or reset")
+        values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
+        return {"say": said, "values": values, **self.stage.poses(puppet.q)}
+
+
+def _frame(number: Any, bodies: int) -> int:
+    if not isinstance(number, int) or not 1 <= number <= bodies:
+        raise ModelError("view", "frame", number, f"there are bodies 1 to {bodies}")
+    return number
+
+
+def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int) -> Any:
+    scene = pack(description)
+    if open_browser is None and in_notebook():
+        from .widget import widget
+
+        return widget(title, scene, answer)
+    return _opened(Viewer(title, scene, answer=answer, port=port), open_browser)
+
+
+def _opened(viewer: Viewer, open_browser: bool | None) -> Viewer:
+    opened = webbrowser.open(viewer.address) if open_browser is not False else True
+    if not opened:
+        print(f"No browser could be opened. The scene is at {viewer.address}")
+    return viewer
+
+
+def in_notebook() -> bool:
+    """Return whether a Jupyter kernel runs this."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def export(result: Any, path: Any, wanted: Wanted) -> Path:
+    """Write a motion as a file: ``.html``, a page that plays by itself, or ``.glb``."""
+    description = scene_of_result(result, wanted)
+    title = result.model.system.name
+
+    def write(name: Path) -> None:
+        if name.suffix.lower() == ".glb":
+            from .gltf import gltf_of
+
+            name.write_bytes(gltf_of(description))
+        else:
+            name.write_text(standing_page(title, pack(description)), encoding="utf-8")
+
+    return written(path, (".html", ".glb"), "export", write)

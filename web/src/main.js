@@ -1,0 +1,112 @@
+// A scene in an element of a page: mount(element, bytes, { ask, stream }).
+
+import { WebGLRenderer } from "three";
+import { unpack } from "./bundle.js";
+import { Eye } from "./camera.js";
+import { button, make } from "./elements.js";
+import { Labels } from "./labels.js";
+import { panel } from "./panel.js";
+import { Player } from "./player.js";
+import { Plots } from "./plots.js";
+import { Pointing } from "./pointing.js";
+import { Session } from "./session.js";
+import { STYLE } from "./style.js";
+import { World } from "./world.js";
+
+export function mount(element, bytes, { ask, stream } = {}) {
+  const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
+  const world = new World(unpack(bytes));
+  const { document: scene } = world;
+  const canvas = make("canvas", { className: "scene", tabIndex: 0 });
+  const said = make("div", { className: "say", role: "status" });
+  const say = (text) => { said.textContent = text; };
+  let renderer;
+  try {
+    renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+  } catch (error) {
+    root.replaceChildren(make("p", { textContent: `This page needs WebGL, which the browser does not offer: ${error.message}` }));
+    return null;
+  }
+  const eye = new Eye(world, canvas);
+  let stale = true;
+  const redraw = () => { stale = true; };
+  const player = new Player(world.motion, {
+    speed: scene.speed ?? 1,
+    onchange: (time) => { world.show(time); redraw(); },
+  });
+  const plots = new Plots(world.motion, scene.tracks ?? [], (time) => player.go(time));
+  const labels = new Labels(world);
+  const session = new Session(ask);
+  session.onsay = say;
+  session.onposes = ({ poses, eta }) => {
+    player.toggle(false);
+    world.frames.between(poses, eta, 0, 0, 0);
+    world.place();
+    redraw();
+  };
+  const pointing = new Pointing({
+    world, eye, canvas, say,
+    pull: (frame, local, target) => session.pull(frame, local, target),
+    settle: () => session.release(),
+  });
+
+  const side = panel({ world, eye, plots, labels, pointing, session, redraw, settle: () => resize() });
+  side.hidden = !scene.panel;
+  const menu = make("div", { className: "menu" }, button("☰", "show or hide the panel", () => { side.hidden = !side.hidden; }));
+  const stage = make("div", { className: "stage" }, canvas, labels.box, make("div", { className: "title", textContent: scene.name }), said, menu, side);
+  const page = make("div", { className: "viewer" }, stage, plots.box, player.bar);
+  root.replaceChildren(make("style", { textContent: STYLE }), page);
+
+  function resize() {
+    const { clientWidth: width, clientHeight: height } = stage;
+    if (!width || !height) return;
+    renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    renderer.setSize(width, height, false);
+    eye.resize(width, height);
+    redraw();
+  }
+  const observer = new ResizeObserver(resize);
+  observer.observe(stage);
+  resize();
+  eye.look(scene.plane ? "front" : "space");
+  eye.controls.addEventListener("change", redraw);
+  page.addEventListener("keydown", (event) => {
+    if (event.key === " " && event.target.tagName !== "BUTTON") {
+      event.preventDefault();
+      player.toggle();
+    }
+  });
+
+  let last = performance.now();
+  let frames = 0;
+  let alive = true;
+  function tick(now) {
+    if (!alive) return;
+    player.tick(Math.min(0.1, (now - last) / 1000));
+    last = now;
+    if (stale) {
+      stale = false;
+      eye.update();
+      pointing.update();
+      renderer.render(world.scene, eye.camera);
+      labels.place(eye.camera, stage.clientWidth, stage.clientHeight);
+      plots.draw(player.time);
+      frames += 1;
+    }
+    requestAnimationFrame(tick);
+  }
+  requestAnimationFrame(tick);
+  if (scene.play && world.motion.times.length > 1) player.toggle(true);
+  const stop = stream?.((block) => session.take(block));
+  return {
+    world, player, eye, pointing, session, plots,
+    get frames() { return frames; },
+    destroy() {
+      alive = false;
+      stop?.();
+      observer.disconnect();
+      renderer.dispose();
+      root.replaceChildren();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+// Time: play, pause, scrub, speed, loop.
+
+import { button, make } from "./elements.js";
+
+const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+export class Player {
+  constructor(motion, { speed, onchange }) {
+    this.motion = motion;
+    this.time = motion.start;
+    this.onchange = onchange;
+    this.playing = false;
+    this.loop = true;
+    this.speed = speed;
+    this.play = button("▶", "play or pause (space)", () => this.toggle());
+    this.range = make("input", {
+      type: "range", className: "time", min: motion.start, max: motion.end, step: "any", value: motion.start,
+      ariaLabel: "time", oninput: () => this.go(Number(this.range.value)),
+    });
+    this.clock = make("output", { className: "clock" });
+    const speeds = SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
+    const choice = make("select", { title: "seconds of motion in a second", ariaLabel: "speed" });
+    for (const each of speeds) choice.append(make("option", { value: each, textContent: `${each} ×`, selected: each === speed }));
+    choice.addEventListener("change", () => { this.speed = Number(choice.value); });
+    const again = button("↻", "begin again at the end", () => {
+      this.loop = !this.loop;
+      again.classList.toggle("on", this.loop);
+    });
+    again.classList.add("on");
+    this.bar = make("div", { className: "bar" }, this.play, this.range, this.clock, choice, again);
+    const span = Math.max(motion.end - motion.start, 1e-9);
+    this.digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(span / 1000))));
+    this.bar.hidden = motion.times.length < 2;
+    this.#write();
+  }
+
+  toggle(on = !this.playing) {
+    this.playing = on;
+    this.play.textContent = on ? "❚❚" : "▶";
+    if (on && this.time >= this.motion.end) this.go(this.motion.start);
+  }
+
+  go(time) {
+    this.time = Math.min(Math.max(time, this.motion.start), this.motion.end);
+    this.#write();
+    this.onchange(this.time);
+  }
+
+  tick(seconds) {
+    if (!this.playing || this.motion.times.length < 2) return;
+    const next = this.time + seconds * this.speed;
+    if (next <= this.motion.end) this.go(next);
+    else if (this.loop) this.go(this.motion.start + ((next - this.motion.end) % (this.motion.end - this.motion.start)));
+    else {
+      this.go(this.motion.end);
+      this.toggle(false);
+    }
+  }
+
+  #write() {
+    this.range.value = this.time;
+    this.clock.textContent = `${this.time.toFixed(this.digits)} s`;
+  }
+}

@@ -1,0 +1,100 @@
+// Geometries of symbols. Stretched ones go along z from 0 to 1 and are a unit wide; others are a unit large about 0.
+
+import {
+  BoxGeometry, BufferGeometry, CatmullRomCurve3, CircleGeometry, ConeGeometry, CylinderGeometry, DoubleSide,
+  Float32BufferAttribute, LatheGeometry, PlaneGeometry, SphereGeometry, TorusGeometry, TubeGeometry, Vector2, Vector3,
+} from "three";
+import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
+
+const COILS = 7;
+const LEAD = 0.16; // of a spring's length at either end is straight
+
+function along(geometry, from, to) {
+  return geometry.rotateX(Math.PI / 2).scale(1, 1, to - from).translate(0, 0, (from + to) / 2);
+}
+
+function rod(radius, from = 0, to = 1) {
+  return along(new CylinderGeometry(radius, radius, 1, 12), from, to);
+}
+
+// wound in the proportions that most springs have, so that its wire stays round when it is stretched
+function coil() {
+  const long = 14;
+  const points = [new Vector3(0, 0, 0), new Vector3(0, 0, LEAD * 0.7 * long)];
+  const steps = 14 * COILS;
+  for (let k = 0; k <= steps; k += 1) {
+    const angle = (2 * Math.PI * COILS * k) / steps;
+    points.push(new Vector3(Math.cos(angle), Math.sin(angle), (LEAD + ((1 - 2 * LEAD) * k) / steps) * long));
+  }
+  points.push(new Vector3(0, 0, (1 - LEAD * 0.7) * long), new Vector3(0, 0, long));
+  const curve = new CatmullRomCurve3(points, false, "catmullrom", 0.2);
+  return new TubeGeometry(curve, 24 * COILS, 0.16, 6).scale(1, 1, 1 / long);
+}
+
+function dashpot(width) {
+  return mergeGeometries([rod(0.16 * width, 0, 0.55), rod(0.62 * width, 0.38, 0.78), rod(0.16 * width, 0.78, 1)]);
+}
+
+function spindle() {
+  const outline = Array.from({ length: 15 }, (_, k) => {
+    const z = k / 14;
+    const belly = Math.sin(Math.PI * Math.min(1, Math.max(0, (z - 0.1) / 0.8)));
+    return new Vector2(0.18 + 0.95 * belly ** 1.5, z);
+  });
+  return new LatheGeometry(outline, 16).rotateX(Math.PI / 2);
+}
+
+function spiral() {
+  const points = Array.from({ length: 90 }, (_, k) => {
+    const angle = (k / 89) * 5 * Math.PI;
+    const radius = 0.25 + 0.75 * (k / 89);
+    return new Vector3(radius * Math.cos(angle), radius * Math.sin(angle), 0);
+  });
+  return new TubeGeometry(new CatmullRomCurve3(points), 160, 0.07, 6);
+}
+
+function pyramid() {
+  const base = new ConeGeometry(0.8, 1.3, 4).rotateX(Math.PI / 2).translate(0, 0, -0.65);
+  const plate = new BoxGeometry(2, 2, 0.22).translate(0, 0, -1.41);
+  return mergeGeometries([base.toNonIndexed(), plate.toNonIndexed()]);
+}
+
+// looks of lines: geometry, width in joint radii, colour
+export const STRETCHED = {
+  spring: [[coil(), 1.5, "#555555"]],
+  damper: [[dashpot(1), 1.5, "#777777"]],
+  both: [[coil(), 1.8, "#555555"], [dashpot(0.55), 1.5, "#999999"]],
+  cylinder: [[dashpot(1.2), 1.6, "#8a6d3b"]],
+  cable: [[rod(1), 0.22, "#333333"]],
+  muscle: [[spindle(), 1.3, "#b5423b"]],
+  bar: [[rod(1), 0.45, "#4d4d4d"]],
+  line: [[rod(1), 0.13, "#8c8c8c"]],
+};
+
+// looks of patches: geometry, colour, opacity, and what scales it: "symbol", "reach", "radius"
+export const PATCHES = {
+  plane: [new PlaneGeometry(1, 1), "#9aa7b0", 0.25, "reach"],
+  disc: [along(new CylinderGeometry(1, 1, 1, 48, 1), -0.5, 0.5), "#7f8c8d", 0.45, "radius"],
+  sphere: [new SphereGeometry(1, 28, 18), "#7f8c8d", 0.4, "radius"],
+  roller: [along(new CylinderGeometry(1, 1, 1, 36, 1), -0.5, 0.5), "#7f8c8d", 0.4, "radius"],
+  ring: [new TorusGeometry(2.2, 0.45, 12, 36), "#b08d57", 1, "symbol"],
+  bushing: [new TorusGeometry(1.7, 0.7, 12, 28), "#444444", 1, "symbol"],
+  spiral: [spiral().scale(3.2, 3.2, 3.2), "#555555", 1, "symbol"],
+  motor: [along(new CylinderGeometry(1.9, 1.9, 2.6, 24), -1.3, 1.3), "#c07000", 0.85, "symbol"],
+  blade: [new BoxGeometry(6, 2.4, 0.3).rotateZ(0), "#5d6d7e", 1, "symbol"],
+  rail: [rod(0.02, -0.5, 0.5), "#8c8c8c", 1, "reach"],
+};
+
+export const foot = pyramid();
+export const arrowShaft = rod(1, 0, 1);
+export const arrowHead = new ConeGeometry(1, 1, 16).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+export const axisRod = rod(1, -0.5, 0.5);
+
+export function meshGeometry(mesh) {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new Float32BufferAttribute(mesh.corners, 3));
+  geometry.setIndex(Array.from(mesh.triangles));
+  return geometry;
+}
+
+export { CircleGeometry, DoubleSide };

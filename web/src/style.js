@@ -1,0 +1,36 @@
+export const STYLE = `
+:host { all: initial; display: block; }
+* { box-sizing: border-box; }
+.viewer { position: relative; display: flex; flex-direction: column; width: 100%; height: 100%; overflow: hidden;
+  font: 13px/1.35 system-ui, sans-serif; color: #222; background: #fbfbfa; }
+.stage { position: relative; flex: 1; min-height: 0; }
+.stage canvas.scene { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; outline: none; }
+.labels { position: absolute; inset: 0; pointer-events: none; overflow: hidden; }
+.labels span { position: absolute; white-space: nowrap; font-size: 11px; text-shadow: 0 0 3px #fff, 0 0 3px #fff; }
+.labels .joint { color: #666; font-style: italic; }
+.title { position: absolute; left: 10px; top: 8px; font-weight: 600; pointer-events: none; }
+.say { position: absolute; left: 10px; top: 28px; max-width: 60%; color: #555; pointer-events: none; }
+.menu { position: absolute; right: 8px; top: 8px; }
+.panel { position: absolute; right: 8px; top: 42px; width: 264px; max-height: calc(100% - 50px); overflow-y: auto;
+  background: #ffffffee; border: 1px solid #d5d5d0; border-radius: 6px; padding: 4px 10px 8px; }
+.panel[hidden], details[hidden], .bar[hidden] { display: none; }
+summary { cursor: pointer; font-weight: 600; padding: 4px 0; }
+.row { display: flex; flex-wrap: wrap; gap: 4px; padding: 2px 0; }
+button, select { font: inherit; color: inherit; background: #fff; border: 1px solid #c9c9c4; border-radius: 4px; padding: 2px 8px; cursor: pointer; }
+button:hover, select:hover { background: #f0f0ec; }
+button.on { background: #dfeaf3; border-color: #0072b2; }
+:focus-visible { outline: 2px solid #0072b2; outline-offset: 1px; }
+.check { display: flex; align-items: center; gap: 6px; padding: 1px 0; overflow-wrap: anywhere; }
+.check i { width: 10px; height: 10px; border-radius: 2px; flex: none; }
+.slider { display: grid; grid-template-columns: 78px 1fr 58px; gap: 6px; align-items: center; padding: 1px 0; }
+.slider span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.slider output { text-align: right; font-variant-numeric: tabular-nums; }
+input[type=range] { width: 100%; accent-color: #0072b2; }
+.bar { display: flex; align-items: center; gap: 8px; padding: 6px 10px; border-top: 1px solid #e0e0dc; }
+.bar .time { flex: 1; }
+.bar button { min-width: 34px; }
+.clock { min-width: 84px; text-align: right; font-variant-numeric: tabular-nums; }
+.plots { max-height: 45%; overflow-y: auto; border-top: 1px solid #e0e0dc; }
+.plots:empty { display: none; }
+.plot { display: block; width: 100%; height: 130px; cursor: crosshair; touch-action: none; }
+`;
