@@ -1,5 +1,6 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
+#include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
 #include "bind/methods.hpp"
 #include "bind/natural.hpp"
@@ -283,6 +284,7 @@ NB_MODULE(_core, module) {
   types[2] = reinterpret_cast<PyTypeObject *>(nb::object(module.attr("Conditions")).ptr());
   add_integrator(module);
   add_natural(module);
+  add_geometry(module);
   add_reach(module);
   add_schema(module);
   module.def("_name_dynamics", [](const nb::object &type) {

@@ -131,6 +131,11 @@ class NaturalRows:
         jerk: bool,
     ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int, int]: ...
 
+class Solid:
+    def __init__(self, points: Array, sizes: Array) -> None: ...
+
+def distances(first: Solid, poses: Array, second: Solid, others: Array) -> tuple[Array, Array]: ...
+
 class Reach:
     def __init__(
         self,

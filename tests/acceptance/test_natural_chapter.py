@@ -253,6 +253,33 @@ def test_predictors(degrees: float, errors: Array, full: Array, modified: Array)
         assert full[order] <= mixed.iterations <= modified[order]
 
 
+@pytest.mark.parametrize(
+    ("degrees", "errors", "full", "modified"),
+    [(5, (5.8207e-3, 3.0590e-4), (3, 2), (4, 3)), (10, (2.3176e-2, 2.3705e-3), (3, 3), (6, 4)),
+     (20, (9.2156e-2, 1.7907e-2), (3, 3), (8, 5)), (40, (3.6316e-1, 1.2960e-1), (4, 4), (13, 9))],
+)  # fmt: skip
+def test_predictors_by_projection(degrees: float, errors: Array, full: Array, modified: Array) -> None:
+    """T16, the other variant: the crank's point goes to the foot of its goal on the tangent, (3.9) and (3.10)."""
+    step = math.radians(degrees)
+    m = four_bar()
+    m.drive("1", tuple(_turning(da.Polynomial((math.pi / 3, step)), k) for k in range(2)))
+    e = m.equations()
+    q = find_position(e, OPEN[2:] + 0.0, 0.0).q
+    exact = four_bar_at(math.pi / 3 + step)[2:]
+    for order in (1, 2):
+        start = da.natural.displacement_guess(e, q, 0.0, 1.0, order=order, rule="projection")
+        assert float(np.linalg.norm(start - exact)) == pytest.approx(errors[order - 1], rel=2e-4)
+        options = {"damped": False, "scaled": False, "max_iterations": 200}
+        for method, wanted in (("full", full[order - 1]), ("modified", modified[order - 1])):
+            found = find_position(e, start, 1.0, method=method, **options)  # type: ignore[arg-type]
+            assert found.iterations == wanted and found.q == pytest.approx(exact, abs=1e-11)
+    # by the rates of the law, with the acceleration of (3.10): the velocity's start is that of `predict`
+    rates = find_rates(e, q, 0.0, jerk=False)
+    by_rate = da.natural.displacement_guess(e, q, 0.0, 1.0, order=1, rule="rate")
+    assert by_rate == pytest.approx(predict(e, q, rates, 1.0, 1), abs=1e-13)
+    assert da.natural.displacement_guess(e, q, 0.0, 1.0, order=0) == pytest.approx(q, abs=0)
+
+
 def _turning(angle: da.Polynomial, k: int) -> object:
     """Return the law of x or y of a point at 2 m that turns."""
 
@@ -389,6 +416,39 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
                 assert found.q == pytest.approx(slider_at(goal), abs=1e-8)
         assert sum(not closed for closed, _ in ends) == fails
         assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.05)
+
+
+def test_example_3_8_the_angle_switches_between_sine_and_cosine() -> None:
+    """Four equations for four unknowns everywhere, never singular: a full turn in steps of a degree, and large ones."""
+    m = Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("1", 1, 0.01), m.point("2", 4, 0), m.vector("x", 1, 0, fixed=True)
+    m.link("crank", "A", "1", 1), m.link("rod", "1", "2", 3), m.slot("slide", "2", "A", "x")
+    m.angle("psi", "x", ("A", "1"), form="switch")
+    m.drive("psi", da.Polynomial((0.0, 1.0)))
+    e = m.equations()
+    worst, active = 0.0, set()
+    for angle in np.radians(np.arange(0.0, 360.0, 1.0)):
+        J = e.jacobian(slider_at(float(angle)), float(angle))
+        idle = e.choice(slider_at(float(angle)), float(angle))
+        active.add(idle)
+        assert len(idle) == 1
+        worst = max(worst, float(np.linalg.cond(np.delete(J, idle, axis=0))))
+    assert len(active) == 2 and worst < 20.0
+    times = np.radians(np.arange(0.0, 361.0, 1.0))
+    for method in ("full", "modified"):
+        motion = m.motion(times, method=method)
+        wanted = np.array([slider_at(float(t)) for t in times])
+        assert motion.q == pytest.approx(wanted, abs=1e-9)
+    both = Mechanism(2)
+    both.point("A", 0, 0, fixed=True), both.point("1", 1, 0.01), both.point("2", 4, 0)
+    both.vector("x", 1, 0, fixed=True)
+    both.link("crank", "A", "1", 1), both.link("rod", "1", "2", 3), both.slot("slide", "2", "A", "x")
+    both.angle("psi", "x", ("A", "1"))
+    both.drive("psi", da.Polynomial((0.0, 1.0)))
+    other = both.motion(times)
+    assert motion.a == pytest.approx(other.a, abs=1e-10)
+    assert motion.jerk("2") == pytest.approx(other.jerk("2"), abs=1e-9)
+    assert (m.count().equations, m.count().rank, both.count().equations) == (4, 4, 5)
 
 
 def rotated(axis: object, angle: float) -> Array:

@@ -208,3 +208,68 @@ def test_teeth_show_in_pictures() -> None:
     area = 0.5 * (x @ np.roll(y, -1) - y @ np.roll(x, -1))
     assert volume == pytest.approx(0.01 * area)  # the faces close
     assert s.draw(view="3d", labels=False) is not None
+
+
+HELIX = math.radians(22.0)
+
+
+@pytest.mark.parametrize("teeth, shift, internal", [(23, 0.2, False), (41, -0.1, False), (61, 0.1, True)])
+def test_a_helical_gear_is_a_spur_gear_in_a_section_across_its_axis(teeth: int, shift: float, internal: bool) -> None:
+    """With module and pressure angle of that section, and heights and shifts in its modules."""
+    wheel = Gear(0.003, teeth, shift=shift, internal=internal, helix=HELIX)
+    c = math.cos(HELIX)
+    angle = math.atan(math.tan(math.radians(20)) / c)
+    twin = Gear(0.003 / c, teeth, angle, shift * c, addendum=c, dedendum=1.25 * c, internal=internal)
+    for name in ("pitch_radius", "base_radius", "tip_radius", "root_radius", "base_pitch", "fewest_teeth"):
+        assert getattr(wheel, name) == pytest.approx(getattr(twin, name), rel=1e-12), name
+    assert wheel.least_shift * c == pytest.approx(twin.least_shift, rel=1e-12)
+    assert np.allclose(wheel.outline(rim=c), twin.outline(rim=c * c))
+    assert wheel.thickness(wheel.pitch_radius) == pytest.approx(twin.thickness(twin.pitch_radius), rel=1e-12)
+
+
+def test_helical_pairs_overlap_by_their_pitch_along_the_axis() -> None:
+    first, second = Gear(0.002, 20, shift=0.2, helix=HELIX), Gear(0.002, 47, shift=0.1, helix=-HELIX)
+    pair, c = GearPair(first, second), math.cos(HELIX)
+    angle = first.transverse_angle
+    twins = [Gear(0.002 / c, g.teeth, angle, g.shift * c, addendum=c, dedendum=1.25 * c) for g in (first, second)]
+    plane = GearPair(*twins)
+    assert pair.centre == pytest.approx(plane.centre, rel=1e-12)
+    assert pair.contact_ratio == pytest.approx(plane.contact_ratio, rel=1e-12)
+    assert pair.overlap_ratio(0.03) == pytest.approx(0.03 / (first.lead / first.teeth), rel=1e-12)
+    assert pair.total_contact_ratio(0.03) == pytest.approx(pair.contact_ratio + pair.overlap_ratio(0.03))
+    assert GearPair(Gear(0.002, 20), Gear(0.002, 40)).overlap_ratio(0.03) == 0.0
+
+
+def test_teeth_press_along_the_normal_of_their_flanks() -> None:
+    """In the plane that touches the base cylinders, inclined by the helix angle there."""
+    first, second = Gear(0.002, 20, shift=0.3, helix=HELIX), Gear(0.002, 47, helix=-HELIX)
+    pair = GearPair(first, second)
+    force = pair.forces(12.0)
+    assert force.axial == pytest.approx(force.normal * math.sin(first.base_helix), rel=1e-12)
+    assert force.normal * math.cos(first.base_helix) * first.base_radius == pytest.approx(12.0, rel=1e-12)
+    back = pair.forces(-12.0)
+    assert back.axial == -force.axial and back.radial == force.radial < 0
+    assert GearPair(Gear(0.002, 20), Gear(0.002, 40)).forces(1.0).axial == 0.0
+    # the normal of a right-handed flank: along the trace of a tooth nothing presses
+    radius = first.base_radius / math.cos(pair.working_angle)
+    trace = np.array([2 * math.pi * radius, first.lead])
+    assert np.dot(trace, (force.tangential, force.axial)) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_helical_rings_racks_and_trains() -> None:
+    from dalembert.library import Rack, ring_for, spur_gears
+
+    pinion = Gear(0.002, 18, helix=0.3)
+    ring = ring_for(pinion, 60)
+    assert ring.helix == 0.3 and GearPair(pinion, ring).ratio == pytest.approx(0.3)
+    assert Rack(pinion).contact_ratio < Rack(Gear(0.002, 18)).contact_ratio
+    s = spur_gears(Gear(0.002, 18, helix=0.3), Gear(0.002, 36, helix=-0.3))
+    motion = da.kinematics(s, drive="shaft_1", values=[0.0, 1.0])
+    assert motion["shaft_2"][-1] == pytest.approx(-0.5)
+    with pytest.raises(da.ModelError, match=r"opposite helix angles: -0\.3 rad beside 0\.3"):
+        GearPair(Gear(0.002, 18, helix=0.3), Gear(0.002, 36, helix=0.3))
+    with pytest.raises(da.ModelError, match="the same helix angle"):
+        GearPair(pinion, ring_for(Gear(0.002, 18, helix=-0.3), 60))
+    with pytest.raises(da.ModelError, match="less than 60 degrees"):
+        Gear(0.002, 18, helix=20.0)
+    assert Gear(0.002, 14, helix=math.radians(30)).virtual_teeth > 20  # no undercut with 14 teeth

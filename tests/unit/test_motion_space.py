@@ -123,3 +123,85 @@ def test_jumps_stay_on_their_branch() -> None:
             goal = (slow.t[k] + jump) % (2 * np.pi)
             near = np.array([np.interp(goal, slow.t, slow["2"][:, c]) for c in range(2)])
             assert fast["2"][-1] == pytest.approx(near, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["gauss", "qr", "svd"])
+def test_a_position_is_factored_once(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With z kept, one factorisation and one Jacobian give R, S, S b, S c, R', speeds, accelerations and jerks."""
+    from dalembert.motion import subspace
+    from dalembert.natural import NaturalEquations
+
+    m = da.natural.Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
+    m.point("1", -0.5, 1.8), m.point("2", 1.6, 3.2), m.point("3", 4.3, 1.9)
+    for name, ends in {"a": "A1", "b": "12", "c": "23", "d": "3B"}.items():
+        m.link(name, *ends)
+    m.link("again", "1", "2")  # said once, kept once
+    m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A", "1"))  # one row too many
+    first = da.motion_space(m, q=m.assemble().q, method=method)
+    q = m.assemble(first.q + 0.05 * first.R @ np.ones(2)).q
+    made = {"factors": 0, "jacobians": 0}
+    factored, jacobian = subspace._factored, NaturalEquations.jacobian
+
+    def counted(A: object) -> object:
+        made["factors"] += 1
+        return factored(A)  # type: ignore[arg-type]
+
+    def looked(self: object, *args: object) -> object:
+        made["jacobians"] += 1
+        return jacobian(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(subspace, "_factored", counted)
+    monkeypatch.setattr(NaturalEquations, "jacobian", looked)
+    space = first.at(q, v=first.R @ np.ones(2))
+    z = np.array([0.7, -0.4])
+    v, a, j = space.velocity(z), space.acceleration(z, [0.1, 0.2]), space.jerk(z, [0.1, 0.2], [0.3, 0.0])
+    assert not space.refreshed and np.isfinite([*space.Sb, *space.Sc, *space.S.ravel()]).all()
+    assert made == {"factors": 1, "jacobians": 1}
+    e = m.equations()
+    J = e.jacobian(q, 0.0)
+    assert J @ v == pytest.approx(0, abs=1e-12)
+    assert pytest.approx(e.acceleration_terms(q, v, 0.0), abs=1e-12) == J @ a
+    assert pytest.approx(e.jerk_terms(q, v, a, 0.0), abs=1e-11) == J @ j
+    assert space.B @ j == pytest.approx([0.3, 0.0], abs=1e-12)
+    # the condition by the small matrix is that of the large one
+    D = e.column_scales
+    V = np.linalg.qr((J[space.rows] * D).T)[0].T
+    B = space.B * D
+    whole = np.vstack([V, B / np.linalg.norm(B, axis=1, keepdims=True)])
+    assert space.condition == pytest.approx(np.linalg.cond(whole), rel=1e-8)
+
+
+def test_sparse_factors_are_those_of_qr() -> None:
+    """A row of 120 loops: chosen by itself, as exact as QR; singular columns fall back to it."""
+    from dalembert.motion.factors import factor
+
+    m = da.natural.Mechanism(2, "ladder")
+    m.point("A0", 0, 0, fixed=True), m.point("P0", 0.3, 1.0), m.link("c0", "A0", "P0")
+    for i in range(1, 121):
+        m.point(f"A{i}", 2.0 * i, 0, fixed=True), m.point(f"P{i}", 2.0 * i + 0.3, 1.0)
+        m.link(f"b{i}", f"P{i - 1}", f"P{i}"), m.link(f"c{i}", f"A{i}", f"P{i}")
+    m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A0", "P0"))
+    start = float(m.coordinates["psi"].value[0])
+    m.drive("psi", da.Polynomial((start, 1.0)))
+    e = m.equations()
+    J = e.row_scales[:, None] * e.jacobian(e.start(), 0.0) * e.column_scales
+    assert e.pattern is not None and set(zip(*np.nonzero(J), strict=True)) <= set(zip(*e.pattern, strict=True))
+    x = np.random.default_rng(1).standard_normal(e.nv)
+    for solver in ("sparse", "auto", "qr"):
+        assert factor(J, solver, e.pattern).solve(J @ x) == pytest.approx(x, abs=1e-9)
+    assert factor(J, "sparse").solve(J @ x) == pytest.approx(x, abs=1e-9)
+    # parallel cranks: all turn alike
+    found = m.assemble(t=0.2)
+    assert found.q[-2:] == pytest.approx(
+        [240.0 + np.hypot(0.3, 1.0) * np.cos(start + 0.2), np.hypot(0.3, 1.0) * np.sin(start + 0.2)], abs=1e-9
+    )
+    rates = find_rates(e, found.q, 0.2)
+    assert rates.v[:2] == pytest.approx(rates.v[-2:], abs=1e-9)
+    loose = m.copy()
+    loose.let_go("psi")
+    free = loose.equations()
+    K = free.row_scales[:, None] * free.jacobian(free.start(), 0.0) * free.column_scales
+    assert factor(K, "auto", free.pattern).rank == free.nv - 1
+    with pytest.raises(da.SingularityError, match="sparse normal equations are singular"):
+        factor(K, "sparse")

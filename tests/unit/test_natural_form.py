@@ -144,13 +144,13 @@ def test_what_has_no_natural_form_is_named() -> None:
         s.compile(form="cartesian")  # type: ignore[call-overload]
     with pytest.raises(da.ModelError, match="only form='natural' has a choice"):
         s.compile("relative", dimension=2)  # type: ignore[call-overload]
-    s.connect("spring", da.SpringDamper(10.0, 1.0), s.ground, s["coupler"])
-    with pytest.raises(da.ModelError, match="element 'spring': form is 'natural'; elements do not act here"):
+    s.connect("gel", da.Maxwell(10.0, 1.0), next(iter(s.connections)))
+    with pytest.raises(da.ModelError, match="elements with states do not act here"):
         s.compile(form="natural").dynamics()
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))
-    s.connect("A", da.Revolute("z", damping=0.1), s.ground, s["b"])
-    with pytest.raises(da.ModelError, match="hinge 'A': damping"):
+    s.connect("A", da.Revolute("z", armature=0.1), s.ground, s["b"])
+    with pytest.raises(da.ModelError, match="hinge 'A': armature"):
         s.compile(form="natural").dynamics()
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))

@@ -4,7 +4,7 @@ from . import mechanisms
 from .cam_laws import FollowerMotion
 from .cams import Cam, cam_drive
 from .chains import binary_tree, chain
-from .gear_meshes import GearPair, Rack, ring_for
+from .gear_meshes import GearPair, Rack, ToothForces, ring_for
 from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur_gears
 from .gears import Gear, involute, involute_angle
 from .humanoid import humanoid
@@ -28,6 +28,7 @@ __all__ = [
     "PumpData",
     "PumpFilms",
     "Rack",
+    "ToothForces",
     "ackermann",
     "ackermann_lean",
     "binary_tree",

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number
+from ..checks import finite_number, positive
 from ..connections.constraints.couplings import Coupling, gear, rack_and_pinion
 from ..errors import ModelError
 from .gears import Gear, involute, involute_angle
 
-__all__ = ["GearPair", "Rack", "ring_for"]
+__all__ = ["GearPair", "Rack", "ToothForces", "ring_for"]
 
 Array = NDArray[np.float64]
+
+
+class ToothForces(NamedTuple):
+    """Forces on the teeth of a gear, N.
+
+    tangential : along the working circle, positive with the torque that turns it about its axis
+    radial : away from its axis; negative, since teeth press gears apart
+    axial : along its axis
+    normal : size of all together, along the line of action
+    """
+
+    tangential: float
+    radial: float
+    axial: float
+    normal: float
 
 
 @dataclass(frozen=True)
@@ -62,6 +78,10 @@ class GearPair:
         if abs(a.module - b.module) > 1e-9 * a.module or abs(a.pressure_angle - b.pressure_angle) > 1e-9:
             both = f"module {a.module:.6g} m and {b.module:.6g} m, pressure angle {a.pressure_angle:.6g} and"
             raise ModelError("GearPair", "second", b, f"{both} {b.pressure_angle:.6g} rad: they must be the same")
+        if abs(a.helix + self._sign * b.helix) > 1e-9:
+            wanted = "opposite helix angles" if self._sign > 0 else "the same helix angle"
+            remedy = f"on parallel axes they need {wanted}: {-self._sign * a.helix:.6g} rad beside {a.helix:.6g}"
+            raise ModelError("GearPair", "second", f"a helix of {b.helix:.6g} rad", remedy)
         if self._teeth <= 0:
             raise ModelError(
                 "GearPair", "second", b.teeth, f"the ring needs more teeth than the {a.teeth} of its pinion"
@@ -90,7 +110,7 @@ class GearPair:
         """Return the distance of the axes without backlash, m."""
         a = self.first
         shifts = self.second.shift + self._sign * a.shift
-        value = involute(a.pressure_angle) + 2 * math.tan(a.pressure_angle) * shifts / self._teeth
+        value = involute(a.transverse_angle) + 2 * math.tan(a.pressure_angle) * shifts / self._teeth
         if value < 0:
             remedy = (
                 f"the shifts, {a.shift:.4g} and {self.second.shift:.4g}, add up to {shifts:.4g}: too little to mesh"
@@ -112,13 +132,13 @@ class GearPair:
         if self.backlash < -1e-9 * a.module:
             remedy = f"the teeth overlap by {-self.backlash:.3g} m: {self._tight():.6g} m is the least"
             raise ModelError("GearPair", "distance", self.centre, remedy)
-        if self.contact_ratio < 1:
+        if self.contact_ratio < 1 and not a.helix:
             remedy = f"the contact ratio is {self.contact_ratio:.4g}: teeth part before the next pair meets"
             raise ModelError("GearPair", "distance", self.centre, remedy)
 
     @property
     def working_angle(self) -> float:
-        """Pressure angle at which they work, rad."""
+        """Pressure angle at which they work, across the axes, rad."""
         return math.acos(self._base_sum / self.centre)
 
     @property
@@ -128,10 +148,40 @@ class GearPair:
 
     @property
     def contact_ratio(self) -> float:
-        """Pairs of teeth in touch, in the mean."""
+        """Pairs of teeth in touch in a section across the axes, in the mean; see `overlap_ratio` for helical gears."""
         first, second = (math.sqrt(g.tip_radius**2 - g.base_radius**2) for g in (self.first, self.second))
         length = first + self._sign * second - self._sign * self.centre * math.sin(self.working_angle)
         return length / self.first.base_pitch
+
+    def overlap_ratio(self, width: float) -> float:
+        """Return how many pairs more a helix keeps in touch over a width, m: width sin(beta) / (pi module)."""
+        width = positive("GearPair", width=width)["width"]
+        return width * abs(math.sin(self.first.helix)) / (math.pi * self.first.module)
+
+    def total_contact_ratio(self, width: float) -> float:
+        """Return the pairs of teeth in touch over a width, m, in the mean."""
+        return self.contact_ratio + self.overlap_ratio(width)
+
+    def forces(self, torque: float) -> ToothForces:
+        """Return what the teeth of the second press with on the first, which a torque (N m) drives about +z.
+
+        Friction is left out. Its axis is z, and the axis of the second lies in the direction of +x from it, of a ring
+        in that of -x, as in `spur_gears`.
+
+        Examples
+        --------
+        >>> pair = GearPair(Gear(0.002, 20, helix=0.3), Gear(0.002, 40, helix=-0.3))
+        >>> print(" ".join(f"{force:.1f}" for force in pair.forces(10.0)))
+        -477.7 -182.0 147.8 532.1
+        """
+        torque = finite_number(torque, item="GearPair", field="torque")
+        a = self.first
+        radius = a.base_radius / math.cos(self.working_angle)
+        tangential = torque / radius
+        inclined = math.tan(a.helix) * radius / a.pitch_radius  # tan of the helix angle on the working cylinder
+        radial, axial = abs(tangential) * math.tan(self.working_angle), tangential * inclined
+        size = math.hypot(tangential, radial, axial)
+        return ToothForces(-tangential, -radial, axial, size)
 
     @property
     def backlash(self) -> float:
@@ -178,8 +228,8 @@ class Rack:
     def contact_ratio(self) -> float:
         """Pairs of teeth in touch, in the mean."""
         g = self.pinion
-        over = math.sqrt(g.tip_radius**2 - g.base_radius**2) - g.base_radius * math.tan(g.pressure_angle)
-        under = g.module * (g.addendum - g.shift) / math.sin(g.pressure_angle)
+        over = math.sqrt(g.tip_radius**2 - g.base_radius**2) - g.base_radius * math.tan(g.transverse_angle)
+        under = g.module * (g.addendum - g.shift) / math.sin(g.transverse_angle)
         return (over + under) / g.base_pitch
 
     @property
@@ -192,7 +242,7 @@ class Rack:
         g, count = self.pinion, int(teeth)
         if count < 1:
             raise ModelError("Rack", "teeth", teeth, "give one or more")
-        pitch, slope = math.pi * g.module, math.tan(g.pressure_angle)
+        pitch, slope = math.pi * g.transverse_module, math.tan(g.transverse_angle)
         up, down = g.addendum * g.module, g.dedendum * g.module
         corners = [(-pitch / 4 - slope * down, -down), (-pitch / 4 + slope * up, up)]
         corners += [(-x, y) for x, y in corners[::-1]]
@@ -218,13 +268,22 @@ def ring_for(pinion: Gear, teeth: int) -> Gear:
         raise ModelError("ring_for", "pinion", pinion, "give an external Gear")
     if isinstance(teeth, bool) or not isinstance(teeth, (int, np.integer)) or teeth <= pinion.teeth:
         raise ModelError("ring_for", "teeth", teeth, f"give a whole number above the {pinion.teeth} of the pinion")
-    m, alpha = pinion.module, pinion.pressure_angle
-    base = m * teeth / 2 * math.cos(alpha)
-    value = involute(alpha) - 2 * math.tan(alpha) * pinion.shift / (teeth - pinion.teeth)
+    m, radius = pinion.module, pinion.transverse_module * teeth / 2
+    base = radius * math.cos(pinion.transverse_angle)
+    turned = 2 * math.tan(pinion.pressure_angle) * pinion.shift / (teeth - pinion.teeth)
+    value = involute(pinion.transverse_angle) - turned
     if value < 0:
         raise ModelError("ring_for", "pinion", pinion.shift, "its shift is too large for a ring without shift")
     working = involute_angle(value)
     shortest = (base - pinion.base_radius) * math.tan(working)  # to where the line of action touches the base circle
-    room = (m * teeth / 2 - math.hypot(base, shortest)) / m
+    room = (radius - math.hypot(base, shortest)) / m
     height = min(pinion.addendum, room * (1 - 1e-12))
-    return Gear(m, teeth, alpha, addendum=height, dedendum=pinion.dedendum, internal=True)
+    return Gear(
+        m,
+        teeth,
+        pinion.pressure_angle,
+        addendum=height,
+        dedendum=pinion.dedendum,
+        internal=True,
+        helix=pinion.helix,
+    )

@@ -1,7 +1,12 @@
 """Involute gears: the numbers of a wheel, and its outline.
 
-Lengths in m, angles in rad. Spur gears of one basic rack: the module and pressure angle of a pair must be the same.
-Niemann and Winter, Maschinenelemente 2, chapter 21.
+Lengths in m, angles in rad. Wheels of one basic rack: the module and pressure angle of a pair must be the same. Teeth
+of helical wheels are cut by that rack at the helix angle beta, so that its module and pressure angle are those of a
+normal section; in a section across the axis, where wheels are spur gears, they are
+
+    m_t = m / cos(beta)        tan(alpha_t) = tan(alpha) / cos(beta)                                                 (1)
+
+Niemann and Winter, Maschinenelemente 2, chapters 21 and 22; ISO 21771.
 """
 
 from __future__ import annotations
@@ -42,14 +47,15 @@ def involute_angle(value: float) -> float:
 
 @dataclass(frozen=True)
 class Gear:
-    """A spur gear with involute teeth, external or internal.
+    """A spur or helical gear with involute teeth, external or internal.
 
     Parameters
     ----------
     module : float, m
-        Pitch diameter by number of teeth.
+        Of the basic rack; of spur gears the pitch diameter by the number of teeth, of helical ones see (1).
     teeth : int
     pressure_angle : float, rad
+        Of the basic rack.
     shift : float
         Profile shift in modules; outwards from the axis is positive, for internal gears too.
     addendum, dedendum : float
@@ -58,6 +64,9 @@ class Gear:
         Teeth on the inside of a ring.
     undercut : bool
         Allow teeth that the basic rack would undercut. Lengths are then those without the cut.
+    helix : float, rad
+        Angle of the teeth against the axis on the pitch cylinder; positive if they are a right-handed screw. Two
+        external gears in mesh have opposite ones, a ring that of its pinion.
 
     Raises
     ------
@@ -70,6 +79,9 @@ class Gear:
     >>> wheel = Gear(0.002, 20)
     >>> round(wheel.pitch_radius, 6), round(wheel.tip_radius, 6), round(wheel.root_radius, 6)
     (0.02, 0.022, 0.0175)
+    >>> inclined = Gear(0.002, 20, helix=math.radians(15))
+    >>> round(inclined.transverse_module, 6), round(math.degrees(inclined.transverse_angle), 4)
+    (0.002071, 20.6469)
     """
 
     module: float
@@ -80,9 +92,10 @@ class Gear:
     dedendum: float = 1.25
     internal: bool = False
     undercut: bool = False
+    helix: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("module", "pressure_angle", "shift", "addendum", "dedendum"):
+        for name in ("module", "pressure_angle", "shift", "addendum", "dedendum", "helix"):
             object.__setattr__(self, name, finite_number(getattr(self, name), item="Gear", field=name))
         if isinstance(self.teeth, bool) or not isinstance(self.teeth, (int, np.integer)) or self.teeth < 3:
             raise ModelError("Gear", "teeth", self.teeth, "give a whole number, 3 or more")
@@ -91,18 +104,17 @@ class Gear:
                 raise ModelError("Gear", name, getattr(self, name), "it must be positive")
         if not 0 < self.pressure_angle < math.radians(45):
             raise ModelError("Gear", "pressure_angle", self.pressure_angle, "give 0 to 45 degrees, in rad: 0.349 is 20")
+        if not abs(self.helix) < math.radians(60):
+            raise ModelError("Gear", "helix", self.helix, "give less than 60 degrees, in rad: 0.349 is 20")
         if self.internal:
             self._check_ring()
         else:
             self._check_teeth()
 
     def _check_teeth(self) -> None:
-        least = self.addendum - self.teeth * math.sin(self.pressure_angle) ** 2 / 2
-        if self.shift < least - 1e-12 and not self.undercut:
-            fewest = 2 * (self.addendum - self.shift) / math.sin(self.pressure_angle) ** 2
-            remedy = (
-                f"undercut: give {math.ceil(fewest - 1e-9)} teeth or more, a shift of {least:.4g} or more, or allow it"
-            )
+        if self.shift < self.least_shift - 1e-12 and not self.undercut:
+            fewest, least = math.ceil(self.fewest_teeth - 1e-9), self.least_shift
+            remedy = f"undercut: give {fewest} teeth or more, a shift of {least:.4g} or more, or allow it"
             raise ModelError("Gear", "teeth", self.teeth, f"{remedy} with undercut=True")
         if self.root_radius <= 0:
             raise ModelError("Gear", "dedendum", self.dedendum, "the teeth reach past the axis")
@@ -123,12 +135,37 @@ class Gear:
     @property
     def pitch_radius(self) -> float:
         """Radius of the pitch circle, m."""
-        return self.module * self.teeth / 2
+        return self.transverse_module * self.teeth / 2
+
+    @property
+    def transverse_module(self) -> float:
+        """Module in a section across the axis, m: pitch diameter by number of teeth."""
+        return self.module / math.cos(self.helix)
+
+    @property
+    def transverse_angle(self) -> float:
+        """Pressure angle in a section across the axis, rad."""
+        return math.atan(math.tan(self.pressure_angle) / math.cos(self.helix))
+
+    @property
+    def base_helix(self) -> float:
+        """Helix angle on the base cylinder, rad."""
+        return math.asin(math.sin(self.helix) * math.cos(self.pressure_angle))
+
+    @property
+    def lead(self) -> float:
+        """Advance of a tooth along the axis in a turn, m; infinite for spur gears."""
+        return 2 * math.pi * self.pitch_radius / math.tan(self.helix) if self.helix else math.inf
+
+    @property
+    def virtual_teeth(self) -> float:
+        """Teeth of the spur gear that a normal section of the teeth belongs to."""
+        return self.teeth / (math.cos(self.base_helix) ** 2 * math.cos(self.helix))
 
     @property
     def base_radius(self) -> float:
         """Radius of the base circle, m."""
-        return self.pitch_radius * math.cos(self.pressure_angle)
+        return self.pitch_radius * math.cos(self.transverse_angle)
 
     @property
     def tip_radius(self) -> float:
@@ -144,38 +181,37 @@ class Gear:
 
     @property
     def base_pitch(self) -> float:
-        """Distance of teeth along the line of action, m."""
-        return math.pi * self.module * math.cos(self.pressure_angle)
+        """Distance of teeth along the line of action, across the axis, m."""
+        return math.pi * self.transverse_module * math.cos(self.transverse_angle)
 
     @property
     def fewest_teeth(self) -> float:
         """Teeth below which this shift is undercut."""
-        return 2 * (self.addendum - self.shift) / math.sin(self.pressure_angle) ** 2
+        return 2 * (self.addendum - self.shift) * math.cos(self.helix) / math.sin(self.transverse_angle) ** 2
 
     @property
     def least_shift(self) -> float:
         """Shift below which these teeth are undercut, in modules."""
-        return self.addendum - self.teeth * math.sin(self.pressure_angle) ** 2 / 2
+        return self.addendum - self.teeth * math.sin(self.transverse_angle) ** 2 / (2 * math.cos(self.helix))
 
     def thickness(self, radius: float) -> float:
         """Return the thickness of a tooth along a circle, m; of an internal gear, the width of the space."""
-        pitch = self.module * (math.pi / 2 + 2 * self.shift * math.tan(self.pressure_angle))
-        return 2 * radius * self._half_angle(radius, pitch)
+        return 2 * radius * self._half_angle(radius)
 
-    def _half_angle(self, radius: float, pitch: float) -> float:
+    def _half_angle(self, radius: float) -> float:
         at = math.acos(min(1.0, self.base_radius / radius))
-        return pitch / (2 * self.pitch_radius) + involute(self.pressure_angle) - involute(at)
+        pitch = self.transverse_module * (math.pi / 2 + 2 * self.shift * math.tan(self.pressure_angle))
+        return pitch / (2 * self.pitch_radius) + involute(self.transverse_angle) - involute(at)
 
     def outline(self, phase: float = 0.0, *, rim: float = 2.0) -> Array:
         """Return the outline (k, 2) m, for `prism`: a tooth (of a ring: a space) at the angle `phase`.
 
-        Roots are drawn without fillets, and radially below the base circle. A ring is `rim` modules thick behind its
-        teeth.
+        That of a section across the axis. Roots are drawn without fillets, and radially below the base circle. A ring
+        is `rim` modules thick behind its teeth.
         """
-        pitch = self.module * (math.pi / 2 + 2 * self.shift * math.tan(self.pressure_angle))
         low, high = (self.tip_radius, self.root_radius) if self.internal else (self.root_radius, self.tip_radius)
         radii = np.linspace(max(low, self.base_radius), high, _FLANK)
-        half = np.array([self._half_angle(float(r), pitch) for r in radii])
+        half = np.array([self._half_angle(float(r)) for r in radii])
         if low < radii[0]:
             radii, half = np.concatenate([[low], radii]), np.concatenate([half[:1], half])
         r = np.concatenate([radii, radii[::-1]])

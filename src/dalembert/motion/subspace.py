@@ -28,7 +28,7 @@ from .equations import Equations, RelativeEquations
 from .factors import independent_rows
 from .newton import start_of
 from .orthonormal import gram_schmidt, jacobian_rate
-from .rates import speed_scales
+from .rates import jerk_terms, speed_scales
 
 __all__ = ["MotionSpace", "equations_of", "motion_space"]
 
@@ -73,6 +73,8 @@ class MotionSpace:
     refreshed: bool = False
     columns: tuple[int, ...] | None = None
     _V: Array | None = field(default=None, repr=False)
+    _J: Array | None = field(default=None, repr=False)
+    _made: Any = field(default=None, repr=False)
 
     @property
     def freedoms(self) -> int:
@@ -92,37 +94,47 @@ class MotionSpace:
         return tuple(name for k, name in enumerate(self.equations.speed_names) if k not in self.columns)
 
     @cached_property
-    def _whole(self) -> Array:
-        """Return the inverse of [J; B] for independent rows, (nv, nv)."""
-        J = self.equations.jacobian(self.q, self.t)[self.rows]
-        return np.linalg.inv(np.vstack([J, self.B]))
+    def _factors(self) -> Any:
+        """Return the factors of [J; B] for independent rows: the only ones there are at a position."""
+        if self._made is not None:
+            return self._made
+        return _factored(np.vstack([self._jacobian[self.rows], self.B]))
+
+    @cached_property
+    def _jacobian(self) -> Array:
+        return self.equations.jacobian(self.q, self.t) if self._J is None else self._J
+
+    def _particular(self, b: Array) -> Array:
+        """Return x (nv, ...) with J x = b (rows, ...) and B x = 0."""
+        from scipy.linalg import lu_solve
+
+        below = np.zeros((self.freedoms, *b.shape[1:]))
+        return np.asarray(lu_solve(self._factors, np.concatenate([b[self.rows], below])))
 
     @cached_property
     def S(self) -> Array:
         """Return S (nv, rows); columns of redundant rows are zero."""
         S = np.zeros((self.equations.nv, self.equations.rows))
-        S[:, self.rows] = self._whole[:, : len(self.rows)]
+        S[:, self.rows] = self._particular(np.eye(self.equations.rows))[:, self.rows]
         return S
 
     @cached_property
     def Sb(self) -> Array:
         """Return the velocity with z = 0, (nv,); zero unless something is driven."""
-        b = self.equations.velocity_terms(self.q, self.t)[self.rows]
-        return np.asarray(self._whole[:, : len(self.rows)] @ b)
+        return self._particular(self.equations.velocity_terms(self.q, self.t))
 
     @cached_property
     def Sc(self) -> Array:
         """Return the acceleration with z' = 0 at the speeds v, (nv,)."""
-        c = self.equations.acceleration_terms(self.q, self._speeds("Sc"), self.t)[self.rows]
-        return np.asarray(self._whole[:, : len(self.rows)] @ c)
+        return self._particular(self.equations.acceleration_terms(self.q, self._speeds("Sc"), self.t))
 
     @cached_property
     def R_rate(self) -> Array:
         """Return R' (nv, f) at the speeds v; except for Gram and Schmidt's basis, B being constant."""
-        Jd = jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)[self.rows]
+        Jd = jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)
         if self.method != "gram-schmidt":
-            return np.asarray(-self._whole[:, : len(self.rows)] @ (Jd @ self.R))
-        J = self.equations.jacobian(self.q, self.t)[self.rows]
+            return -self._particular(Jd @ self.R)
+        J, Jd = self._jacobian[self.rows], Jd[self.rows]
         # all of V has been made from independent coordinates once chosen
         assert self._V is not None
         P = np.vstack([J, self._V])
@@ -143,8 +155,15 @@ class MotionSpace:
         """Return S c + R z' (nv,) at the speeds that z (f,) gives; z' = B a, with B as it is now."""
         zd = np.zeros(self.freedoms) if z_rate is None else z_rate
         given = finite_array(zd, (self.freedoms,), item="motion_space", field="z_rate")
-        c = self.equations.acceleration_terms(self.q, self.velocity(z), self.t)[self.rows]
-        return np.asarray(self._whole[:, : len(self.rows)] @ c + self.R @ given)
+        c = self.equations.acceleration_terms(self.q, self.velocity(z), self.t)
+        return np.asarray(self._particular(c) + self.R @ given)
+
+    def jerk(self, z: ArrayLike, z_rate: ArrayLike | None = None, z_second: ArrayLike | None = None) -> Array:
+        """Return the jerk (nv,) at the speeds and accelerations that z and z' (f,) give, with z'' (f,)."""
+        zdd = np.zeros(self.freedoms) if z_second is None else z_second
+        given = finite_array(zdd, (self.freedoms,), item="motion_space", field="z_second")
+        d = jerk_terms(self.equations, self.q, self.velocity(z), self.acceleration(z, z_rate), self.t)
+        return np.asarray(self._particular(d) + self.R @ given)
 
     def coordinates(self, v: ArrayLike) -> Array:
         """Return z = B v (f,) of a velocity (nv,)."""
@@ -159,8 +178,8 @@ class MotionSpace:
         positive("motion_space", limit=limit)
         if self.method != "gram-schmidt":
             try:
-                kept = _space(self.equations, q, t, v, self.method, self.B, self.columns)
-                if kept.condition <= limit:
+                kept = _again(self, q, t, v)
+                if kept is not None and kept.condition <= limit:
                     return kept
             except SingularityError:
                 pass
@@ -227,8 +246,9 @@ def motion_space(
     at = start_of(equations, q)
     if independent is not None and method not in ("gauss", "gram-schmidt"):
         raise ModelError("motion_space", "independent", independent, "only 'gauss' and 'gram-schmidt' take coordinates")
-    J, rows = _independent(equations, at, t)
-    D = equations.column_scales
+    every = equations.jacobian(at, t)
+    rows = _independent(equations, every)
+    J, D = every[rows], equations.column_scales
     scaled = J * D
     rank, n = len(rows), equations.nv
     columns: tuple[int, ...] | None = None
@@ -236,7 +256,7 @@ def motion_space(
         columns = _chosen(equations, independent, n - rank)
         B = np.eye(n)[list(columns)]
     elif method in ("gauss", "gram-schmidt"):
-        columns = _free_columns(speed_scales(equations, equations.jacobian(at, t))[rows, None] * scaled)
+        columns = _free_columns(speed_scales(equations, every)[rows, None] * scaled)
         B = np.eye(n)[list(columns)]
     elif method == "qr":
         B = np.linalg.qr(J.T, mode="complete")[0][:, rank:].T if rank else np.eye(n)
@@ -247,15 +267,12 @@ def motion_space(
         if made is None:
             raise _dependent(equations, columns)
         return made
-    return _space(equations, at, t, v, method, B, columns)
+    return _space(equations, at, t, v, method, B, columns, every, rows)
 
 
-def _independent(equations: Equations, q: Array, t: float) -> tuple[Array, NDArray[np.intp]]:
-    """Return independent rows of J, and which they are."""
-    J = equations.jacobian(q, t)
-    scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
-    rows = independent_rows(scaled)
-    return J[rows], rows
+def _independent(equations: Equations, J: Array) -> NDArray[np.intp]:
+    """Return which rows of J are independent."""
+    return independent_rows(speed_scales(equations, J)[:, None] * J * equations.column_scales)
 
 
 def _chosen(equations: Equations, names: Sequence[str], freedoms: int) -> tuple[int, ...]:
@@ -283,36 +300,74 @@ def _free_columns(J: Array) -> tuple[int, ...]:
     return tuple(int(k) for k in np.sort(order[m:]))
 
 
+def _factored(A: Array) -> Any:
+    """Return the factors of a square matrix, with row pivots."""
+    from scipy.linalg import get_lapack_funcs
+
+    (getrf,) = get_lapack_funcs(("getrf",), (A,))
+    lu, pivots, _ = getrf(A)
+    return lu, pivots
+
+
 def _space(
     equations: Equations,
-    q: ArrayLike,
+    q: Array,
     t: float,
     v: ArrayLike | None,
     method: str,
     B: Array,
     columns: tuple[int, ...] | None,
+    J: Array,
+    rows: NDArray[np.intp],
 ) -> MotionSpace:
-    at = start_of(equations, q)
+    """Return the space with given B, from all rows of J and those that are independent: one factorisation."""
+    from scipy.linalg import lu_solve
+
     speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
-    J, rows = _independent(equations, at, t)
-    if len(J) + len(B) != equations.nv:
-        raise SingularityError(f"{equations.nv - len(J)} freedoms here, but {len(B)} rows in B")
-    condition = _condition(equations, J, B)
-    if condition > 1e12:
+    if len(rows) + len(B) != equations.nv:
+        raise SingularityError(f"{equations.nv - len(rows)} freedoms here, but {len(B)} rows in B")
+    made = _factored(np.vstack([J[rows], B]))
+    if not np.abs(np.diag(made[0])).min(initial=1.0) > 0.0:
         raise _dependent(equations, columns)
-    W = np.linalg.inv(np.vstack([J, B]))
-    return MotionSpace(equations, at, t, speeds, method, B, W[:, len(J) :], rows, condition, columns=columns)
+    R = lu_solve(made, np.vstack([np.zeros((len(rows), len(B))), np.eye(len(B))]))
+    condition = _condition(equations, B, R)
+    if not condition <= 1e12:
+        raise _dependent(equations, columns)
+    return MotionSpace(equations, q, t, speeds, method, B, R, rows, condition, columns=columns, _J=J, _made=made)
 
 
-def _condition(equations: Equations, J: Array, B: Array) -> float:
-    """Return the condition of [V; B], V an orthonormal basis of the rows of J, and B with rows of length 1."""
+def _again(space: MotionSpace, q: ArrayLike, t: float, v: ArrayLike | None) -> MotionSpace | None:
+    """Return the space at another position with the same B and rows, or None if the rows left out say more there."""
+    equations = space.equations
+    at = start_of(equations, q)
+    J = equations.jacobian(at, t)
+    found = _space(equations, at, t, v, space.method, space.B, space.columns, J, space.rows)
+    scaled = speed_scales(equations, J)[:, None] * (J @ found.R)
+    size = float(np.abs(found.R / equations.column_scales[:, None]).max(initial=0.0))
+    return found if float(np.abs(scaled).max(initial=0.0)) <= 1e-8 * size else None
+
+
+def _condition(equations: Equations, B: Array, R: Array) -> float:
+    """Return the condition of [V; B], V an orthonormal basis of the rows of J, and B with rows of length 1.
+
+    With N an orthonormal basis of the motions, and B V^T = W S Z^T, all singular values are 1 but those of
+
+        [1, S; S, W^T B B^T W],    W S^2 W^T = B B^T - (B N) (B N)^T
+    """
+    if not len(B):
+        return 1.0
     D = equations.column_scales
-    V = np.linalg.qr((J * D).T)[0].T if len(J) else np.zeros((0, equations.nv))
+    N = np.linalg.qr(R / D[:, None])[0]
     scaled = B * D
-    scaled = scaled / np.linalg.norm(scaled, axis=1, keepdims=True) if len(B) else scaled
-    whole = np.vstack([V, scaled])
-    s = np.linalg.svd(whole, compute_uv=False)
-    return float(s[0] / s[-1]) if len(s) and s[-1] > 0.0 else (np.inf if len(s) else 1.0)
+    scaled = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+    G, inner = scaled @ scaled.T, scaled @ N
+    squares, W = np.linalg.eigh(G - inner @ inner.T)
+    S = np.diag(np.sqrt(np.maximum(squares, 0.0)))
+    values = np.linalg.eigvalsh(np.block([[np.eye(len(B)), S], [S, W.T @ G @ W]]))
+    least, most = min(float(values[0]), 1.0), max(float(values[-1]), 1.0)
+    # differences of squares keep half the digits: the smallest singular value is that of B N within a factor of two
+    floor = float(np.linalg.svd(inner, compute_uv=False)[-1]) ** 2 / 4
+    return float(np.sqrt(most / max(least, floor))) if max(least, floor) > 0.0 else np.inf
 
 
 def _dependent(equations: Equations, columns: tuple[int, ...] | None) -> SingularityError:
@@ -332,13 +387,15 @@ def _by_gram_schmidt(
     """Return the orthonormal basis made from J and chosen rows below it, or None if these depend on J."""
     at = start_of(equations, q)
     speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
-    J, rows = _independent(equations, at, t)
+    every = equations.jacobian(at, t)
+    rows = _independent(equations, every)
+    J = every[rows]
     assert chosen is not None
     if len(J) + len(chosen) != equations.nv:
         return None
-    condition = _condition(equations, J, chosen)
-    if condition > 1e12:
-        return None
     V = gram_schmidt(np.vstack([J, chosen]))[0]
     R = V[len(J) :].T
-    return MotionSpace(equations, at, t, speeds, "gram-schmidt", R.T, R, rows, condition, _V=chosen)
+    condition = _condition(equations, chosen, R) if np.isfinite(R).all() else np.inf
+    if not condition <= 1e12:
+        return None
+    return MotionSpace(equations, at, t, speeds, "gram-schmidt", R.T, R, rows, condition, _V=chosen, _J=every)

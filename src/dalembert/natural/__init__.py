@@ -3,6 +3,7 @@
 from .assemblies import Continued
 from .bodies import BodyFrame, NaturalBody, body_frame, rigid_rows
 from .converted import NaturalModel, natural_model
+from .displacements import displacement_guess
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Count, Mechanism
@@ -32,6 +33,7 @@ __all__ = [
     "Sphere",
     "Surface",
     "body_frame",
+    "displacement_guess",
     "equivalent_centre",
     "natural_model",
     "reference_equations",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis import assemble
+from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.plain import Distance
 from ..connections.drives import Drive
 from ..connections.hinges import (
@@ -27,6 +28,7 @@ from ..model import Model
 from ..system import System
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
+from .hinge_forces import HingeForces
 from .mechanism import Mechanism
 from .motion import NaturalMotion
 from .planes import plane_of
@@ -78,8 +80,8 @@ class NaturalModel:
         Axes of the plane in which a planar system is described; None in space.
     """
 
-    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: Homes) -> None:
-        self.mechanism, self.model, self.plane = mechanism, model, plane
+    def __init__(self, mechanism: Mechanism, model: Model, plane: Array | None, homes: Homes, q: Array) -> None:
+        self.mechanism, self.model, self.plane, self.start = mechanism, model, plane, q
         self._homes = homes
 
     def equations(self) -> NaturalEquations:
@@ -97,27 +99,39 @@ class NaturalModel:
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
 
+        Elements and dampers of hinges act with the forces that they have in hinge coordinates.
+
         Raises
         ------
         ModelError
-            If there are elements, or hinges with dampers, friction, stops or drive trains: they have no natural form
-            here.
+            If elements have states, or hinges have friction, stops or drive trains: they have no natural form here.
         """
-        for name in self.model.system.forces:
-            raise ModelError(f"element {name!r}", "form", "natural", "elements do not act here: use form='relative'")
+        if self.model.nx:
+            name = next(iter(self.model.system.forces))
+            remedy = f"elements with states do not act here ({name!r} or others): use form='relative'"
+            raise ModelError("dynamics", "form", "natural", remedy)
+        damped = False
         for name, connection in self.model.system.connections.items():
-            for what in ("damping", "friction", "armature", "lower", "upper"):
+            damped |= bool(np.any(getattr(connection.element, "damping", None) or 0.0))
+            for what in ("friction", "load_friction", "armature", "lower", "upper"):
                 value = getattr(connection.element, what, None)
                 if value is not None and (what in ("lower", "upper") or np.any(value)):
                     raise ModelError(f"hinge {name!r}", what, value, "it has no natural form: use form='relative'")
         g = np.asarray(self.model.system.gravity, dtype=float)
-        return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, forces)
+        pushed: Any = forces
+        if self.model.system.forces or damped:
+            pushed = HingeForces(self, forces)
+        return self.mechanism.dynamics(g if self.plane is None else self.plane.T @ g, pushed)
 
     def coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
         """Return natural coordinates (n,) for hinge coordinates q; with v their rates, with v and a their second rates.
 
         Angles are within half a turn of those described.
         """
+        return np.asarray(self.all_coordinates_of(q, v, a)[self.equations()._unknown], dtype=float)
+
+    def all_coordinates_of(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Array:
+        """Return the same for all coordinates (N,), fixed and driven ones too."""
         e = self.equations()
         bodies = {name: _Moving.of(self.model, name, q, v, a) for name in self.mechanism.bodies}
         bodies[GROUND] = _Moving(np.eye(3), *np.zeros((5, 3)))
@@ -133,7 +147,7 @@ class NaturalModel:
             else:
                 hinge, _, kind = c.name.rpartition(".")
                 found.append(np.atleast_1d(self._of_hinge(hinge, kind, bodies, order, c.value)))
-        return np.asarray(np.concatenate(found)[e._unknown], dtype=float)
+        return np.concatenate(found)
 
     def _of_hinge(self, name: str, kind: str, bodies: dict[str, _Moving], order: int, described: Array) -> Array:
         """Return the angle or the slide of a hinge, or a rate of it."""
@@ -162,8 +176,20 @@ class NaturalModel:
 
         In the plane, the rotation is from how the body lay when it was converted.
         """
+        return self._pose(body, self.equations().all_values(np.asarray(q, dtype=float), t))
+
+    def world_pose(self, body: str, X: Array) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and position (3,) of a body's frame in space, from all coordinates X (N,)."""
+        R, p = self._pose(body, X)
+        if self.plane is None:
+            return R, p
+        home = self.model.pose(body, self.start)
+        n = np.cross(*self.plane.T)
+        whole = self.plane @ R @ self.plane.T + np.outer(n, n)
+        return whole @ home.rotation, self.plane @ p + n * float(n @ home.position)
+
+    def _pose(self, body: str, X: Array) -> tuple[Array, Array]:
         e = self.equations()
-        X = e.all_values(np.asarray(q, dtype=float), t)
         values = {c.name: X[e.place(c.name) : e.place(c.name) + len(c.value)] for c in e.coordinates}
         frame = self.mechanism.bodies[body].frame
         if self.plane is None:
@@ -198,7 +224,7 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     at = assemble(model).q if q is None else np.asarray(q, dtype=float)
     plane = plane_of(system, model, at, dimension)
     builder = Builder(system, model, at, plane)
-    return NaturalModel(builder.build(), model, plane, builder.homes)
+    return NaturalModel(builder.build(), model, plane, builder.homes, at)
 
 
 def _refuse(system: System, model: Model) -> None:
@@ -209,8 +235,10 @@ def _refuse(system: System, model: Model) -> None:
         if type(connection.element) not in known:
             kind = type(connection.element).__name__
             raise ModelError(f"connection {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
-    for name in system.couplings:
-        raise ModelError(f"coupling {name!r}", "form", "natural", "couplings have none: use form='relative'")
+    for name, coupling in system.couplings.items():
+        if not isinstance(coupling.element, Coupling):
+            kind = type(coupling.element).__name__
+            raise ModelError(f"coupling {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
     for name, drive in system.drives.items():
         if not isinstance(drive, Drive) or drive.level:
             raise ModelError(

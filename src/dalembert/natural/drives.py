@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..checks import one_of, positive
 from ..errors import ModelError
+from .carried import CarriedPlaneWheel, CarriedSpaceWheel, Carrier
 from .driving import Driver, attitude_driver, law_driver
 from .equations import AXES, NaturalEquations, SpeedRows
 from .joints import Joints
@@ -18,6 +19,8 @@ from .tracks import Circle
 from .wheels import PlaneWheel, RodWheel, SpaceWheel
 
 __all__ = ["Drives"]
+
+AnyWheel = PlaneWheel | RodWheel | SpaceWheel | CarriedPlaneWheel | CarriedSpaceWheel
 
 Array = NDArray[np.float64]
 
@@ -158,7 +161,8 @@ class Drives(Joints):
         radius: float,
         axis: str | None = None,
         rolling: bool = True,
-    ) -> PlaneWheel | RodWheel | SpaceWheel:
+        on: str | None = None,
+    ) -> AnyWheel:
         """Let a wheel run on a track: it touches, and rolls, or slides.
 
         Parameters
@@ -175,6 +179,10 @@ class Drives(Joints):
         rolling : bool
             Without it the wheel slides: which of the two happens is decided by friction, not by kinematics.
 
+        on : str
+            A body that carries the track along, which is described in the frame in which the body's points were given:
+            by positions described, that of these.
+
         Rolling binds speeds only; how far a wheel has turned follows from the way it took (`motion` integrates).
         """
         item = f"wheel {name!r}"
@@ -183,7 +191,8 @@ class Drives(Joints):
         values = self._values()
         if (axis is None) == (self.dimension == 3):
             raise ModelError(item, "axis", axis, "in space name a vector, in the plane none")
-        made: PlaneWheel | RodWheel | SpaceWheel
+        made: AnyWheel
+        carrier = self._carrier(on, track, item)
         if axis is not None:
             self._direction(axis, item)
             if abs(float((values[A] - values[O]) @ values[axis])) > 1e-9 * r:
@@ -191,7 +200,10 @@ class Drives(Joints):
             if not hasattr(track, "gradient"):
                 raise ModelError(item, "track", track, "in space use Plane, Cylinder, Sphere or Surface")
             self.body(name, [O, A], [axis])
-            made = SpaceWheel(name, (O, A, axis), track, r, rolling)
+            if carrier is None:
+                made = SpaceWheel(name, (O, A, axis), track, r, rolling)
+            else:
+                made = CarriedSpaceWheel(name, (O, A, axis, *carrier.names), track, r, rolling, carrier)
         elif isinstance(track, (tuple, list)):
             way = self._direction((track[0], track[1]), item).value(values)
             beside = values[O] - values[track[0]]
@@ -206,8 +218,23 @@ class Drives(Joints):
                     item, "radius", r, f"it has to be below that of the track it is in, {track.radius:.6g}"
                 )
             self.body(name, [O, A])
-            made = PlaneWheel(name, (O, A), track, r, rolling)
+            if carrier is None:
+                made = PlaneWheel(name, (O, A), track, r, rolling)
+            else:
+                made = CarriedPlaneWheel(name, (O, A, *carrier.names), track, r, rolling, carrier)
         self._demand(name, (self.dimension if rolling else 1))
         self.speed_rows.append(made)
         self._made = None
         return made
+
+    def _carrier(self, on: str | None, track: Any, item: str) -> Carrier | None:
+        """Return the body that carries a track, or None."""
+        if on is None:
+            return None
+        if on not in self.bodies:
+            raise ModelError(item, "on", on, "name a body of the mechanism, described before")
+        if isinstance(track, (tuple, list)):
+            raise ModelError(item, "on", on, "two points of a rod move by themselves: leave it out")
+        carrier = Carrier(self.bodies[on])
+        carrier.check(item)
+        return carrier

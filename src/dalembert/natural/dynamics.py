@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.scales import closure_rank, singular_values
 from ..checks import finite_array, one_of, shape_of
 from ..errors import ModelError, SingularityError
 from ..motion import Followed, find_position
@@ -64,7 +65,7 @@ class NaturalDynamics:
         self, mechanism: Mechanism, gravity: ArrayLike, forces: Callable[[float, Array, Array], Any] | None = None
     ) -> None:
         g = finite_array(gravity, (mechanism.dimension,), item="dynamics", field="gravity")
-        self.mechanism, self.equations = mechanism, mechanism.equations()
+        self.mechanism, self.equations = mechanism.copy(), mechanism.equations()
         e = self.equations
         N = sum(len(c.value) for c in e.coordinates)
         self.M, self.weight, self._forces = np.zeros((N, N)), np.zeros(N), forces
@@ -77,10 +78,20 @@ class NaturalDynamics:
         self._u, self._d = e._unknown, e._driven
 
     def forces(self, q: Array, v: Array, t: float) -> Array:
-        """Return Q (N,): weight and further forces."""
-        if self._forces is None:
+        """Return Q (N,): weight, springs and loads, and further forces."""
+        own = self.mechanism.forces
+        if self._forces is None and not own:
             return self.weight
         X, V = self.equations.all_values(q, t), self.equations.all_values(v, t, rate=1)
+        if own:
+            Q = self.weight.copy()
+            for force in own.values():
+                force.add(Q, self.equations, X, V, t)
+            if self._forces is None:
+                return Q
+            given = finite_array(self._forces(t, X, V), self.weight.shape, item="dynamics", field="forces")
+            return np.asarray(Q + given)
+        assert self._forces is not None
         given = finite_array(self._forces(t, X, V), self.weight.shape, item="dynamics", field="forces")
         return np.asarray(self.weight + given)
 
@@ -102,6 +113,11 @@ class NaturalDynamics:
         one_of("accelerations", "method", method, ("R", "augmented"))
         e = self.equations
         at, speed = (finite_array(x, (e.nq,), item="accelerations", field=n) for x, n in ((q, "q"), (v, "v")))
+        return self._accelerations(at, speed, t, method, None)
+
+    def _accelerations(self, at: Array, speed: Array, t: float, method: str, rank: int | None) -> Array:
+        """Return a (n,); between closed positions the rank of J is that of those, `rank`: rows drift apart there."""
+        e = self.equations
         known = e.known(t, third=False)[2]
         M = self.M[np.ix_(self._u, self._u)]
         Q = self.forces(at, speed, t)[self._u] - self.M[np.ix_(self._u, self._d)] @ known
@@ -110,7 +126,7 @@ class NaturalDynamics:
         S = speed_scales(e, J)[:, None]
         J, c = S * J * D, S[:, 0] * c
         M, Q = D[:, None] * M * D, D * Q
-        x = _by_subspace(M, Q, J, c) if method == "R" else _by_penalty(M, Q, J, c)
+        x = _by_subspace(M, Q, J, c, rank) if method == "R" else _by_penalty(M, Q, J, c)
         return np.asarray(D * x)
 
     def multipliers(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
@@ -126,10 +142,11 @@ class NaturalDynamics:
         return np.asarray(lam)
 
     def energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
-        """Return kinetic energy and that of weight, J."""
+        """Return kinetic energy, that of weight and of springs, J; what `forces` or elements store is not in it."""
         X = self.equations.all_values(np.asarray(q, dtype=float), t)
         V = self.equations.all_values(np.asarray(v, dtype=float), t, rate=1)
-        return float(0.5 * V @ self.M @ V - self.weight @ X)
+        stored = sum(force.energy(self.equations, X) for force in self.mechanism.forces.values())
+        return float(0.5 * V @ self.M @ V - self.weight @ X) + stored
 
     def simulate(
         self,
@@ -165,8 +182,11 @@ class NaturalDynamics:
         at = find_position(e, q, float(ts[0])).q
         speed = self._fitting(at, np.zeros(n) if v is None else np.asarray(v, dtype=float), float(ts[0]))
 
+        one_of("simulate", "method", method, ("R", "augmented"))
+        rank = self._rank(at, float(ts[0]))
+
         def slope(t: float, y: Array) -> Array:
-            return np.concatenate([y[n:], self.accelerations(y[:n], y[n:], t, method=method)])
+            return np.concatenate([y[n:], self._accelerations(y[:n], y[n:], t, method, rank)])
 
         rows = [(at, speed)]
         scale = np.concatenate([e.column_scales, e.column_scales])
@@ -182,6 +202,12 @@ class NaturalDynamics:
         qs, vs = np.array([x for x, _ in rows]), np.array([w for _, w in rows])
         return NaturalMotion(self.mechanism, Followed(ts, qs, vs, a, None, 0, 0, 0), prescribed=False)
 
+    def _rank(self, q: Array, t: float) -> int:
+        """Return the rank of J at a closed position."""
+        e = self.equations
+        J = e.jacobian(q, t)
+        return closure_rank(singular_values(speed_scales(e, J)[:, None] * J * e.column_scales))
+
     def _fitting(self, q: Array, v: Array, t: float) -> Array:
         """Return the speeds nearest to v that rows permit."""
         e = self.equations
@@ -191,14 +217,18 @@ class NaturalDynamics:
         return np.asarray(v + D * factor(S[:, None] * J * D).solve(gap))
 
 
-def _by_subspace(M: Array, Q: Array, J: Array, c: Array) -> Array:
-    """Return x of (2)."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+def _by_subspace(M: Array, Q: Array, J: Array, c: Array, most: int | None = None) -> Array:
+    """Return x of (2); the rank of J is `most` at most."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 
-    _, s, Vt = np.linalg.svd(J)
-    rank = int((s > 1e-9 * max(float(s.max(initial=0.0)), 1e-300)).sum())
-    R = Vt[rank:].T
-    particular = factor(J).solve(c)
+    # one factorisation, J^T P = Q T, gives R, the last columns of Q, and S c by those before
+    Q_all, T, order = qr(J.T, pivoting=True)
+    diagonal = np.abs(np.diag(T))
+    rank = int((diagonal > 1e-9 * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = rank if most is None else min(rank, most)
+    R = Q_all[:, rank:]
+    inner = solve_triangular(T[:rank, :rank], c[order[:rank]], trans=1) if rank else np.zeros(0)
+    particular = Q_all[:, :rank] @ inner
     try:
         z = cho_solve(cho_factor(R.T @ M @ R), R.T @ (Q - M @ particular)) if R.shape[1] else np.zeros(0)
     except LinAlgError:

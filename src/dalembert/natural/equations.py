@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -147,6 +148,7 @@ class NaturalEquations:
         self.row_scales = np.array([*(length**-row.power for row in rows), *held], dtype=float)
         reach = float(np.abs(self._base).max(initial=0.0)) / length
         self.floor = 16 * float(np.finfo(float).eps) * (1.0 + reach)
+        self._switched = [(k, self.place(row.only[0]), row.only[1]) for k, row in enumerate(rows) if row.only]
         self._known_at: tuple[float, bool, Array] | None = None
 
     def __getstate__(self) -> dict[str, object]:
@@ -177,6 +179,32 @@ class NaturalEquations:
     def place(self, name: str, component: int = 0) -> int:
         """Return where a component of a coordinate is among all coordinates."""
         return int(self._start[name]) + component
+
+    def choice(self, q: Array, t: float) -> tuple[int, ...]:
+        """Return the rows that do not hold at a position, because another form of the same angle does."""
+        if not self._switched:
+            return ()
+        X = self.all_values(np.asarray(q, dtype=float), t)
+        steep = {"sine": np.cos, "cosine": np.sin}
+        return tuple(k for k, place, kind in self._switched if abs(steep[kind](X[place])) < np.sqrt(0.5))
+
+    def _chosen(self, rows: Array, q: Array, t: float) -> Array:
+        """Return rows, (rows, ...), with those that do not hold set to zero."""
+        idle = self.choice(q, t)
+        if idle:
+            rows[list(idle)] = 0.0
+        return rows
+
+    @cached_property
+    def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """Rows and columns of the entries that J can have; None where wheels are."""
+        if self._speed_rows:
+            return None
+        random = np.random.default_rng(0)
+        known = np.zeros((4, len(self._driven)))
+        known[0] = random.uniform(0.5, 1.5, len(self._driven))
+        rows, columns = np.nonzero(self._rows.jacobian(random.uniform(0.5, 1.5, self.nq), known))  # none vanishes there
+        return rows, columns
 
     # -- all coordinates at a time
 
@@ -217,6 +245,7 @@ class NaturalEquations:
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,); the unit of a row is a power of metres."""
         r = self._rows.residual(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
+        r = self._chosen(r, q, t)
         if not self._speed_rows:
             return r
         X = self.all_values(q, t)
@@ -225,6 +254,7 @@ class NaturalEquations:
     def jacobian(self, q: Array, t: float) -> Array:
         """Return J (rows, nv)."""
         J = self._rows.jacobian(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
+        J = self._chosen(J, q, t)
         if not self._speed_rows:
             return J
         X = self.all_values(q, t)
@@ -233,6 +263,7 @@ class NaturalEquations:
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,)."""
         b = self._rows.velocity_terms(np.ascontiguousarray(q, dtype=float), self.known(t, third=False))
+        b = self._chosen(b, q, t)
         if not self._speed_rows:
             return b
         return np.concatenate([b, self._from_driven(q, t, 1)])
@@ -240,7 +271,7 @@ class NaturalEquations:
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,)."""
         q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
-        c = self._rows.acceleration_terms(q, v, self.known(t, third=False))
+        c = self._chosen(self._rows.acceleration_terms(q, v, self.known(t, third=False)), q, t)
         if not self._speed_rows:
             return c
         X, V = self.all_values(q, t), self.all_values(v, t, rate=1)
@@ -250,7 +281,7 @@ class NaturalEquations:
     def jerk_terms(self, q: Array, v: Array, a: Array, t: float) -> Array:
         """Return d (rows,)."""
         q, v, a = (np.ascontiguousarray(x, dtype=float) for x in (q, v, a))
-        d = self._rows.jerk_terms(q, v, a, self.known(t))
+        d = self._chosen(self._rows.jerk_terms(q, v, a, self.known(t)), q, t)
         if not self._speed_rows:
             return d
         X, V, A = self.all_values(q, t), self.all_values(v, t, rate=1), self.all_values(a, t, rate=2)
@@ -269,8 +300,8 @@ class NaturalEquations:
 
     @property
     def sweeps(self) -> bool:
-        """Return whether the core can follow the mechanism: positions do not hang on the path."""
-        return not self._speed_rows
+        """Return whether the core can follow the mechanism: positions do not hang on the path, rows are the same."""
+        return not self._speed_rows and not self._switched
 
     def sweep(self, times: Array, q: Array, *, jerk: bool = True) -> Swept:
         """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first."""

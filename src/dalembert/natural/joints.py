@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -310,11 +311,12 @@ class Joints:
         axis : direction
             In space: about which it counts; its angles with both directions are constant.
         form : str
-            ``"both"``: by cosine and sine together, which never lose their rank. ``"cosine"`` fails at 0 and pi,
-            ``"sine"`` at plus and minus pi/2.
+            ``"both"``: by cosine and sine together, which never lose their rank. ``"switch"``: by the one of them that
+            changes faster, the cosine from pi/4 to 3 pi/4 and on the other side, the sine elsewhere; no row too many,
+            and no rank lost. ``"cosine"`` alone fails at 0 and pi, ``"sine"`` at plus and minus pi/2.
         """
         item = f"angle {name!r}"
-        one_of(item, "form", form, ("both", "cosine", "sine"))
+        one_of(item, "form", form, ("both", "switch", "cosine", "sine"))
         values = self._values()
         A, B = self._direction(first, item), self._direction(second, item)
         a, b = A.value(values), B.value(values)
@@ -347,7 +349,10 @@ class Joints:
         power = A.power + B.power
         by_cosine = Row(f"{name}: cosine", (*dot(A, B, self.dimension), *constant(-along), *cosine(name, -arms)), power)
         by_sine = Row(f"{name}: sine", (*across, *sine(name, -arms)), power)
-        self._add({"both": [by_cosine, by_sine], "cosine": [by_cosine], "sine": [by_sine]}[form])
+        if form == "switch":
+            by_cosine, by_sine = replace(by_cosine, only=(name, "cosine")), replace(by_sine, only=(name, "sine"))
+        both = [by_cosine, by_sine]
+        self._add({"both": both, "switch": both, "cosine": [by_cosine], "sine": [by_sine]}[form])
 
     def distance(self, name: str, first: str, second: str, *, along: str | None = None) -> None:
         """Add the distance (m) from one point to another as a coordinate; along a vector, with a sign.

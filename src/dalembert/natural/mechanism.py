@@ -17,10 +17,10 @@ from ..motion.factors import independent_rows
 from ..motion.rates import speed_scales
 from .assemblies import Continued, all_assemblies, relaxed_assembly
 from .bodies import NaturalBody, rigid_rows, unit_row
-from .drives import Drives
 from .driving import Driver
 from .dynamics import NaturalDynamics
 from .equations import Coordinate, NaturalEquations, SpeedRows
+from .forces import Forces, PointForce
 from .joints import DirectionLike
 from .kinematics import kinematics
 from .mobility import NaturalMobility, natural_mobility
@@ -61,7 +61,7 @@ class Count:
         return self.equations - self.rank
 
 
-class Mechanism(Drives):
+class Mechanism(Forces):
     """Points, unit vectors, and what holds them together.
 
     Coordinates are Cartesian components of points, usually at joints, and of unit vectors, usually along axes. Bodies
@@ -101,6 +101,7 @@ class Mechanism(Drives):
         self.rows: list[Row] = []
         self.drivers: list[Driver] = []
         self.speed_rows: list[SpeedRows] = []
+        self.forces: dict[str, PointForce] = {}
         self.demands: dict[str, int] = {}  # how many freedoms joints take
         self.looks: list[tuple[str, str, str, DirectionLike | None]] = []  # what pictures show besides bodies
         self._counted_on: dict[frozenset[str], float] = {}
@@ -337,6 +338,7 @@ class Mechanism(Drives):
         other.coordinates = {c.name: replace(c, value=c.value.copy()) for c in self.coordinates.values()}
         other.bodies, other.masses = dict(self.bodies), dict(self.masses)
         other.rows, other.drivers, other.speed_rows = list(self.rows), list(self.drivers), list(self.speed_rows)
+        other.forces = dict(self.forces)
         other.looks, other.demands = list(self.looks), dict(self.demands)
         other._counted_on, other._keys, other._made = dict(self._counted_on), dict(self._keys), self._made
         return other
@@ -438,7 +440,7 @@ class Mechanism(Drives):
         J = equations.jacobian(at, t)
         scaled = speed_scales(equations, J)[:, None] * J * equations.column_scales
         rank = closure_rank(singular_values(scaled))
-        return Count(equations.nv, equations.rows, rank)
+        return Count(equations.nv, equations.rows - len(equations.choice(at, t)), rank)
 
 
 def _key(row: Row) -> tuple[Any, float, float]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
+from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.plain import Distance
 from ..connections.drives import Drive
 from ..connections.hinges import (
@@ -105,6 +106,7 @@ class Builder:
         self.points = Shared("point", _SAME * model.length)
         self.vectors = Shared("vector", _SAME)
         self.later: list[Callable[[], None]] = []
+        self.made: set[str] = set()  # hinge coordinates that are coordinates of the mechanism
         self.homes: dict[str, tuple[str, Array, bool]] = {}
         self.m = Mechanism(3 if plane is None else 2, system.name)
 
@@ -137,6 +139,8 @@ class Builder:
             self.connect(connection)
         for drive in self.system.drives.values():
             self.driven(drive)
+        for coupling in self.system.couplings.values():
+            self.coupled(coupling)
         self.complete()
         self.declare()
         for action in self.later:
@@ -234,32 +238,55 @@ class Builder:
             raise ModelError(
                 f"drive {drive.name!r}", "form", "natural", "driven distances have none: use Mechanism.distance"
             )
-        kind = element.coordinates[drive.coordinate]
-        label = drive.name
+        name = self.coordinate(connection, drive.coordinate, f"drive {drive.name}")
+        self.later.append(lambda: self.m.drive(name, drive.law))
+
+    def coupled(self, coupling: CoordinateConnection) -> None:
+        """Add what a coupling holds: a linear relation of angles and slides that are coordinates."""
+        labels = [self.coordinate(connection, place, coupling.name) for connection, place in coupling.places]
+        element: Any = coupling.element
+
+        def relate() -> None:
+            factors = dict(zip(labels, (-element.ratio, 1.0), strict=True))
+            self.m.relation(coupling.name, factors, element.offset)
+
+        self.later.append(relate)
+
+    def coordinate(self, connection: Connection, place: int, item: str) -> str:
+        """Return the name of a hinge coordinate, which is made one of the mechanism."""
+        element: Any = connection.element
+        kind = element.coordinates[place]
         if isinstance(element, (Revolute, Cylindrical, Screw, Planar)) and kind == "angle":
-            if not isinstance(element, Screw):
-                self.turning(connection)
-            self.later.append(lambda: self.m.drive(f"{connection.name}.turn", drive.law))
-        elif isinstance(element, (Prismatic, Cylindrical)) and kind == "slide":
-            ends = (connection.first, connection.second)
-            points = [self.add(self.points, e.body.name, e.position, f"{label}.{k}") for k, e in enumerate(ends, 1)]
-            axis = self.axis_name(ends[0], np.asarray(element.axis), connection.name)
+            self.turning(connection)
+            return f"{connection.name}.turn"
+        if isinstance(element, (Prismatic, Cylindrical)) and kind == "slide":
+            self.sliding(connection)
+            return f"{connection.name}.slide"
+        raise ModelError(f"{item!r}", "form", "natural", f"{element.kind} cannot take part here: use 'relative'")
 
-            def lead() -> None:
-                names = [self.points.name(p) for p in points]
-                self.m.distance(f"{connection.name}.slide", names[0], names[1], along=axis())
-                self.m.drive(f"{connection.name}.slide", drive.law)
+    def sliding(self, connection: Connection) -> None:
+        """Add the slide of a hinge along its axis as a coordinate."""
+        name, element = f"{connection.name}.slide", connection.element
+        if name in self.made:
+            return
+        self.made.add(name)
+        ends = (connection.first, connection.second)
+        points = [self.add(self.points, e.body.name, e.position, f"{name}.{k}") for k, e in enumerate(ends, 1)]
+        axis = self.axis_name(ends[0], np.asarray(element.axis), connection.name)  # type: ignore[union-attr]
 
-            self.later.append(lead)
-        else:
-            raise ModelError(
-                f"drive {label!r}", "form", "natural", f"{element.kind} cannot be driven here: use 'relative'"
-            )
+        def add() -> None:
+            names = [self.points.name(p) for p in points]
+            self.m.distance(name, names[0], names[1], along=axis())
+
+        self.later.append(add)
 
     def turning(self, connection: Connection) -> None:
         """Add the angle of a hinge about its axis as a coordinate."""
         element: Any = connection.element
         name = connection.name
+        if f"{name}.turn" in self.made:
+            return
+        self.made.add(f"{name}.turn")
         frame = element.frame()
         ends = (connection.first, connection.second)
         arms = [

@@ -41,11 +41,14 @@ class Row:
     terms : tuple of Term
     power : int
         Of length, in its unit: 2 for a distance squared, 0 for a unit norm.
+    only : (str, str) or None
+        An angle and ``"cosine"`` or ``"sine"``: the row holds where this function of the angle changes fastest.
     """
 
     name: str
     terms: tuple[Term, ...]
     power: int
+    only: tuple[str, str] | None = None
 
     def coordinates(self) -> set[str]:
         """Return the names of the points, vectors, angles and distances in it."""

@@ -24,17 +24,19 @@ from ..errors import ModelError
 from .equations import AXES
 from .tracks import SurfaceLike, Track
 
-__all__ = ["PlaneWheel", "RodWheel", "SpaceWheel", "equivalent_centre"]
+__all__ = [
+    "PlaneWheel", "RodWheel", "SpaceWheel", "WheelRows", "crossing", "equivalent_centre", "rim", "turned",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 
 
-def _turned(x: Array) -> Array:
+def turned(x: Array) -> Array:
     """Return k x x."""
     return np.array([-x[1], x[0]])
 
 
-class _Wheel:
+class WheelRows:
     """What wheels have in common: names of their rows, and rates of J V along a motion."""
 
     name: str
@@ -88,7 +90,7 @@ class _Wheel:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneWheel(_Wheel):
+class PlaneWheel(WheelRows):
     """A wheel on a fixed track in the plane."""
 
     name: str
@@ -104,7 +106,7 @@ class PlaneWheel(_Wheel):
     def pole_velocity(self, X: Array, V: Array) -> Array:
         """Return P' (2,): of the point of contact, not of what is there."""
         _, n, kappa = self.track.foot(X[:2])
-        t = -_turned(n)
+        t = -turned(n)
         return np.asarray(V[:2] - self.radius * kappa / (1 + kappa * self.radius) * (t @ V[:2]) * t)
 
     def residual(self, X: Array) -> Array:
@@ -117,20 +119,20 @@ class PlaneWheel(_Wheel):
         _, n, _ = self.track.foot(X[:2])
         rows = [np.concatenate([n, np.zeros(2)])]
         if self.rolling:
-            rows += list(_rim(X[:2], X[2:4], -self.radius * n))
+            rows += list(rim(X[:2], X[2:4], -self.radius * n))
         return np.array(rows)
 
 
-def _rim(O: Array, A: Array, reach: Array) -> Array:  # noqa: E741
+def rim(O: Array, A: Array, reach: Array) -> Array:  # noqa: E741
     """Return the velocity at O + reach of a wheel by O and A, as (2, 4)."""
     d = A - O
-    turn = _turned(d) / float(d @ d)  # w = turn . (A' - O')
-    spin = np.outer(_turned(reach), turn)
+    turn = turned(d) / float(d @ d)  # w = turn . (A' - O')
+    spin = np.outer(turned(reach), turn)
     return np.hstack([np.eye(2) - spin, spin])
 
 
 @dataclass(frozen=True, eq=False)
-class RodWheel(_Wheel):
+class RodWheel(WheelRows):
     """A wheel on a rod that moves, by two points of it, in the plane."""
 
     name: str
@@ -142,7 +144,7 @@ class RodWheel(_Wheel):
     def _normal(self, X: Array) -> tuple[Array, float]:
         e = X[6:8] - X[4:6]
         length = float(np.linalg.norm(e))
-        return np.asarray(self.side * _turned(e) / length), length
+        return np.asarray(self.side * turned(e) / length), length
 
     def contact(self, X: Array) -> Array:
         """Return P (2,)."""
@@ -157,14 +159,14 @@ class RodWheel(_Wheel):
         """Return J (rows, 8)."""
         n, _ = self._normal(X)
         P = self.contact(X)
-        wheel = np.hstack([_rim(X[:2], X[2:4], P - X[:2]), np.zeros((2, 4))])
-        rod = np.hstack([np.zeros((2, 4)), _rim(X[4:6], X[6:8], P - X[4:6])])
+        wheel = np.hstack([rim(X[:2], X[2:4], P - X[:2]), np.zeros((2, 4))])
+        rod = np.hstack([np.zeros((2, 4)), rim(X[4:6], X[6:8], P - X[4:6])])
         slip = wheel - rod
         return np.vstack([n @ slip, *([slip] if self.rolling else [])])
 
 
 @dataclass(frozen=True, eq=False)
-class SpaceWheel(_Wheel):
+class SpaceWheel(WheelRows):
     """A wheel on a fixed surface in space."""
 
     name: str
@@ -213,15 +215,19 @@ class SpaceWheel(_Wheel):
     def jacobian(self, X: Array) -> Array:
         """Return J (rows, 9)."""
         P = self.contact(X)
-        centre, d, u = X[:3], X[3:6] - X[:3], X[6:9]
-        spin = np.outer(u, np.cross(u, d)) / float(d @ d)
-        w = np.hstack([-spin, spin, _crossing(u)])
-        there = np.hstack([np.eye(3), np.zeros((3, 6))]) - _crossing(P - centre) @ w
+        there = self.rim_velocity(X, P)
         n = self.surface.gradient(P)
         return np.vstack([n / np.linalg.norm(n) @ there, *([there] if self.rolling else [])])
 
+    def rim_velocity(self, X: Array, P: Array) -> Array:
+        """Return the velocity of the wheel's point at P as a matrix (3, 9)."""
+        centre, d, u = X[:3], X[3:6] - X[:3], X[6:9]
+        spin = np.outer(u, np.cross(u, d)) / float(d @ d)
+        w = np.hstack([-spin, spin, crossing(u)])
+        return np.asarray(np.hstack([np.eye(3), np.zeros((3, 6))]) - crossing(P - centre) @ w)
 
-def _crossing(a: Array) -> Array:
+
+def crossing(a: Array) -> Array:
     """Return the matrix of a x."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 

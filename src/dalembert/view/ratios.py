@@ -15,7 +15,7 @@ from ..result.outputs import Output
 from . import style
 from .backdrop import Canvas, panel_below, reach_of
 
-__all__ = ["plot_ratio", "plot_transmission"]
+__all__ = ["over_axis", "plot_ratio", "plot_transmission"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def plot_ratio(ratio: Ratio, *, ax: Any = None, path: Any = None, over: str | No
         Output for the horizontal axis, ``"A"``; time if left out.
     """
     panel = style.axes_for(ax, path, 6.4, 2.9)
-    x, title = _over(ratio.result, over)
+    x, title = over_axis(ratio.result, over)
     values = np.where(np.isfinite(ratio.values), ratio.values, np.nan)
     typical = float(np.nanmedian(np.abs(values))) if np.isfinite(values).any() else 1.0
     limit = _STEEP * typical
@@ -89,7 +89,7 @@ def plot_transmission(
         panel = canvas.lower
     else:
         panel = style.axes_for(ax, path, 6.4, 3.0)
-    x, title = _over(angle.result, over)
+    x, title = over_axis(angle.result, over)
     degrees = np.degrees(angle.transmission)
     panel.axhspan(0.0, _POOR, color=style.tint(style.PALETTE[1], 0.88), zorder=0, linewidth=0)
     panel.plot(x, degrees, color=style.PALETTE[0])
@@ -108,7 +108,7 @@ def plot_transmission(
     return [canvas.ax, panel]
 
 
-def _over(result: Result, over: str | None) -> tuple[Array, str]:
+def over_axis(result: Result, over: str | None) -> tuple[Array, str]:
     """Return what stands on the horizontal axis, (n,), and its title."""
     if over is None:
         return np.asarray(result.t), "t [s]"

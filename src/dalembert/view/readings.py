@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import ModelError
 from ..motion.centres import Centrodes, InstantCentres
+from ..motion.clearance import Clearance
 from ..motion.coupler_curves import CouplerCurve
 from ..motion.inflection import InflectionCircles
 from ..motion.polygons import Polygon
@@ -14,11 +15,12 @@ from ..motion.reading import Reading
 from ..motion.screws import ScrewAxes
 from ..motion.tolerances import Tolerances
 from ..motion.transmission import TransmissionAngle
-from . import axodes, curves, errors_of, poles, polygons, ratios, style
+from . import axodes, curves, errors_of, gaps, poles, polygons, ratios, style
 
 __all__ = ["plot_reading"]
 
 _PLOTS: dict[type[Reading], Any] = {
+    Clearance: gaps.plot_clearance,
     CouplerCurve: curves.plot_curve,
     Centrodes: poles.plot_centrodes,
     InstantCentres: poles.plot_centres,
@@ -42,7 +44,7 @@ def plot_reading(reading: Reading, *, ax: Any = None, path: Any = None, **option
     path : str or Path
         File to write.
     options
-        Of the picture: see the functions in `curves`, `poles`, `axodes`, `polygons`, `ratios` and `errors_of`.
+        Of the picture: see the functions in `curves`, `poles`, `axodes`, `polygons`, `ratios`, `gaps` and `errors_of`.
     """
     style.matplotlib()
     draw = _PLOTS[type(reading)]
