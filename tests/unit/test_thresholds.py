@@ -181,6 +181,16 @@ def test_a_brake_in_a_loop_stops_it_and_holds_it(method: str) -> None:
     assert abs(result["brake.effort"][-1]) <= 20.0
 
 
+@pytest.mark.parametrize("speed", [5.3, 5.4, 9.4, 10.0])
+def test_implicit_steps_stay_at_rest_in_a_loop(speed: float) -> None:
+    """Mixtures are as rough as the differences they come from; Newton's method must not mind."""
+    s = slider_crank()
+    s.connect("rub", da.Element("hinge", "-0.5*sign(ds) - where(s > 3, 50*(s - 3), 0)"), "A")
+    s.initial("A", speed=speed)
+    ours, explicit = (da.simulate(s, 4.0, method=method, rtol=1e-9, atol=1e-11) for method in ("radau", "dop853"))
+    np.testing.assert_allclose(ours.q[-1], explicit.q[-1], atol=1e-6)
+
+
 def test_a_relay_by_a_signal_of_another_element() -> None:
     s = da.System("block", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
@@ -251,6 +261,17 @@ def test_live_runs_are_the_same(law: str) -> None:
         parts.advance(1.0)
     np.testing.assert_array_equal(live.state.q, whole.q[-1])
     np.testing.assert_allclose(parts.state.q, whole.q[-1], atol=1e-7)
+
+
+def test_what_is_read_live_knows_that_it_sticks() -> None:
+    s = block(da.Element("hinge", "u - sign(ds)", inputs={"u": 0.0}, active=True))
+    live, found = da.Live(s), []
+    for pull in (0.5, 0.9, 1.5, 0.9, -0.5):
+        live.set("law.u", pull)
+        live.advance(1.0)
+        found.append((live["X.position"], live["X.speed"], live["law.effort"]))
+    expected = [(0, 0, 0), (0, 0, 0), (0.25, 0.5, 0.5), (0.7, 0.4, -0.1), (0.7 + 0.16 / 3, 0, 0)]
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_an_event_finds_the_motion_that_slides() -> None:
