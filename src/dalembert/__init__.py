@@ -55,7 +55,7 @@ from .errors import (
     UserFunctionError,
 )
 from .inverse import inverse_dynamics, measured_motion, moment_arms
-from .linear import linearize
+from .linear import campbell, floquet, linearize, modes, periodic_orbit, root_locus
 from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
@@ -126,6 +126,7 @@ __all__ = [
     "attitudes",
     "beam",
     "box",
+    "campbell",
     "check_element",
     "circuits",
     "consistent_accelerations",
@@ -137,6 +138,7 @@ __all__ = [
     "equilibrium",
     "errors",
     "flops",
+    "floquet",
     "gear",
     "hinges",
     "impulse",
@@ -152,11 +154,14 @@ __all__ = [
     "measured_motion",
     "mobility",
     "mobility_range",
+    "modes",
     "moment_arms",
     "motion_space",
     "natural",
+    "periodic_orbit",
     "plate",
     "rod",
+    "root_locus",
     "rotation",
     "set_threads",
     "shapes",

@@ -274,3 +274,25 @@ def test_the_same_linkages_compiled_into_points() -> None:
     count = spherical.compile(form="natural").mechanism.count()
     assert count.freedoms == 1 and count.redundant == 0  # all hinges share the centre
     assert rscr().compile(form="natural").mechanism.count().freedoms == 1
+
+
+def test_equal_bars_of_a_slider_crank_fold_by_hinges() -> None:
+    """T15: both bars vertical, the slider under the crank's bearing: two ways to go on there, one nearby."""
+    s = da.System("equal bars")
+    crank, rod, block = s.body("crank"), s.body("rod"), s.body("block")
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), rod)
+    s.connect("C", da.Revolute("z"), rod.at(1, 0, 0), block)
+    s.connect("D", da.Prismatic("x"), s.ground, block)
+    q = da.assemble(s, q=[math.pi / 2, math.pi, math.pi / 2], fixed=["A"]).q
+    here = da.mobility(s, q)
+    assert (here.mobility, here.general, here.permanent) == (2, 1, False)
+    natural = s.compile(form="natural").mechanism
+    folded = natural.equations().start()
+    free = natural.mobility(folded)
+    assert free.general == 1
+    # a little aside on either branch: the block goes along with the crank, or stays under the bearing
+    for guess, slide in (([1.5, -3.0, 1.5], 2 * math.cos(1.5)), ([1.5, math.pi, -1.5 - math.pi], 0.0)):
+        found = da.assemble(s, q=guess, fixed=["A"]).q
+        assert s.compile().pose("block", found).position[0] == pytest.approx(slide, abs=1e-9)
+        assert da.mobility(s, found).mobility == 1

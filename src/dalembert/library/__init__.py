@@ -1,6 +1,7 @@
 """Ready systems: to start from, to measure with, to test against."""
 
 from . import mechanisms
+from .bicycle import bicycle
 from .cam_laws import FollowerMotion
 from .cams import Cam, cam_drive
 from .chains import binary_tree, chain
@@ -31,6 +32,7 @@ __all__ = [
     "ToothForces",
     "ackermann",
     "ackermann_lean",
+    "bicycle",
     "binary_tree",
     "cam_drive",
     "cardan_gears",

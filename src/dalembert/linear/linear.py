@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from ..errors import MissingPackageError
 from ..model import State
 from .inputs import Change
 from .outputs import Read
+from .response import FrequencyResponse, frequency_response
 from .tangent import Tangent
 
 __all__ = ["Linear"]
@@ -181,6 +183,24 @@ class Linear:
             names[key] = [name.replace(".", "_") for name in given]  # dots mean signals of subsystems there
         return control.ss(self.A, self.B, self.C, self.D, **names)
 
+    def frequency_response(
+        self,
+        inputs: str | Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
+        frequencies: ArrayLike | None = None,
+    ) -> FrequencyResponse:
+        """Return C (i omega - A)^-1 B + D between inputs and outputs.
+
+        Parameters
+        ----------
+        inputs, outputs : names
+            All of the linear system if left out. The name of a drive whose position, speed and acceleration are inputs
+            means all three, each the rate of the one before.
+        frequencies : (n,) Hz
+            Around the poles if left out.
+        """
+        return frequency_response(self, inputs, outputs, frequencies)
+
     def neighbour(self, s: ArrayLike) -> State:
         """Return the state that obeys loops and drives whose independent states differ by s (n,)."""
         n, m = self.space.ny, self.space.ny + self.space.nz
@@ -209,7 +229,9 @@ def _lines(lin: Linear) -> list[str]:
     lines += [f"  inputs       {listed(lin.inputs)}", f"  outputs      {listed(lin.outputs)}"]
     lines.append("  eigenvalue (1/s)            frequency (Hz)  damping ratio")
     shown = [value for value in lin.eigenvalues if value.imag >= 0.0]
-    for value in shown[:24]:
+    rounding = 1e-7 * float(np.abs(lin.eigenvalues).max(initial=0.0))  # a double zero splits by its root
+    for found in shown[:24]:
+        value = found if abs(found) > rounding else 0j
         size = abs(value)
         ratio = f"{-value.real / size:13.5f}" if size > 0.0 else " " * 13
         pair = f"{value.real:+.5g}" + (f" +- {value.imag:.5g} i" if value.imag else "")

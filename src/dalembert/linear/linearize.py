@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DalembertError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..system import System
 from .inputs import changes_of
@@ -20,6 +21,7 @@ __all__ = ["linearize"]
 
 Array = NDArray[np.float64]
 
+_ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
 REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
@@ -79,10 +81,10 @@ def linearize(
     ...     _ = s.connect(f"P_{name}", da.Revolute("y"), s.ground, bob.at(0, 0, length))
     >>> lin = da.linearize(s)
     >>> lin.coordinates, lin.stiffness.round(3)
-    (('P_short', 'P_long'), array([[19.613,  0.   ],
-           [ 0.   , 78.453]]))
+    (('P_short', 'P_long'), array([[19.62,  0.  ],
+           [ 0.  , 78.48]]))
     >>> np.sort(abs(lin.eigenvalues.imag)).round(4)
-    array([1.5658, 1.5658, 3.1316, 3.1316])
+    array([1.566 , 1.566 , 3.1321, 3.1321])
     """
     at = about(system, state, t, conditions)
     space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, conditions=at.conditions)
@@ -117,7 +119,7 @@ def linear_at(
     else:
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [*notes, *_unrest(space, A)]
+    said = [*notes, *(unrest(space, A) or drifting(space, A))]
     return Linear(space, A, B, tuple(changes), read, tuple(said))
 
 
@@ -127,14 +129,42 @@ def _state_units(space: Tangent) -> list[str]:
     return [*(units[k] for k in space.positions), *rates, *("" for _ in space.model.state_names)]
 
 
-def _unrest(space: Tangent, A: Array) -> list[str]:
-    """Return a note if the independent speeds or element states change: the state is no equilibrium."""
+def drifting(space: Tangent, A: Array) -> list[str]:
+    """Return a note if A changes along a steady motion: its eigenvalues then say little."""
+    model, s = space.model, space.state
+    pace = float(np.abs(s.v / model.compiled.tables["column_scale"]).max(initial=0.0))
+    if not pace or not len(A):
+        return []
+    h = _ALONG / pace
+    chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
+    found = model.dynamics(s.t, s.q, s.v, s.x, conditions=space.conditions)
+    later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
+    try:
+        there = tangent_space(model, later, independent=chosen, speeds=paces, conditions=space.conditions)
+        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
+    except DalembertError:
+        return []
+    if change < _STEADY:
+        return []
+    return [
+        "the coefficients change along the motion: eigenvalues are those of a frozen moment. Where the motion is "
+        "steady, describe it by hinges whose coordinates do not turn with the bodies; where periodic, use da.floquet"
+    ]
+
+
+def unrest(space: Tangent, A: Array | None = None) -> list[str]:
+    """Return a note if the independent speeds or element states change: the state is no equilibrium.
+
+    What counts as a change depends on A, the matrix of the independent states, if it is known.
+    """
     model, s = space.model, space.state
     found = model.dynamics(s.t, s.q, s.v, s.x, conditions=space.conditions)
     a = found.a[space.speeds]
     D = model.compiled.tables["column_scale"][space.speeds]
     n, m = space.ny, space.ny + space.nz
-    size = max(1.0, float(np.abs(A[n:m]).max(initial=0.0)))
+    size, pace = (
+        1.0 if A is None else max(1.0, float(np.abs(A[k:last]).max(initial=0.0))) for k, last in ((n, m), (m, None))
+    )
     worst = int(np.abs(a / D).argmax()) if len(a) else 0
     notes = []
     if len(a) and abs(a[worst] / D[worst]) > REST * size:
@@ -146,7 +176,7 @@ def _unrest(space: Tangent, A: Array) -> list[str]:
         )
     if len(found.dx):
         worst = int(np.abs(found.dx).argmax())
-        if abs(found.dx[worst]) > REST * max(1.0, float(np.abs(A[m:]).max(initial=0.0))):
+        if abs(found.dx[worst]) > REST * pace:
             notes.append(
                 f"no equilibrium: {model.state_names[worst]!r} changes by {found.dx[worst]:.4g} /s at this state"
             )

@@ -202,6 +202,7 @@ def tangent_space(
     *,
     independent: Sequence[str] | None = None,
     speeds: Sequence[str] | None = None,
+    prefer: Sequence[str] = (),
     conditions: Conditions | None = None,
     item: str = "linearize",
 ) -> Tangent:
@@ -216,6 +217,8 @@ def tangent_space(
         As many as there are; else those that pivoting finds best.
     speeds : names of speeds
         Those of them whose speeds are independent, where rows bind speeds alone; else by pivoting.
+    prefer : names of coordinates
+        Among the independent ones wherever they can be; the others by pivoting.
     conditions : Conditions
         Locked hinges, closures that are off, parameters.
 
@@ -246,7 +249,9 @@ def tangent_space(
     free = np.flatnonzero(~rows.placed)
     wanted = None if independent is None else _named(model, independent, item)
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
-    positions, Q = _split(model, J[rows.placing], D, free, wanted, item)
+    weight = np.ones(model.nv)
+    weight[_named(model, prefer, item, "prefer")] = 1e-3  # pivots last
+    positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
         _mind_singular(model, state, rows, positions, Q)
     paces, V = positions, Q
@@ -257,7 +262,9 @@ def tangent_space(
     return Tangent(model, conditions, state, positions, paces, Q, V, U, K)
 
 
-def _split(model: Model, J: Array, D: Array, free: Places, wanted: Places | None, item: str) -> tuple[Places, Array]:
+def _split(
+    model: Model, J: Array, D: Array, free: Places, wanted: Places | None, weight: Array, item: str
+) -> tuple[Places, Array]:
     """Return independent columns among the free ones of scaled rows J, and the motions (nv, n) by one of them each."""
     from scipy.linalg import qr
 
@@ -265,7 +272,7 @@ def _split(model: Model, J: Array, D: Array, free: Places, wanted: Places | None
     if not len(J):
         rank, order = 0, np.arange(len(columns))
     else:
-        R, order = qr(J[:, columns], mode="r", pivoting=True, check_finite=False)
+        R, order = qr(J[:, columns] * weight[columns], mode="r", pivoting=True, check_finite=False)
         rank = _rank(R)
     dependent, left = columns[order[:rank]], columns[order[rank:]]
     if wanted is not None:

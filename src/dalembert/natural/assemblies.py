@@ -1,7 +1,8 @@
 """All ways to assemble a mechanism in natural coordinates, and assembly from a relaxed position.
 
-The search is that of `analysis.branches`: links that can be closed before others are. In space, three base members of a
-body obey its rows in a mirror as well; such positions are left out.
+The search is that of `analysis.branches`: in the plane links that can be closed before others are. In space, three base
+members of a body obey its rows in a mirror as well; starts are bodies thrown about as they are, and positions with
+mirrored ones are left out.
 
 Continuation (Garcia de Jalon and Bayo 1994, section 3.2) begins at any position that closes the mechanism with ground
 points and inputs elsewhere, and moves these to their places in small steps. Rows that hold nothing but what is moved
@@ -10,14 +11,14 @@ need not hold on the way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.branches import all_closed
+from ..analysis.branches import all_closed, descend
 from ..analysis.scales import closure_rank, singular_values
 from ..checks import finite_array
 from ..errors import AssemblyError, ModelError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 __all__ = ["Continued", "all_assemblies", "relaxed_assembly"]
+
+_THROWS, _ROUNDS = 200, 8  # starts in a round of a search in space, and rounds
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -73,19 +76,52 @@ def all_assemblies(mechanism: Mechanism, t: float = 0.0, *, starts: int = 0, see
     begin = find_position(e, start, t, check=False)
     parents = (begin.q if begin.closed else start)[None]
     found: list[Array] = [begin.q] if begin.closed else []
-    for q in all_closed(rows, parents, held, random, starts=starts, tolerance=1e-9):
-        polished = find_position(e, q, t, check=False)
-        if polished.closed:
-            found.append(polished.q)
     kept: list[Array] = []
-    for q in found:
-        if _mirrored(mechanism, e, q, t):
-            continue
-        if all(float(np.abs(rows.between(q[None], other[None])).max(initial=0.0)) > 1e-6 for other in kept):
-            refuse_mobile(e, q, t)
-            kept.append(q)
+
+    def keep(candidates: Iterable[Array]) -> int:
+        """Take positions that are new, and return how many these are."""
+        before = len(kept)
+        for q in candidates:
+            if _mirrored(mechanism, e, q, t):
+                continue
+            if all(float(np.abs(rows.between(q[None], other[None])).max(initial=0.0)) > 1e-6 for other in kept):
+                refuse_mobile(e, q, t)
+                kept.append(q)
+        return len(kept) - before
+
+    keep(found)
+    if mechanism.dimension == 2:
+        closed = all_closed(rows, parents, held, random, starts=starts, tolerance=1e-9)
+        polished = [find_position(e, q, t, check=False) for q in closed]
+        keep(one.q for one in polished if one.closed)
+    else:
+        everything = [(np.arange(len(rows.kept)), np.arange(e.nv))]
+        for number in range(_ROUNDS):
+            begin_at = np.array([_thrown(mechanism, e, t, random) for _ in range(max(starts, _THROWS))])
+            q_end, worst = descend(rows, begin_at, everything, tolerance=1e-9)
+            polished = [find_position(e, q, t, check=False) for q in q_end[worst[:, 0] <= 1e-9]]
+            if not keep(one.q for one in polished if one.closed) and number:
+                break
     away = [float(np.linalg.norm(rows.between(start[None], q[None]))) for q in kept]
     return [kept[k] for k in np.argsort(np.round(away, 9), kind="stable")]
+
+
+def _thrown(m: Mechanism, e: NaturalEquations, t: float, random: np.random.Generator) -> Array:
+    """Return a start (n,): bodies thrown about without being mirrored, what they share where one of them has it."""
+    X = e.all_values(e.start(), t)
+    reach = 2.0 * e.length
+    for k in random.permutation(len(m.bodies)):
+        body = list(m.bodies.values())[k]
+        R = np.linalg.qr(random.standard_normal((3, 3)))[0]
+        R *= np.linalg.det(R)
+        o = random.uniform(-reach, reach, 3) + X[e.place(next(iter(body.points)))] * 0.5 if body.points else np.zeros(3)
+        for name, r in (*body.points.items(), *body.vectors.items()):
+            place = e.place(name)
+            X[place : place + 3] = R @ r + (o if name in body.points else 0.0)
+    for c in e.coordinates:
+        if c.kind == "angle":
+            X[e.place(c.name)] = random.uniform(-np.pi, np.pi)
+    return np.asarray(X[e._unknown])
 
 
 def _mirrored(m: Mechanism, e: NaturalEquations, q: Array, t: float) -> bool:

@@ -23,6 +23,7 @@ from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import at_limit, failure
+from .led_angles import axes_meet
 from .options import Options
 from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
@@ -288,7 +289,7 @@ class Run:
         ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
         crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
         if ahead > SLOW:
-            guilty = what_jumps(self)
+            guilty = axes_meet(self.model, t) or what_jumps(self)
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
         if ahead > CRAWL and number >= 4 * LOOK:

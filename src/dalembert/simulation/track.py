@@ -178,7 +178,7 @@ class Track:
         t, *states = self.records.arrays()
         found = [np.empty((len(rows), part.shape[1])) for part in states]
         for place, row in enumerate(rows):
-            ends = _sampled_states(self.segment_at(t[row]), t, states, np.array([row]), np.array([1.0 - 1e-12]))
+            ends = _sampled_states(self, self.segment_at(t[row]), t, states, np.array([row]), np.array([1.0 - 1e-12]))
             for out, part in zip(found, ends, strict=True):
                 out[place] = part[0]
         return found[0], found[1], found[2]
