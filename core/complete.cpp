@@ -251,6 +251,7 @@ std::int64_t add_trees(Tables &t, ChordData &chord, const std::vector<std::int32
 }
 
 void complete_chords(Tables &t, ModelData &m, std::vector<std::int64_t> &way_lengths) {
+  t.coupled_place.assign(t.coupled.size(), 0);
   std::vector<std::int32_t> body_of(std::size_t(m.nv));
   for (std::int32_t i = 1; i <= m.nb; ++i)
     for (std::int32_t f = 0; f < t.bodies[std::size_t(i)].nv; ++f)
@@ -265,9 +266,11 @@ void complete_chords(Tables &t, ModelData &m, std::vector<std::int64_t> &way_len
     std::vector<std::int32_t> ends{chord.body_a, chord.body_b};
     way_lengths.push_back(0);
     if (chord.form == ChordForm::coupling) {
-      for (const CoupledData &part : t.coupled) {
+      for (std::size_t j = 0; j < t.coupled.size(); ++j) {
+        const CoupledData &part = t.coupled[j];
         if (part.chord != count_of(k))
           continue;
+        t.coupled_place[j] = count_of(t.support.size());
         mind(within(part.freedom, 0, m.nv) && (chord.program >= 0 || t.coordinate[std::size_t(part.freedom)] >= 0),
              "a coupled freedom has no coordinate of its own");
         t.support.push_back(part.freedom);
@@ -498,6 +501,84 @@ void complete_elements(Tables &t, ModelData &m) {
   m.element_count = count_of(t.elements.size());
 }
 
+// ---- own numbers
+
+void mind_row(const Tables &t, const ModelData &m, const PoseRecipe &recipe) {
+  std::int64_t size = 0;
+  switch (recipe.target) {
+  case PoseTarget::hinge:
+  case PoseTarget::body:
+    size = m.nb + 1;
+    break;
+  case PoseTarget::chord_a:
+  case PoseTarget::chord_b:
+  case PoseTarget::chord_marker:
+    size = m.chord_count;
+    break;
+  case PoseTarget::port_a:
+  case PoseTarget::port_b:
+    size = m.port_count;
+    break;
+  case PoseTarget::marker:
+    size = std::int64_t(t.markers.size());
+    break;
+  }
+  mind(within(recipe.row, 0, size), "a recipe refers to something out of range");
+}
+
+std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
+  switch (target) {
+  case ScalarTarget::pitch:
+    return m.nb + 1;
+  case ScalarTarget::armature:
+    return m.armature ? m.nv : 0;
+  case ScalarTarget::chord:
+    return m.chord_count;
+  case ScalarTarget::coupled:
+    return m.support_count;
+  case ScalarTarget::law:
+    return m.law_number_count;
+  case ScalarTarget::offset:
+    return m.drive_count;
+  case ScalarTarget::elastic:
+    return std::int64_t(DALEMBERT_ISA::elastic_count(m));
+  case ScalarTarget::gravity:
+    return 3;
+  }
+  return 0;
+}
+
+void complete_recipes(Tables &t, ModelData &m) {
+  m.law_number_count = std::int64_t(t.law_numbers.size());
+  m.support_count = std::int64_t(t.support.size());
+  m.modal_number_count = std::int64_t(t.modal_numbers.size());
+  const std::int32_t numbers = count_of(t.numbers.size()), markers = count_of(t.marker_recipes.size());
+  if (!numbers)
+    return;
+  const char *const wrong = "a recipe refers to something out of range";
+  for (const MarkerRecipe &recipe : t.marker_recipes)
+    mind(recipe.number == -1 || within(recipe.number, 0, numbers - 5), wrong);
+  mind(count_of(t.frame_recipes.size()) == m.users, "there is one frame for each body");
+  for (const FrameRecipe &recipe : t.frame_recipes)
+    mind(within(recipe.marker, 0, markers), wrong);
+  for (const InertiaRecipe &recipe : t.inertia_recipes)
+    mind(within(recipe.body, 1, m.nb + 1) && within(recipe.user, 1, m.users + 1) && within(recipe.number, 0, numbers - 9), wrong);
+  for (const PoseRecipe &recipe : t.pose_recipes) {
+    mind(within(recipe.marker, -1, markers) && within(recipe.base, -1, m.users + 1), wrong);
+    mind_row(t, m, recipe);
+  }
+  for (ScalarRecipe &recipe : t.scalar_recipes) {
+    if (recipe.target == ScalarTarget::coupled) { // rows of the coupled coordinates stand among the supports
+      mind(within(recipe.row, 0, count_of(t.coupled.size())), wrong);
+      recipe.row = t.coupled_place[std::size_t(recipe.row)];
+    }
+    mind(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) && within(recipe.row, 0, rows_of(m, recipe.target)), wrong);
+  }
+  m.recipes = {numbers, markers, count_of(t.inertia_recipes.size()), count_of(t.pose_recipes.size()), count_of(t.scalar_recipes.size()),
+               t.numbers.data(), t.numbers.data(), pointer(t.marker_recipes), pointer(t.frame_recipes), pointer(t.inertia_recipes), pointer(t.pose_recipes),
+               pointer(t.scalar_recipes)};
+}
+
 } // namespace
 
 ModelData complete(Tables &t) {
@@ -516,6 +597,7 @@ ModelData complete(Tables &t) {
   complete_laws(t, m);
   complete_elements(t, m);
   complete_fronts(t, m);
+  complete_recipes(t, m);
   return m;
 }
 

@@ -333,6 +333,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
     return newton_step_of_one(m, conditions_of(call, state), d, at);
   if (call.kernel == Kernel::d_supplied)
     return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
+  d.derivatives.along = {call.directions, call.direction_count};
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;

@@ -89,6 +89,8 @@ struct Call {
   PointsData points{};
   const Conditions *conditions = nullptr; // of the system as described
   std::ptrdiff_t parameters_apart = 0;    // numbers between the parameters of one state and the next
+  const double *directions = nullptr;     // of derivatives by parameters: direction_count rows (system/derivatives.hpp)
+  int direction_count = 0;
   Call() {
     for (Input &input : in)
       input.data = nullptr;

@@ -296,6 +296,51 @@ struct HingeMarker {
   std::int32_t outboard;   // it is on the body that the hinge carries, or one further in
 };
 
+// ---- own numbers: what may be given other values without compiling again, and the entries of the tables that follow
+
+// A marker on a body of the user: its pose in the user's frame, constant or by own numbers: place (3), rotation vector (3).
+struct MarkerRecipe {
+  double R[9], p[3];
+  std::int32_t number; // the first of them; -1: constant
+};
+// where frame F of a body of the user is: at the marker that its hinge carries, turned by constant axes
+struct FrameRecipe {
+  double axes[9];
+  std::int32_t marker;
+};
+// mass, centre of mass (3) and inertia about it (xx xy xz yy yz zz), axes of the user's frame
+struct InertiaRecipe {
+  std::int32_t body, user, number; // place in the list; the user's number; the first own number
+};
+// a marker turned by constant axes, seen from F
+enum class PoseTarget : std::int32_t { hinge, body, chord_a, chord_b, chord_marker, port_a, port_b, marker };
+struct PoseRecipe {
+  double axes[9];
+  std::int32_t marker;
+  std::int32_t base;   // the user's number of the body whose F it is seen from; -1: from the user's frame
+  std::int32_t still;  // its place is that of the frame itself: a node of a flexible body
+  PoseTarget target;
+  std::int32_t row;    // of that table
+};
+// factor times one own number, or times two
+enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, gravity };
+struct ScalarRecipe {
+  double factor;
+  std::int32_t number, second; // second: -1 if there is none
+  ScalarTarget target;
+  std::int32_t row;            // of that table; of elastic entries, their place among those of all flexible bodies
+};
+
+struct Recipes {
+  std::int32_t numbers, markers, inertias, poses, scalars;
+  const double *number, *described; // own numbers, as they are and as poses of markers stand in their recipes
+  const MarkerRecipe *marker;
+  const FrameRecipe *frame; // one for each body of the user
+  const InertiaRecipe *inertia;
+  const PoseRecipe *pose;
+  const ScalarRecipe *scalar;
+};
+
 struct ModelData {
   std::int32_t nb, nq, nv, nx;
   std::int32_t users;     // bodies of the user; nb counts the places of flexible bodies too
@@ -355,6 +400,9 @@ struct ModelData {
   const LawData *laws;
   const double *law_numbers;
   FrontTables fronts; // of the Newton systems of implicit steps
+  Recipes recipes;
+  std::int64_t law_number_count, support_count, modal_number_count; // sizes of tables
+  const void *varied; // numbers of the tables as dual numbers, in their place (varied.hpp); null: they are constant
 };
 
 // Frames fixed in one body, given in F; or points of a flexible body, with axes that turn with it there.

@@ -114,6 +114,29 @@ template <> inline std::vector<Field> fields<LawData>() {
   return {field("kind", &S::kind), field("first", &S::first), field("count", &S::count), field("degree", &S::degree)};
 }
 
+template <> inline std::vector<Field> fields<MarkerRecipe>() {
+  using S = MarkerRecipe;
+  return {field("R", &S::R), field("p", &S::p), field("number", &S::number)};
+}
+template <> inline std::vector<Field> fields<FrameRecipe>() {
+  using S = FrameRecipe;
+  return {field("axes", &S::axes), field("marker", &S::marker)};
+}
+template <> inline std::vector<Field> fields<InertiaRecipe>() {
+  using S = InertiaRecipe;
+  return {field("body", &S::body), field("user", &S::user), field("number", &S::number)};
+}
+template <> inline std::vector<Field> fields<PoseRecipe>() {
+  using S = PoseRecipe;
+  return {field("axes", &S::axes),   field("marker", &S::marker), field("base", &S::base),
+          field("still", &S::still), field("target", &S::target), field("row", &S::row)};
+}
+template <> inline std::vector<Field> fields<ScalarRecipe>() {
+  using S = ScalarRecipe;
+  return {field("factor", &S::factor), field("number", &S::number), field("second", &S::second), field("target", &S::target),
+          field("row", &S::row)};
+}
+
 // calls visit(name, rows) for every table that is filled in
 template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature);
@@ -129,7 +152,9 @@ template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("constants", t.laws_of_elements.constants), visit("outputs", t.laws_of_elements.outputs);
   visit("tables", t.tables), visit("table_numbers", t.table_numbers);
   visit("drives", t.drives), visit("laws", t.laws), visit("law_numbers", t.law_numbers), visit("parameters", t.parameters);
-  visit("gravity", t.gravity), visit("length", t.length);
+  visit("gravity", t.gravity), visit("length", t.length), visit("numbers", t.numbers);
+  visit("marker_recipes", t.marker_recipes), visit("frame_recipes", t.frame_recipes), visit("inertia_recipes", t.inertia_recipes);
+  visit("pose_recipes", t.pose_recipes), visit("scalar_recipes", t.scalar_recipes);
 }
 
 // names of numbers
@@ -152,6 +177,8 @@ inline std::vector<Enumeration> enumerations() {
   using K = LawKind;
   using O = Operation;
   using B = Beyond;
+  using P = PoseTarget;
+  using N = ScalarTarget;
   return {
       {"form",
        {named("none", F::none), named("about_z", F::about_z), named("along_z", F::along_z), named("columns", F::columns),
@@ -179,6 +206,12 @@ inline std::vector<Enumeration> enumerations() {
         named("larger", O::larger), named("less", O::less), named("lookup", O::lookup),
         named("floor", O::floor)}},
       {"beyond", {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero)}},
+      {"pose_target",
+       {named("hinge", P::hinge), named("body", P::body), named("chord_a", P::chord_a), named("chord_b", P::chord_b),
+        named("chord_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
+      {"scalar_target",
+       {named("pitch", N::pitch), named("armature", N::armature), named("chord", N::chord), named("coupled", N::coupled), named("law", N::law),
+        named("offset", N::offset), named("elastic", N::elastic), named("gravity", N::gravity)}},
       {"limit",
        {{"inputs", most_inputs}, {"outputs", most_outputs}, {"ports", most_ports}, {"unknowns", most_unknowns}, {"curve_degree", curve_degree}}},
   };

@@ -44,13 +44,19 @@ struct Tables {
   std::vector<double> parameters;       // of the elements, as described
   std::vector<double> gravity;          // 3
   std::vector<double> length;           // 1: characteristic length of the system
+  std::vector<double> numbers;          // own numbers, as described
+  std::vector<MarkerRecipe> marker_recipes;
+  std::vector<FrameRecipe> frame_recipes;
+  std::vector<InertiaRecipe> inertia_recipes;
+  std::vector<PoseRecipe> pose_recipes;
+  std::vector<ScalarRecipe> scalar_recipes;
 
   // what follows
   struct Order {
     std::vector<std::int32_t> row, chord, first;
     std::vector<std::int64_t> start;
   } all, lean;
-  std::vector<std::int32_t> support, tree, coordinate;
+  std::vector<std::int32_t> support, tree, coordinate, coupled_place;
   std::vector<double> support_factor;
   std::vector<unsigned char> is_holonomic, is_lean;
   struct Fronts {
@@ -68,6 +74,19 @@ struct Tables {
 
 // The part of `complete` that plans the elimination of implicit steps (fronts.hpp).
 void complete_fronts(Tables &tables, ModelData &m);
+
+// The tables of a model that own numbers have entries in.
+struct VariedTables {
+  std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers;
+  std::vector<BodyData> bodies;
+  std::vector<HingeMarker> markers;
+  std::vector<ChordData> chords;
+  std::vector<PortData> ports;
+  std::vector<DriveData> drives;
+};
+
+// The model with other own numbers (Recipes::numbers of them): tables in `own`, everything else shared.
+ModelData with_numbers(const ModelData &m, const double *numbers, VariedTables &own);
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other. The
 // tables must not move afterwards.

@@ -257,7 +257,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   const BoundModel &m = *bound(model.ptr());
   new (self) BoundConditions(*m.described); // with its owner
   if (parameters) {
-    if (parameters->size() != m.tables.parameters.size())
+    if (parameters->size() != std::size_t(m.data.parameter_count))
       throw nb::value_error("the parameters do not fit the model");
     self->parameters.assign(parameters->data(), parameters->data() + parameters->size());
   }

@@ -351,8 +351,10 @@ private:
     if (!is_made(owner.ptr(), model_type()) || !is_made(conditions.ptr(), conditions_type()))
       throw nb::type_error("give a model, and conditions");
     const BoundModel *model = bound(owner.ptr());
-    if (nb::inst_ptr<BoundConditions>(conditions.ptr())->owner != model)
+    const BoundConditions *chosen = nb::inst_ptr<BoundConditions>(conditions.ptr());
+    if (!of_one_family(*chosen->owner, *model))
       throw nb::value_error("the conditions belong to another model");
+    model = chosen->owner; // with the own numbers of the conditions
     if (!model->integrators->name(method))
       throw nb::value_error("there is no such method");
     return model;

@@ -48,7 +48,7 @@ constexpr Spec specs[] = {
     {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,
                  E::v_inputs, E::x_inputs, E::rows_inputs, E::v, E::x, E::rows, E::v_parameters, E::x_parameters, E::rows_parameters},
-     .outputs = 21, .described = true, .chosen = true},
+     .outputs = 21, .described = true, .chosen = true, .along = true},
     {.kernel = Kernel::d_supplied, .name = "_d_supplied", .arguments = {q, v, a, loads, t, x, inputs}, .inputs = 7,
      .results = {E::matrix, E::matrix, E::matrix}, .outputs = 3, .described = true},
     {.kernel = Kernel::newton_step, .name = "_newton_step",
@@ -116,13 +116,13 @@ constexpr std::int32_t worth_releasing = 256;
 // the object given for each argument, and for what is no array
 struct Given {
   PyObject *inputs[max_arguments] = {};
-  PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr;
+  PyObject *out = nullptr, *points = nullptr, *chosen = nullptr, *conditions = nullptr, *bare = nullptr, *directions = nullptr;
 };
 
 // arguments given by keyword, those that positions could have given among them; false with TypeError set
 bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Given &given) {
-  PyObject **places[max_arguments + 5];
-  const char *titles[max_arguments + 5];
+  PyObject **places[max_arguments + 6];
+  const char *titles[max_arguments + 6];
   int count = 0;
   const auto add = [&](PyObject *&place, const char *title) { places[count] = &place, titles[count++] = title; };
   if (spec.points || spec.chosen)
@@ -133,6 +133,8 @@ bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Giv
     add(given.out, "out");
   if (spec.described)
     add(given.conditions, "conditions");
+  if (spec.along)
+    add(given.directions, "directions");
   if (spec.described && spec.bare != Kernel::report)
     add(given.bare, "bare");
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
@@ -146,7 +148,7 @@ bool sort_keywords(const Spec &spec, PyObject *const *args, PyObject *names, Giv
     }
     *place = args[k];
   }
-  for (PyObject **each : {&given.out, &given.conditions, &given.bare})
+  for (PyObject **each : {&given.out, &given.conditions, &given.bare, &given.directions})
     if (*each == Py_None)
       *each = nullptr;
   return true;
@@ -202,7 +204,7 @@ struct Work {
   Given given;
   Call call;
   npy_intp count = -1;   // states; -1: one, without an axis of its own
-  Reference holders[max_arguments], zeros;
+  Reference holders[max_arguments], zeros, along;
   PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
   std::optional<Attention> attention; // while it works without the GIL
@@ -239,8 +241,10 @@ struct Work {
           return refuse("conditions", given.conditions) != nullptr;
       }
     }
-    if (given.conditions && (!is_made(given.conditions, conditions_type()) || conditions().owner != &model))
+    if (given.conditions && (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
       return refuse("conditions", given.conditions) != nullptr;
+    if (given.conditions) // of the model with other own numbers
+      data = &conditions().owner->data;
     return true;
   }
 
@@ -283,6 +287,19 @@ struct Work {
       return refuse("points", given.points) != nullptr;
     call.points = found.data;
     points = found.single ? 0 : found.data.count;
+    return true;
+  }
+
+  // directions of parameters: rows, one number for each parameter of the elements, then for each own number
+  bool read_directions() {
+    if (!given.directions)
+      return true;
+    PyArrayObject *array = as_doubles(given.directions, along);
+    if (!array || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != data->parameter_count + data->recipes.numbers || !PyArray_ISCARRAY_RO(array))
+      return refuse("directions", given.directions) != nullptr;
+    call.directions = static_cast<const double *>(PyArray_DATA(array));
+    call.direction_count = int(PyArray_DIM(array, 0));
+    points = PyArray_DIM(array, 0);
     return true;
   }
 
@@ -361,7 +378,7 @@ struct Work {
   bool run(unsigned &found) {
     static const Conditions none;
     try {
-      const bool described = spec.described && data == &model.data;
+      const bool described = spec.described && data != &model.bare;
       if (described && conditions().calls_out())
         return run_scoped(conditions(), found);
       call.conditions = described ? &conditions().plain : &none;
@@ -424,7 +441,7 @@ PyObject *call_kernel(const Spec &spec, PyObject *self, PyObject *const *args, P
   if (work.model.data.nc && spec.open)
     return raise_through(self, "_refuse_chords", spec.name, "", nullptr);
   bool wanted[max_outputs];
-  if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.choose_results(wanted))
+  if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() || !work.choose_results(wanted))
     return nullptr;
   for (int k = 0; k < spec.outputs; ++k)
     if (wanted[k] && !work.make_result(k))

@@ -16,13 +16,20 @@ namespace dalembert::bind {
 
 struct BoundModel {
   Tables tables;
+  VariedTables own;                  // of a model with other own numbers than described
+  nanobind::object family;           // the model as described, which it shares all else with; none: itself
   ModelData data{};
   ModelData bare{};                  // without elements and drives
   std::vector<double> starts;        // of element states
   std::unique_ptr<BoundConditions> described; // conditions as described
   const KernelSet *kernels = &best_kernels();
   const IntegratorSet *integrators = &best_integrators();
-  mutable BlockPool singles, packs;
+  std::shared_ptr<BlockPool> singles_pool, packs_pool; // of all models of one family
+  BlockPool &singles, &packs;
+
+  BoundModel() : BoundModel(std::make_shared<BlockPool>(), std::make_shared<BlockPool>()) {}
+  BoundModel(std::shared_ptr<BlockPool> one, std::shared_ptr<BlockPool> many)
+      : singles_pool(std::move(one)), packs_pool(std::move(many)), singles(*singles_pool), packs(*packs_pool) {}
 
   unsigned run_one(const ModelData &m, const Call &call) const {
     Lease memory(singles, kernels->bytes_one(m, call));
@@ -72,5 +79,11 @@ struct BoundModel {
 
 // the C++ object behind a Python model
 BoundModel *bound(PyObject *self);
+
+// whether two models differ in own numbers only
+inline bool of_one_family(const BoundModel &a, const BoundModel &b) {
+  const auto first = [](const BoundModel &m) { return m.family.is_valid() ? bound(m.family.ptr()) : &m; };
+  return first(a) == first(b);
+}
 
 } // namespace dalembert::bind

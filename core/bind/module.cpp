@@ -21,6 +21,12 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 PyTypeObject *types[3]; // of models, points and conditions
 
+// the tree and its loops alone
+ModelData without_laws(ModelData bare) {
+  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = bare.threshold_count = 0;
+  return bare;
+}
+
 // tables: arrays by name (schema.hpp); starts of element states; laws that are functions, with how many numbers each takes
 // and gives; what is evaluated in Python at every evaluation, or None
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions, const nb::object &sizes,
@@ -32,8 +38,7 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
     if (starts.size() != std::size_t(self->data.nx))
       throw nb::value_error("the starts do not fit the states");
     self->starts.assign(starts.data(), starts.data() + starts.size());
-    self->bare = self->data;
-    self->bare.element_count = self->bare.drive_count = self->bare.feedback_count = self->bare.signal_count = self->bare.hosted_laws = self->bare.threshold_count = 0;
+    self->bare = without_laws(self->data);
     self->described = std::make_unique<BoundConditions>();
     self->described->parameters = self->tables.parameters;
     self->described->code.take_functions(functions, sizes);
@@ -53,11 +58,32 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
   }
 }
 
+// a model with other own numbers, which shares all else with the one as described
+void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers, nb::object host) {
+  if (!is_made(family.ptr(), model_type()) || bound(family.ptr())->family.is_valid())
+    throw nb::type_error("give a model as described");
+  const BoundModel &first = *bound(family.ptr());
+  if (numbers.size() != std::size_t(first.data.recipes.numbers) || parameters.size() != std::size_t(first.data.parameter_count))
+    throw nb::value_error("the numbers do not fit the model");
+  new (self) BoundModel(first.singles_pool, first.packs_pool);
+  self->family = family;
+  self->data = with_numbers(first.data, numbers.data(), self->own);
+  self->starts = first.starts;
+  self->bare = without_laws(self->data);
+  self->described = std::make_unique<BoundConditions>(*first.described);
+  self->described->parameters.assign(parameters.data(), parameters.data() + parameters.size());
+  if (!host.is_none())
+    self->described->code.host = host;
+  self->described->owner = self;
+  self->described->settle();
+}
+
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self))
     return 0;
   const BoundModel &model = *nb::inst_ptr<BoundModel>(self);
+  Py_VISIT(model.family.ptr());
   return model.described ? model.described->code.visit(visit, arg) : 0;
 }
 
@@ -90,20 +116,24 @@ struct Quiet {
   Lease memory;
 
   Quiet(const BoundModel &model, const Doubles &q, const nb::object &chosen)
-      : data(without_elements(model, q)), scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)),
+      : data(without_elements(model, q, chosen)), scope(model.data, chosen.is_none() ? *model.described : *of_model(model, chosen)),
         conditions(scope.conditions), memory(model.singles, model.kernels->bytes_stress(data)) {
     conditions.host = nullptr;
   }
   static const BoundConditions *of_model(const BoundModel &model, const nb::object &chosen) {
     const BoundConditions *conditions = nb::cast<BoundConditions *>(chosen);
-    if (conditions->owner != &model)
+    if (!of_one_family(*conditions->owner, model))
       throw nb::value_error("the conditions belong to another model");
     return conditions;
   }
-  static ModelData without_elements(const BoundModel &model, const Doubles &q) {
+  // the model with the own numbers of its conditions
+  static const ModelData &of_conditions(const BoundModel &model, const nb::object &chosen) {
+    return chosen.is_none() ? model.data : of_model(model, chosen)->owner->data;
+  }
+  static ModelData without_elements(const BoundModel &model, const Doubles &q, const nb::object &chosen) {
     if (q.size() != std::size_t(model.data.nq))
       throw nb::value_error("q has the wrong size");
-    ModelData data = model.data;
+    ModelData data = of_conditions(model, chosen);
     data.element_count = data.feedback_count = data.threshold_count = 0;
     return data;
   }
@@ -141,7 +171,7 @@ nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::o
 // (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
 nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
                 bool jerk) {
-  const ModelData &m = model.data;
+  const ModelData &m = Quiet::of_conditions(model, conditions);
   const npy_intp n = npy_intp(times.size()), nq = m.nq, nv = m.nv;
   const bool placed = q.ndim() == 2;
   if (row_scale.size() != std::size_t(m.nc) || q.size() != std::size_t(placed ? n * nq : nq))
@@ -256,10 +286,13 @@ NB_MODULE(_core, module) {
   nb::class_<BoundModel> model(module, "Model", nb::type_slots(slots));
   types[0] = reinterpret_cast<PyTypeObject *>(model.ptr());
   model.def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"), nb::arg("host").none())
+      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("numbers"), nb::arg("host").none())
+      .def("_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
+      .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
       .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
       .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"))
-      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.tables.lean.start.empty() ? 0 : m.tables.lean.start.back(); })
+      .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0; })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })

@@ -12,7 +12,7 @@ enum class Extent {
   v_x, v_inputs, x_v, x_x, x_inputs, rows_x, rows_inputs, v_parameters, x_parameters, rows_parameters,
 };
 
-// points: how many, of kernels that look at points; 0: one, without an axis of its own
+// points: how many, of kernels that look at points; 0: one, without an axis of its own; or how many directions of parameters
 inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points = 0) {
   const std::ptrdiff_t nv = m.nv, nx = m.nx, nc = m.nc;
   const auto per_point = [&](std::ptrdiff_t size) { return points ? Shape{2, points, size} : Shape{1, size, 1}; };
@@ -87,11 +87,11 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
   case Extent::rows_inputs:
     return {2, nc, m.input_count};
   case Extent::v_parameters:
-    return {2, nv, m.parameter_count};
+    return {2, nv, points};
   case Extent::x_parameters:
-    return {2, nx, m.parameter_count};
+    return {2, nx, points};
   case Extent::rows_parameters:
-    return {2, nc, m.parameter_count};
+    return {2, nc, points};
   }
   return {1, 0, 1};
 }
@@ -118,6 +118,7 @@ struct Spec {
   bool described = false; // of the system as described: takes conditions
   bool chosen = false;    // first positional argument tells which results are wanted, by their numbers
   bool named = false;     // gives a tuple with names
+  bool along = false;     // takes directions of parameters
   bool points = false;    // first positional argument is an object Points
   bool open = false;      // holds for open systems only
   bool judged = true;     // results that are not finite are refused here

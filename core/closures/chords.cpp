@@ -17,7 +17,7 @@ static void closing_rows(const ModelData &m, Workspace<T> &ws, const ChordData &
   rows.count = 0;
   switch (chord.form) {
   case ChordForm::hinge:
-    return HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::rows(chord.parameter, relative, rows); });
+    return HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::rows(parameter_of<T>(m, chord), relative, rows); });
   case ChordForm::constraint:
     if constexpr (requires(T x) { x[0]; })
       if (chord.curve >= 0) // the point of contact is searched for
@@ -44,7 +44,7 @@ template <class T>
 void chord_face(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, HingeFace<T> &face) {
   if (chord.form == ChordForm::chain)
     return face_of_custom(m, ws, chord, relative, face);
-  HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::face(chord.parameter, relative, face); });
+  HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::face(parameter_of<T>(m, chord), relative, face); });
 }
 
 // rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held
@@ -236,11 +236,11 @@ template <class T> void evaluate_chords(const ModelData &m, Workspace<T> &ws, co
       put_coupling(m, ws, chord, q, v, out);
       continue;
     }
-    const ChordPlace<T> place = chord_place(ws, chord);
+    const ChordPlace<T> place = chord_place(m, ws, chord);
     chord_rows(m, ws, chord, place.relative, rows);
     Motion<T> coasting{zero3<T>(), zero3<T>()};
     if (out.bias)
-      coasting = chord_acceleration(ws, chord, place);
+      coasting = chord_acceleration(m, ws, chord, place);
     for (int j = 0; j < rows.count; ++j) {
       if (out.residual)
         out.residual[chord.row + j] = rows.residual[j];
@@ -259,7 +259,7 @@ void cut_hinges(const ModelData &m, Workspace<double> &ws, double *q, double *v,
     const ChordData &chord = m.chords[k];
     if (!chord.nv)
       continue;
-    const ChordPlace<double> place = chord_place(ws, chord);
+    const ChordPlace<double> place = chord_place(m, ws, chord);
     HingeFace<double> face;
     chord_face(m, ws, chord, place.relative, face);
     for (int j = 0; q && j < chord.nq; ++j)
@@ -268,14 +268,14 @@ void cut_hinges(const ModelData &m, Workspace<double> &ws, double *q, double *v,
       v[chord.v + j] = face_speed(face, place.relative, j);
     if (!a)
       continue;
-    const Motion<double> A = chord_acceleration(ws, chord, place);
+    const Motion<double> A = chord_acceleration(m, ws, chord, place);
     for (int j = 0; j < chord.nv; ++j)
       a[chord.v + j] = dot(face.D[j].w, A.w - face.bias.w) + dot(face.D[j].v, A.v - face.bias.v);
   }
 }
 
 template <class T> void cut_coordinate(const ModelData &m, Workspace<T> &ws, const ChordData &chord, int k, T &coordinate, T *row) {
-  const ChordPlace<T> place = chord_place(ws, chord);
+  const ChordPlace<T> place = chord_place(m, ws, chord);
   HingeFace<T> face;
   chord_face(m, ws, chord, place.relative, face);
   coordinate = face.q[k];

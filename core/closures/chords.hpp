@@ -19,12 +19,13 @@ template <class T> struct ChordPlace {
   Vec3<T> w_A, v_A;     // velocity of A, world axes
   RelativeMotion<T> relative;
 };
-template <class T> inline ChordPlace<T> chord_place(const Workspace<T> &ws, const ChordData &chord) {
+// numbers: poses of A and B in F
+template <class T, class C> inline ChordPlace<T> chord_place_by(const Workspace<T> &ws, const ChordData &chord, const C &numbers) {
   ChordPlace<T> m;
   const Pose<T> &X_a = ws.X_W[chord.body_a], &X_b = ws.X_W[chord.body_b];
-  const Vec3<double> &p_a = as_vec(chord.p_FA), &p_b = as_vec(chord.p_FB);
-  m.A = compose(X_a, Pose<double>{as_mat(chord.R_FA), p_a});
-  m.B = compose(X_b, Pose<double>{as_mat(chord.R_FB), p_b});
+  const auto &p_a = as_vec(numbers.p_FA), &p_b = as_vec(numbers.p_FB);
+  m.A = compose(X_a, Pose{as_mat(numbers.R_FA), p_a});
+  m.B = compose(X_b, Pose{as_mat(numbers.R_FB), p_b});
   m.w_A = mul(X_a.R, ws.w[chord.body_a]);
   m.v_A = mul(X_a.R, ws.u[chord.body_a] + cross(ws.w[chord.body_a], p_a));
   const Vec3<T> w_B = mul(X_b.R, ws.w[chord.body_b]), v_B = mul(X_b.R, ws.u[chord.body_b] + cross(ws.w[chord.body_b], p_b));
@@ -33,16 +34,22 @@ template <class T> inline ChordPlace<T> chord_place(const Workspace<T> &ws, cons
   return m;
 }
 
+template <class T> inline ChordPlace<T> chord_place(const ModelData &model, const Workspace<T> &ws, const ChordData &chord) {
+  return seen<T>(model, chord, [&](const auto &numbers) { return chord_place_by(ws, chord, numbers); });
+}
+
 // the rate of [w; v] of B seen from A, in axes of A; accelerations of the frames stand in the workspace
-template <class T> inline Motion<T> chord_acceleration(const Workspace<T> &ws, const ChordData &chord, const ChordPlace<T> &m) {
-  const auto acceleration = [&](int body, const double *p_FM) {
-    const Vec3<double> &p = as_vec(p_FM);
+template <class T>
+inline Motion<T> chord_acceleration(const ModelData &model, const Workspace<T> &ws, const ChordData &chord, const ChordPlace<T> &m) {
+  const auto acceleration = [&](int body, const auto *p_FM) {
+    const auto &p = as_vec(p_FM);
     const Mat3<T> &R = ws.X_W[body].R;
     const Motion<T> &A = ws.A[body];
     const Vec3<T> &w = ws.w[body];
     return Motion<T>{mul(R, A.w), mul(R, A.v + cross(A.w, p) + cross(w, cross(w, p)))};
   };
-  const Motion<T> A = acceleration(chord.body_a, chord.p_FA), B = acceleration(chord.body_b, chord.p_FB);
+  const Motion<T> A = seen<T>(model, chord, [&](const auto &numbers) { return acceleration(chord.body_a, numbers.p_FA); });
+  const Motion<T> B = seen<T>(model, chord, [&](const auto &numbers) { return acceleration(chord.body_b, numbers.p_FB); });
   const Vec3<T> r = m.B.p - m.A.p, w = mul(m.A.R, m.relative.w), u = mul(m.A.R, m.relative.v);
   return {mul_t(m.A.R, B.w - A.w - cross(m.w_A, w)),
           mul_t(m.A.R, B.v - A.v - cross(A.w, r) - cross(m.w_A, cross(m.w_A, r)) - scale(2.0, cross(m.w_A, u)))};

@@ -28,11 +28,11 @@ namespace dalembert::DALEMBERT_ISA {
 
 struct Distance {
   static constexpr const char *name = "distance";
-  template <class T> static void rows(const ModelData &, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     const T distance = root(dot(m.p, m.p)), inverse = 1.0 / larger(distance, T(1e-300));
     const Vec3<T> u = scale(inverse, m.p);
     const T along = dot(u, m.v);
-    rows.add(distance - chord.parameter, zero3<T>(), u, (dot(m.v, m.v) - along * along) * inverse);
+    rows.add(distance - parameter_of<T>(model, chord), zero3<T>(), u, (dot(m.v, m.v) - along * along) * inverse);
   }
 };
 
@@ -59,9 +59,9 @@ struct Parallel {
 
 struct AxisAngle {
   static constexpr const char *name = "angle";
-  template <class T> static void rows(const ModelData &, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     row_tilt(m, Vec3<T>{m.R.xy, m.R.yy, m.R.zy}, 0, rows);
-    rows.residual[0] = rows.residual[0] - chord.parameter;
+    rows.residual[0] = rows.residual[0] - parameter_of<T>(model, chord);
   }
 };
 
@@ -82,8 +82,8 @@ template <class T> inline void rows_rolling(const RelativeMotion<T> &m, const Ve
 
 struct RollingSphere {
   static constexpr const char *name = "rolling_sphere";
-  template <class T> static void rows(const ModelData &, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
-    const double radius = chord.parameter;
+  template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+    const auto radius = parameter_of<T>(model, chord);
     rows_rolling(m, Vec3<T>{T(0.0), T(0.0), T(-radius)}, zero3<T>(), m.p.z - radius, rows);
   }
 };
@@ -91,8 +91,8 @@ struct RollingSphere {
 // a disc about the z axis n of B touches the plane at u = -r (e - c n) / s, c = e.n, s^2 = 1 - c^2, e the plane's normal
 struct RollingDisc {
   static constexpr const char *name = "rolling_disc";
-  template <class T> static void rows(const ModelData &, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
-    const double radius = chord.parameter;
+  template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+    const auto radius = parameter_of<T>(model, chord);
     const Vec3<T> e = unit_axis<T>(2), n{m.R.xz, m.R.yz, m.R.zz}, n_rate = cross(m.w, n);
     const T c = n.z, c_rate = n_rate.z, s = root(larger(1.0 - c * c, T(1e-24))), s_rate = -c * c_rate / s;
     const Vec3<T> down = e - scale(c, n);
@@ -103,7 +103,7 @@ struct RollingDisc {
 };
 
 // (3), (4): a point at p, velocity v, stays at an offset from a curve along its normal n, with derivatives by u
-template <class T> inline void row_across(const CurvePoint<T> &at, const Vec3<T> *n, const Vec3<T> &d, const Vec3<T> &v, double offset,
+template <class T> inline void row_across(const CurvePoint<T> &at, const Vec3<T> *n, const Vec3<T> &d, const Vec3<T> &v, const auto &offset,
                        ChordRows<T> &rows) {
   const T square = dot(at.c1, at.c1), pull = square - dot(at.c2, d);
   const T K = larger(pull, 1e-12 * square); // zero in the centre of curvature
@@ -154,7 +154,7 @@ struct CamRoller {
   template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     const Vec3<T> p{m.p.x, m.p.y, T(0.0)}, v{m.v.x, m.v.y, T(0.0)};
     const CurvePoint<T> at = nearest_point(model, model.curves[chord.curve], p);
-    row_across(at, curve_normals(at).side, p - at.c, v, chord.parameter, rows);
+    row_across(at, curve_normals(at).side, p - at.c, v, parameter_of<T>(model, chord), rows);
   }
 };
 
@@ -176,7 +176,7 @@ struct CamRolling {
   static constexpr const char *name = "cam_rolling";
   static constexpr bool curved = true;
   template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
-    const double radius = chord.parameter;
+    const auto radius = parameter_of<T>(model, chord);
     const Vec3<T> p{m.p.x, m.p.y, T(0.0)}, v{m.v.x, m.v.y, T(0.0)};
     const CurvePoint<T> at = nearest_point(model, model.curves[chord.curve], p);
     const CurveNormals<T> n = curve_normals(at);

@@ -19,7 +19,7 @@ template <class T> struct CouplingRow {
   T out[most_coupled + 2];
 
   T coefficient(const ModelData &m, const ChordData &chord, int s) const {
-    return chord.program < 0 ? T(m.support_factor[chord.support + s]) : out[1 + s];
+    return chord.program < 0 ? T(factor_of<T>(m, chord.support + s)) : out[1 + s];
   }
 };
 
@@ -29,9 +29,9 @@ inline void coupling_row(const ModelData &m, Workspace<T> &ws, const ChordData &
   const std::int32_t *freedom = m.support + chord.support;
   row.bias = row.drift = T(0.0);
   if (chord.program < 0) {
-    row.residual = T(-chord.parameter);
+    row.residual = T(-parameter_of<T>(m, chord));
     for (int s = 0; s < chord.supports; ++s)
-      row.residual = row.residual + m.support_factor[chord.support + s] * q[m.coordinate[freedom[s]]];
+      row.residual = row.residual + factor_of<T>(m, chord.support + s) * q[m.coordinate[freedom[s]]];
     return;
   }
   T in[2 * most_coupled + 1];

@@ -245,7 +245,9 @@ static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const 
   }
   const ChordData &chord = m.chords[port.chord];
   const Motion<T> &unit = measured.effort;
-  push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, scale(effort, unit.w), scale(effort, unit.v), push);
+  seen<T>(m, chord, [&](const auto &numbers) {
+    push_pair(ws, chord.body_a, chord.body_b, numbers.p_FB, scale(effort, unit.w), scale(effort, unit.v), push);
+  });
   if (cut)
     cut[chord.v + port.part] = cut[chord.v + port.part] + effort;
 }
@@ -261,7 +263,7 @@ static inline void distribute(const ModelData &m, const Workspace<T> &ws, const 
       continue;
     }
     const Load<T> load = port_load(port, measured[k], outputs);
-    push_pair(ws, port.body_a, port.body_b, port.p_FB, load.n, load.f, push);
+    seen<T>(m, port, [&](const auto &numbers) { push_pair(ws, port.body_a, port.body_b, numbers.p_FB, load.n, load.f, push); });
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "model.hpp"
 #include "scalar/math.hpp"
+#include "varied.hpp"
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -12,7 +13,7 @@ template <class T> struct LawValue {
 };
 
 // Horner, with two derivatives
-template <class T> inline LawValue<T> polynomial(const double *c, int count, const T &t) {
+template <class T, class S> inline LawValue<T> polynomial(const S *c, int count, const T &t) {
   LawValue<T> s{T(0.0), T(0.0), T(0.0)};
   for (int k = count - 1; k >= 0; --k) {
     s.second = s.second * t + 2.0 * s.rate;
@@ -46,16 +47,33 @@ template <class T> inline LawValue<T> table(const LawData &law, const double *en
 }
 
 // start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1)
-template <class T> inline LawValue<T> ramp(double start, double end, double duration, double begin, const T &t) {
+template <class T, class S> inline LawValue<T> ramp(const S &start, const S &end, const S &duration, const S &begin, const T &t) {
   constexpr double turn = 6.283185307179586;
   const T s = (t - begin) / duration;
-  const double rise = end - start;
+  const S rise = end - start;
   T sine, cosine;
   sincos(turn * s, sine, cosine);
   const T zero(0.0), one(1.0);
   const auto before = opposite(less(zero, s)), after = opposite(less(s, one)), still = either(before, after);
   return {select(before, T(start), select(after, T(end), start + rise * (s - sine / turn))),
           select(still, zero, rise / duration * (1.0 - cosine)), select(still, zero, rise * turn / (duration * duration) * sine)};
+}
+
+// laws that are formulas, with numbers c
+template <class T, class S> inline LawValue<T> formula(const LawData &law, const S *c, const T &t) {
+  switch (law.kind) {
+  case LawKind::constant:
+    return {T(c[0]), T(0.0), T(0.0)};
+  case LawKind::polynomial:
+    return polynomial(c, law.count, t);
+  case LawKind::harmonic: {
+    T s, k;
+    sincos(c[1] * t + c[2], s, k);
+    return {c[3] + c[0] * s, c[0] * c[1] * k, -(c[0] * c[1] * c[1]) * s};
+  }
+  default:
+    return ramp(c[0], c[1], c[2], c[3], t);
+  }
 }
 
 // hosted: three numbers for each law that is given from outside, value, rate and second rate
@@ -73,16 +91,13 @@ template <class T> inline LawValue<T> law_at(const ModelData &m, int number, con
     }
   switch (law.kind) {
   case LawKind::constant:
-    return {T(c[0]), T(0.0), T(0.0)};
   case LawKind::polynomial:
-    return polynomial(c, law.count, t);
-  case LawKind::harmonic: {
-    T s, k;
-    sincos(c[1] * t + c[2], s, k);
-    return {c[3] + c[0] * s, c[0] * c[1] * k, -(c[0] * c[1] * c[1]) * s};
-  }
+  case LawKind::harmonic:
   case LawKind::ramp:
-    return ramp(c[0], c[1], c[2], c[3], t);
+    if constexpr (varies<T>)
+      if (m.varied)
+        return formula(law, numbers_of<T>(m)->law_numbers + law.first, t);
+    return formula(law, c, t);
   case LawKind::table:
     if constexpr (!requires { t[0]; })
       return table(law, c, t);

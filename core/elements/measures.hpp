@@ -42,7 +42,7 @@ template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
 
 template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
   const ChordData &chord = m.chords[port.chord];
-  const ChordPlace<T> place = chord_place(ws, chord);
+  const ChordPlace<T> place = chord_place(m, ws, chord);
   HingeFace<T> face;
   chord_face(m, ws, chord, place.relative, face);
   now.s[0] = chord.nq == chord.nv ? face.q[port.part] : T(0.0); // an attitude: its speeds have no coordinates of their own
@@ -50,11 +50,11 @@ template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T
   now.effort = {mul(place.A.R, face.D[port.part].w), mul(place.A.R, face.D[port.part].v)};
 }
 
-template <class T> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+template <class T, class P> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
   const Pose<T> &X = ws.X_W[port.body_b];
-  Vec3<T> v = point_velocity(ws, port.body_b, lift<T>(as_vec(port.p_FB))), w = mul(X.R, ws.w[port.body_b]);
+  Vec3<T> v = point_velocity(ws, port.body_b, lift<T>(as_vec(numbers.p_FB))), w = mul(X.R, ws.w[port.body_b]);
   if (port.measure == Measure::load_body) {
-    now.R_A = mul(X.R, lift<T>(as_mat(port.R_FB)));
+    now.R_A = mul(X.R, lift<T>(as_mat(numbers.R_FB)));
     v = mul_t(now.R_A, v), w = mul_t(now.R_A, w);
   }
   for (T &each : now.s)
@@ -62,9 +62,9 @@ template <class T> inline void measure_velocity(const Workspace<T> &ws, const Po
   now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
 }
 
-template <class T> inline void measure_between(const Workspace<T> &ws, const PortData &port, Measured<T> &now) {
+template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
   const Pose<T> &A = ws.X_W[port.body_a], &B = ws.X_W[port.body_b];
-  const Vec3<T> p_A = lift<T>(as_vec(port.p_FA)), p_B = lift<T>(as_vec(port.p_FB));
+  const Vec3<T> p_A = lift<T>(as_vec(numbers.p_FA)), p_B = lift<T>(as_vec(numbers.p_FB));
   const Vec3<T> r = point_in_world(ws, port.body_b, p_B) - point_in_world(ws, port.body_a, p_A);
   const Vec3<T> relative = point_velocity(ws, port.body_b, p_B) - point_velocity(ws, port.body_a, p_A);
   if (port.measure == Measure::distance) {
@@ -77,12 +77,12 @@ template <class T> inline void measure_between(const Workspace<T> &ws, const Por
     return;
   }
   const Vec3<T> w_A = mul(A.R, ws.w[port.body_a]);
-  now.R_A = mul(A.R, lift<T>(as_mat(port.R_FA)));
+  now.R_A = mul(A.R, lift<T>(as_mat(numbers.R_FA)));
   const Vec3<T> p = mul_t(now.R_A, r), u = mul_t(now.R_A, relative - cross(w_A, r));
   now.s[0] = p.x, now.s[1] = p.y, now.s[2] = p.z;
   now.rate[0] = u.x, now.rate[1] = u.y, now.rate[2] = u.z;
   if (port.measure == Measure::pose) {
-    const Vec3<T> phi = rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(port.R_FB)))));
+    const Vec3<T> phi = rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(numbers.R_FB)))));
     const Vec3<T> w = mul_t(now.R_A, mul(B.R, ws.w[port.body_b]) - w_A);
     now.s[3] = phi.x, now.s[4] = phi.y, now.s[5] = phi.z;
     now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
@@ -92,10 +92,12 @@ template <class T> inline void measure_between(const Workspace<T> &ws, const Por
 template <class T>
 DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now) {
   if (port.measure != Measure::hinge) {
-    if (port.measure >= Measure::load_world)
-      measure_velocity(ws, port, now);
-    else
-      measure_between(ws, port, now);
+    seen<T>(m, port, [&](const auto &numbers) {
+      if (port.measure >= Measure::load_world)
+        measure_velocity(ws, port, numbers, now);
+      else
+        measure_between(ws, port, numbers, now);
+    });
   } else if (port.chord >= 0) {
     measure_cut_hinge(m, ws, port, now);
   } else {
@@ -111,8 +113,8 @@ template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Ve
 
 // [moment n; force f] on body_b at its point p_B, world axes, and the opposite on body_a at the same point in space:
 // calls push(body, load in F)
-template <class T, class Push>
-inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const double *p_FB, const Vec3<T> &n, const Vec3<T> &f, Push &&push) {
+template <class T, class S, class Push>
+inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const S *p_FB, const Vec3<T> &n, const Vec3<T> &f, Push &&push) {
   const Vec3<T> p_B = lift<T>(as_vec(p_FB)), point = point_in_world(ws, body_b, p_B);
   const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
   push(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));

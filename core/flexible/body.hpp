@@ -310,6 +310,19 @@ inline Load<T> source_bias(const ModalTables &t, const RigidInertia<T> &I, const
   return F;
 }
 
+// an entry of the stiffness or damping of a flexible body, which stands there in the tables, at that place of the body's
+template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const double *there, int modal, int place) {
+  if constexpr (varies<T>) {
+    if (!m.varied)
+      return T(*there);
+    for (int k = 0; k < modal; ++k)
+      place += 2 * m.modal[k].modes * m.modal[k].modes;
+    return numbers_of<T>(m)->elastic[place];
+  } else {
+    return *there;
+  }
+}
+
 // (3), with elastic and damping forces: loads on B, and modal forces added to `modal` (n); after modal_inertia
 template <class T>
 inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3<T> &w, const T *q, const T *v, int i, T *modal) {
@@ -323,7 +336,8 @@ inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3
   for (int r = 0; r < n; ++r) {
     T force(0.0);
     for (int s = 0; s < n; ++s)
-      force = force + t.stiffness[r * n + s] * eta[s] + t.damping[r * n + s] * rate[s];
+      force = force + elastic_of<T>(m, t.stiffness + r * n + s, b.modal, r * n + s) * eta[s] +
+              elastic_of<T>(m, t.damping + r * n + s, b.modal, n * n + r * n + s) * rate[s];
     modal[r] = modal[r] + force;
   }
   if (body.order_zero) {

@@ -18,11 +18,12 @@ constexpr int pose_outputs = 12;
 template <class T> DALEMBERT_INLINE Vec3<T> vec_of(const T *x) { return {x[0], x[1], x[2]}; }
 template <class T> DALEMBERT_INLINE Mat3<T> mat_of(const T *x) { return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}; }
 
-template <class T> inline void custom_position(const ModelData &m, Workspace<T> &ws, const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+template <class T, class B>
+inline void custom_position(const ModelData &m, Workspace<T> &ws, const BodyData &b, const B &numbers, const T *q, Pose<T> &X, Motion<T> *H) {
   T out[pose_outputs + 36];
   run_program(m, m.joints, m.joints.programs[b.program], q, ws.joint_values, out);
-  const Mat3<T> R = lift<T>(as_mat(b.R_PJ));
-  X = {mul(R, mat_of(out + 3)), lift<T>(as_vec(b.p_PJ)) + mul(R, vec_of(out))};
+  const Mat3<T> R = lift<T>(as_mat(numbers.R_PJ));
+  X = {mul(R, mat_of(out + 3)), lift<T>(as_vec(numbers.p_PJ)) + mul(R, vec_of(out))};
   for (int k = 0; k < b.nv; ++k) {
     H[k] = {vec_of(out + pose_outputs + 6 * k), vec_of(out + pose_outputs + 6 * k + 3)};
     ws.joint_q[b.v + k] = q[k];

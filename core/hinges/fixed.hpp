@@ -11,14 +11,14 @@ struct Fixed {
   static constexpr Form form = Form::none;
   static constexpr Series series = Series::forward;
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *, Pose<T> &X, Motion<T> *) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *, Pose<T> &X, Motion<T> *) {
     X = {lift<T>(as_mat(b.R_PJ)), lift<T>(as_vec(b.p_PJ))};
   }
-  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     rows_along(m, true, true, true, rows);
     rows_attitude(m, rows);
   }
-  template <class T> static void face(double, const RelativeMotion<T> &, HingeFace<T> &f) { f.still(); }
+  template <class T> static void face(const auto &, const RelativeMotion<T> &, HingeFace<T> &f) { f.still(); }
 };
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -21,10 +21,10 @@ template <bool Reversed> struct Free {
   static constexpr Form form = Form::columns;
   static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
     const Vec3<T> o = zero3<T>(), c{q[4], q[5], q[6]};
-    const Mat3<double> &R = as_mat(b.R_PJ);
+    const auto &R = as_mat(b.R_PJ);
     if constexpr (Reversed) {
       X.R = mul_bt(lift<T>(R), C);
       X.p = lift<T>(as_vec(b.p_PJ)) - mul(X.R, c);
@@ -46,8 +46,8 @@ template <bool Reversed> struct Free {
     return {zero3<T>(), cross(rel.w, rel.v)};
   }
 
-  template <class T> static void rows(double, const RelativeMotion<T> &, ChordRows<T> &) {}
-  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &, ChordRows<T> &) {}
+  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
     quaternion_of(m.R, f.q);
     f.q[4] = m.p.x, f.q[5] = m.p.y, f.q[6] = m.p.z;
     for (int k = 0; k < 3; ++k) {

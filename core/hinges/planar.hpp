@@ -18,11 +18,11 @@ template <bool Reversed> struct Planar {
   static constexpr Form form = Form::columns;
   static constexpr Series series = Reversed ? Series::backward : Series::forward;
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s, c;
     sincos(q[2], s, c);
-    const Mat3<double> &R = as_mat(b.R_PJ);
-    const Vec3<double> &p = as_vec(b.p_PJ);
+    const auto &R = as_mat(b.R_PJ);
+    const auto &p = as_vec(b.p_PJ);
     const Vec3<T> o = zero3<T>();
     const T one(1.0), zero(0.0);
     if constexpr (Reversed) {
@@ -46,11 +46,11 @@ template <bool Reversed> struct Planar {
       return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     rows_along(m, false, false, true, rows);
     rows_parallel(m, rows);
   }
-  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
     f.q[0] = m.p.x, f.q[1] = m.p.y, f.q[2] = turn_about_z(m.R);
     f.D[0] = sliding(unit_axis<T>(0));
     f.D[1] = sliding(unit_axis<T>(1));

@@ -14,11 +14,11 @@ struct Screw {
   static constexpr Series series = Series::forward;
   static constexpr double turn = 6.283185307179586;
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s, c;
     sincos(q[0], s, c);
-    const Mat3<double> &R = as_mat(b.R_PJ);
-    const Vec3<double> &p = as_vec(b.p_PJ);
+    const auto &R = as_mat(b.R_PJ);
+    const auto &p = as_vec(b.p_PJ);
     const T d = b.pitch * q[0];
     X = {turn_z(R, c, s), {p.x + R.xz * d, p.y + R.yz * d, p.z + R.zz * d}};
     H[0] = {{T(0.0), T(0.0), T(1.0)}, {T(0.0), T(0.0), T(b.pitch)}};
@@ -27,7 +27,7 @@ struct Screw {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(double pitch, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &pitch, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     rows_along(m, true, true, false, rows);
     rows_parallel(m, rows);
     const Mat3<T> &R = m.R;
@@ -40,13 +40,13 @@ struct Screw {
     const T b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
     const T theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);
     const T gap = m.p.z - pitch * arctan2(s, c);
-    const T phi = pitch != 0.0 ? gap - turn * pitch * nearest(gap / (turn * pitch)) : gap;
+    const T phi = value_of(pitch) != 0.0 ? gap - turn * pitch * nearest(gap / (turn * pitch)) : gap;
     rows.add(phi, scale(-pitch, Vec3<T>{a / n, b / n, T(1.0)}), unit_axis<T>(2), -pitch * theta_bias);
   }
   // whole turns follow from the advance
-  template <class T> static void face(double pitch, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void face(const auto &pitch, const RelativeMotion<T> &m, HingeFace<T> &f) {
     const T theta = turn_about_z(m.R);
-    f.q[0] = pitch != 0.0 ? theta + turn * nearest((m.p.z / pitch - theta) / turn) : theta;
+    f.q[0] = value_of(pitch) != 0.0 ? theta + turn * nearest((m.p.z / pitch - theta) / turn) : theta;
     f.D[0] = turning(unit_axis<T>(2));
     f.still();
   }

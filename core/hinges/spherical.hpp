@@ -19,7 +19,7 @@ template <bool Reversed> struct Spherical {
   static constexpr Form form = Form::columns;
   static constexpr Series series = Reversed ? Series::inboard : Series::outboard;
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     const Mat3<T> C = rotation_of(q);
     X.p = lift<T>(as_vec(b.p_PJ));
     if constexpr (Reversed) {
@@ -36,8 +36,8 @@ template <bool Reversed> struct Spherical {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) { rows_along(m, true, true, true, rows); }
-  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) { rows_along(m, true, true, true, rows); }
+  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
     quaternion_of(m.R, f.q);
     for (int k = 0; k < 3; ++k)
       f.D[k] = turning(axis_of(m.R, k));

@@ -19,7 +19,7 @@ template <bool Reversed> struct Universal {
   static constexpr Series series = Reversed ? Series::backward : Series::forward;
   static constexpr int one = Reversed ? 1 : 0, two = 1 - one; // where the coordinates of (1) stand
 
-  template <class T> static DALEMBERT_INLINE void position(const BodyData &b, const T *q, Pose<T> &X, Motion<T> *H) {
+  template <class T, class B> static DALEMBERT_INLINE void position(const B &b, const T *q, Pose<T> &X, Motion<T> *H) {
     T s1, c1, s2, c2;
     sincos(q[one], s1, c1);
     sincos(q[two], s2, c2);
@@ -32,12 +32,12 @@ template <bool Reversed> struct Universal {
     return {{-(vv * H[one].w.z), T(0.0), vv * H[one].w.x}, zero3<T>()};
   }
 
-  template <class T> static void rows(double, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const auto &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     rows_along(m, true, true, true, rows);
     row_tilt(m, axis_of(m.R, 1), 0, rows);
   }
   // x of A and y of B, at right angles where the loop is closed; what remains of the acceleration is across both
-  template <class T> static void face(double, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void face(const auto &, const RelativeMotion<T> &m, HingeFace<T> &f) {
     f.q[0] = arctan2(m.R.zy, m.R.yy);
     f.q[1] = arctan2(m.R.xz, m.R.xx);
     f.D[0] = turning(unit_axis<T>(0));

@@ -2,14 +2,17 @@
 #include "elements/elements.hpp"
 #include "scalar/dense_lu.hpp"
 #include "system/drives.hpp"
+#include "tables.hpp"
 #include "tree/manifold.hpp"
 #include "tree/observers.hpp"
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
 
-int directions_of(const ModelData &m, Direction direction) {
+// how many directions there are of a kind
+static int directions_of(const ModelData &m, const DerivativesRoom &room, Direction direction) {
   switch (direction) {
   case Direction::position:
   case Direction::speed:
@@ -22,7 +25,7 @@ int directions_of(const ModelData &m, Direction direction) {
   case Direction::time:
     return 1;
   case Direction::parameter:
-    return m.parameter_count;
+    return room.along.count;
   }
   return 0;
 }
@@ -42,6 +45,9 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) 
   for (Dual **each : {&room.inputs, &room.settings})
     *each = arena.take<Dual>(inputs);
   room.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
+  room.own = arena.take<Dual>(std::size_t(m.recipes.numbers));
+  arena.skip(lay_out(m, arena.here(), room.numbers));
+  room.along = {};
   room.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
   room.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
   room.z = arena.take<Dual>(nz);
@@ -79,6 +85,13 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
     room.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
     room.parameters[k] = c.parameters[k];
+  if (room.along.count && m.recipes.numbers) {
+    for (int k = 0; k < m.recipes.numbers; ++k)
+      room.own[k] = m.recipes.number[k];
+    start_numbers(m, room.numbers);
+    room.varied = m;
+    room.varied.varied = &room.numbers;
+  }
   for (int k = 0; s.inputs && k < m.input_count; ++k)
     room.settings[k] = s.inputs[k];
   for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
@@ -96,6 +109,29 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
   for (int k = 0; k < m.feedback_count; ++k)
     room.duals.feedback[k] = motion.system.feedback[k];
   std::memcpy(room.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+}
+
+// whether own numbers vary in directions [first, first + count)
+static bool numbers_vary(const ModelData &m, const DerivativesRoom &room, Direction direction, int first, int count) {
+  if (direction != Direction::parameter || !m.recipes.numbers)
+    return false;
+  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  for (int l = first; l < first + count; ++l)
+    for (std::ptrdiff_t k = m.parameter_count; k < width; ++k)
+      if (room.along.rows[l * width + k] != 0.0)
+        return true;
+  return false;
+}
+
+// slopes of parameters and own numbers
+static void seed_parameters(const ModelData &m, DerivativesRoom &room, int first, int count, bool on) {
+  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  for (std::ptrdiff_t k = 0; k < width; ++k) {
+    Pack &slope = (k < m.parameter_count ? room.parameters[k] : room.own[k - m.parameter_count]).slope;
+    slope = Pack(0.0);
+    for (int l = 0; on && l < count; ++l)
+      slope.set(l, room.along.rows[(first + l) * width + k]);
+  }
 }
 
 // slopes of what is varied, in lanes [0, count); or none any more
@@ -116,7 +152,7 @@ static void seed(const ModelData &m, DerivativesRoom &room, const StateOf<double
   case Direction::input:
     return set(room.inputs);
   case Direction::parameter:
-    return set(room.parameters);
+    return seed_parameters(m, room, first, count, on);
   case Direction::force:
   case Direction::time:
     return;
@@ -180,14 +216,18 @@ static bool host_varies(const Conditions &c, Direction direction) {
 void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
           int first, int count) {
   seed(m, room, s, direction, first, count, true);
+  const bool own = numbers_vary(m, room, direction, first, count), moves = own || direction == Direction::time;
+  if (own)
+    follow_numbers(m, room.own, room.numbers);
+  const ModelData &model = own ? room.varied : m;
   const StateOf<Dual> state = varied_state(c, room, s, direction);
-  if (direction == Direction::time)
-    prescribe(m, c.given, state.t, room.duals.hosted, room.a);
-  balance(m, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr);
+  if (moves && !s.prescribed)
+    prescribe(model, c.given, state.t, room.duals.hosted, room.a);
+  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr);
   for (int f = 0; f < m.nv; ++f)
     room.column[f] = room.duals.tau[f].slope - room.duals.passed[f].slope;
-  if (direction == Direction::time && m.nc) {
-    set_targets(m, state.t, room.duals.hosted, room.duals.targets);
+  if (moves && m.nc) {
+    set_targets(model, state.t, room.duals.hosted, room.duals.targets);
     for (int i = 0; i < m.nc; ++i)
       room.seconds[i] = room.seconds[i] - room.duals.targets[2 * m.nc + i];
   }
@@ -255,11 +295,15 @@ static void vary_transmitted(const ModelData &m, const Conditions &c, MotionRoom
     for (int i = 0; i < m.nc; ++i)
       room.lambda[i].slope.set(l, room.dlambda[std::ptrdiff_t(l) * m.nc + i]);
   }
+  const bool own = numbers_vary(m, room, direction, first, count);
+  if (own)
+    follow_numbers(m, room.own, room.numbers);
+  const ModelData &model = own ? room.varied : m;
   const StateOf<Dual> state = varied_state(c, room, s, direction);
-  balance(m, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, static_cast<Dual *>(nullptr));
-  hinge_loads(m, room.duals.loops.ws, room.loads);
-  chord_loads(m, c, room.duals, room.lambda, room.loads + 6 * std::ptrdiff_t(m.users));
-  take_feedback(m, room.duals.loops.ws, room.loads, room.z);
+  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, static_cast<Dual *>(nullptr));
+  hinge_loads(model, room.duals.loops.ws, room.loads);
+  chord_loads(model, c, room.duals, room.lambda, room.loads + 6 * std::ptrdiff_t(m.users));
+  take_feedback(model, room.duals.loops.ws, room.loads, room.z);
   for (int l = 0; l < count; ++l)
     for (int k = 0; k < m.feedback_count; ++k)
       room.dz[std::ptrdiff_t(l) * m.feedback_count + k] = room.z[k].slope[l];
@@ -315,16 +359,39 @@ static void add_feedback(const ModelData &m, DerivativesRoom &room, int count) {
 
 // ---- differences
 
+// a step along a direction of parameters: the model and its parameters there. Own numbers need tables of their own, which
+// are made here, in the one kernel that asks for memory: it serves where nothing else does.
+static double step_along(const ModelData &m, const Conditions &c, const DerivativesRoom &room, int number, bool back, double *parameters,
+                         VariedTables &own, ModelData &model) {
+  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  const double *direction = room.along.rows + number * width;
+  std::vector<double> all(c.parameters, c.parameters + m.parameter_count);
+  all.insert(all.end(), m.recipes.number, m.recipes.number + m.recipes.numbers);
+  double largest = 0.0, most = 0.0;
+  for (std::ptrdiff_t k = 0; k < width; ++k)
+    if (direction[k] != 0.0)
+      largest = std::max(largest, std::fabs(all[std::size_t(k)])), most = std::max(most, std::fabs(direction[k]));
+  const double step = most > 0.0 ? step_at(largest) / most : 1.0;
+  for (std::ptrdiff_t k = 0; k < width; ++k)
+    all[std::size_t(k)] += (back ? -step : step) * direction[k];
+  std::copy(all.begin(), all.begin() + m.parameter_count, parameters);
+  if (m.recipes.numbers)
+    model = with_numbers(m, all.data() + m.parameter_count, own);
+  return step;
+}
+
 // all derivatives of a kind by differences of the equations of motion
 static bool differences(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
                         Direction direction, const DerivativeBlock &out) {
-  const int n = directions_of(m, direction), nv = m.nv, nx = m.nx, nc = m.nc;
+  const int n = directions_of(m, room, direction), nv = m.nv, nx = m.nx, nc = m.nc;
   double *q = room.shifted, *v = q + m.nq, *tau = v + nv, *x = tau + nv, *inputs = x + nx, *parameters = inputs + m.input_count;
   for (int number = 0; number < n; ++number) {
     double step = 1e-6;
     for (int side = 0; side < 2; ++side) {
       Conditions changed = c;
       StateOf<double> state = s;
+      VariedTables own;
+      ModelData model = m;
       const auto shifted = [&](double *to, const double *from, int size, bool mine) {
         for (int k = 0; k < size; ++k)
           to[k] = from ? from[k] : 0.0;
@@ -347,7 +414,7 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
       if (direction == Direction::time)
         step = step_at(s.t), state.t = s.t + (side ? -step : step);
       if (direction == Direction::parameter)
-        changed.parameters = shifted(parameters, c.parameters, m.parameter_count, true);
+        step = step_along(m, c, room, number, side, parameters, own, model), changed.parameters = parameters;
       if (direction == Direction::input) {
         for (int k = 0; k < m.input_count; ++k)
           inputs[k] = room.inputs[k].value;
@@ -356,10 +423,10 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
         state.inputs = inputs;
       }
       double *found = side ? room.below : room.above;
-      if (!dynamics(m, changed, motion, state, found, found + nv))
+      if (!dynamics(model, changed, motion, state, found, found + nv))
         return false;
       if (nc && out.lambda) { // of least norm
-        connection_loads(m, changed, motion.system, motion.loads, state, found);
+        connection_loads(model, changed, motion.system, motion.loads, state, found);
         std::memcpy(found + nv + nx, motion.loads.lambda, std::size_t(nc) * sizeof(double));
       }
     }
@@ -401,7 +468,7 @@ static bool needs_differences(const ModelData &m, const Conditions &c, Direction
 // all columns of a kind by (1) and (2)
 static void exact_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
                           const Factored &factored, Direction direction, const DerivativeBlock &block) {
-  const int n = directions_of(m, direction);
+  const int n = directions_of(m, room, direction);
   for (int first = 0; first < n; first += W) {
     const int count = n - first < W ? n - first : W;
     if (direction == Direction::force)

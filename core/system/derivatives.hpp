@@ -1,5 +1,5 @@
 // Exact derivatives of the equations of motion: of accelerations, rates of element states and multipliers by positions (in
-// directions of the tangent space), speeds, element states, hinge forces, inputs, time and parameters of the elements.
+// directions of the tangent space), speeds, element states, hinge forces, inputs, time, parameters of the elements and own numbers.
 //
 // With R = inverse dynamics - forces of the elements - P^T lambda, and C = P a + gamma the second rates of the rows,
 //
@@ -27,8 +27,11 @@ constexpr int direction_kinds = 7;
 // how far to either side differences look
 inline double step_at(double x) { return 1e-6 * (1.0 + std::fabs(x)); }
 
-// how many directions there are of a kind
-int directions_of(const ModelData &m, Direction direction);
+// directions of parameters: rows of numbers, one for each parameter of the elements, then for each own number of the model
+struct ParameterDirections {
+  const double *rows = nullptr;
+  int count = 0;
+};
 
 // Derivatives by the directions of one kind, n of them: rows of n numbers; null where they are not wanted.
 struct DerivativeBlock {
@@ -43,7 +46,10 @@ struct DerivativeBlocks {
 
 struct DerivativesRoom {
   SystemRoom<Dual> duals;
-  Dual *q, *v, *x, *a, *lambda, *parameters;
+  Dual *q, *v, *x, *a, *lambda, *parameters, *own;
+  ParameterDirections along;
+  Numbers<Dual> numbers;           // of the tables, where own numbers vary
+  ModelData varied;                // the model with these
   Dual *inputs;                    // as they are, by their laws or set
   Dual *settings;                  // those that are set; no numbers elsewhere
   Dual *seconds, *dx, *body_loads, *loads, *z;

@@ -16,10 +16,10 @@ template <class T> inline LawValue<T> demand(const ModelData &m, const DriveData
   if (drive.level == 2)
     return {nothing, nothing, law.value};
   if (!drive.cosine)
-    return {law.value - drive.offset, law.rate, law.second};
+    return {law.value - offset_of<T>(m, drive), law.rate, law.second};
   T s, c;
   sincos(law.value, s, c);
-  return {c - drive.offset, -s * law.rate, -s * law.second - c * law.rate * law.rate};
+  return {c - offset_of<T>(m, drive), -s * law.rate, -s * law.second - c * law.rate * law.rate};
 }
 
 // quaternion (w, x, y, z) and its first two rates

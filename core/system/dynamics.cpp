@@ -154,13 +154,13 @@ static void take_couplings(const ModelData &m, const Conditions &c, Workspace<T>
 }
 
 template <class T> Load<T> answer_chord(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const T *lambda, T *seconds) {
-  const ChordPlace<T> place = chord_place(ws, chord);
+  const ChordPlace<T> place = chord_place(m, ws, chord);
   ChordRows<T> rows;
   rows.moving = seconds != nullptr;
   chord_rows(m, ws, chord, place.relative, rows);
   Motion<T> acceleration{zero3<T>(), zero3<T>()};
   if (seconds)
-    acceleration = chord_acceleration(ws, chord, place);
+    acceleration = chord_acceleration(m, ws, chord, place);
   Load<T> load{zero3<T>(), zero3<T>()};
   for (int j = 0; j < rows.count; ++j) {
     const Motion<T> &g = rows.g[j];
@@ -183,10 +183,11 @@ static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &w
       continue;
     }
     const Load<T> load = answer_chord(m, ws, chord, lambda, seconds);
-    push_pair(ws, chord.body_a, chord.body_b, chord.p_FB, load.n, load.f, [&](int body, const Load<T> &part) {
+    const auto push = [&](int body, const Load<T> &part) {
       ws.p_A[body].n -= part.n;
       ws.p_A[body].f -= part.f;
-    });
+    };
+    seen<T>(m, chord, [&](const auto &numbers) { push_pair(ws, chord.body_a, chord.body_b, numbers.p_FB, load.n, load.f, push); });
   }
 }
 
@@ -211,7 +212,7 @@ template <class T> void chord_loads(const ModelData &m, const Conditions &c, Sys
     const ChordData &chord = m.chords[k];
     Load<T> load{zero3<T>(), zero3<T>()};
     if (chord.form != ChordForm::coupling) {
-      const ChordPlace<T> place = chord_place(ws, chord);
+      const ChordPlace<T> place = chord_place(m, ws, chord);
       if (holds(c, k)) {
         ChordRows<T> rows;
         rows.moving = false;

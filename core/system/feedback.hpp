@@ -43,9 +43,12 @@ template <class T> inline void take_feedback(const ModelData &m, const Workspace
     const FeedbackData &wanted = m.feedbacks[k];
     const int chord = wanted.connection - m.users;
     const int body = chord >= 0 ? m.chords[chord].body_b : m.markers[wanted.connection].body;
-    const double *axes = chord >= 0 ? m.chords[chord].R_FM : m.markers[wanted.connection].R_FM;
+    Mat3<T> axes = lift<T>(as_mat(chord >= 0 ? m.chords[chord].R_FM : m.markers[wanted.connection].R_FM));
+    if constexpr (varies<T>)
+      if (m.varied)
+        axes = as_mat(chord >= 0 ? numbers_of<T>(m)->chords[chord].R_FM : numbers_of<T>(m)->markers[wanted.connection].R_FM);
     const T *load = loads + 6 * std::ptrdiff_t(wanted.connection) + (wanted.part < 3 ? 0 : 3);
-    const Vec3<T> turned = mul_t(mul(ws.X_W[body].R, lift<T>(as_mat(axes))), Vec3<T>{load[0], load[1], load[2]});
+    const Vec3<T> turned = mul_t(mul(ws.X_W[body].R, axes), Vec3<T>{load[0], load[1], load[2]});
     z[k] = component(turned, wanted.part % 3);
   }
 }

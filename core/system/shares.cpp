@@ -113,7 +113,7 @@ static void load_state(const ModelData &m, SystemRoom<double> &system, ShareRoom
     if (c != known) {
       flush();
       known = c;
-      place = chord_place(ws, chord);
+      place = chord_place(m, ws, chord);
       rows.moving = false;
       chord_rows(m, ws, chord, place.relative, rows);
       n = f = {0, 0, 0};

@@ -102,7 +102,7 @@ template <class T> DALEMBERT_INLINE void ground(const ModelData &m, Workspace<T>
   ws.w[0] = ws.u[0] = zero3<T>();
   ws.A[0].w = ws.A[0].v = zero3<T>();
   if (weight)
-    ws.A[0].v = {T(-m.gravity[0]), T(-m.gravity[1]), T(-m.gravity[2])};
+    ws.A[0].v = {-gravity_of<T>(m, 0), -gravity_of<T>(m, 1), -gravity_of<T>(m, 2)};
   ws.X_W[0] = {lift<T>(Mat3<double>{1, 0, 0, 0, 1, 0, 0, 0, 1}), zero3<T>()};
 }
 

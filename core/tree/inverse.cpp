@@ -4,9 +4,9 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // (1) for one body
-template <class T> DALEMBERT_INLINE Load<T> inertia_load(const BodyData &b, const Vec3<T> &w, const Motion<T> &A) {
-  const Vec3<double> &h = as_vec(b.h);
-  const Sym3<double> &J = as_sym(b.J);
+template <class T, class B> DALEMBERT_INLINE Load<T> inertia_load(const B &b, const Vec3<T> &w, const Motion<T> &A) {
+  const auto &h = as_vec(b.h);
+  const auto &J = as_sym(b.J);
   return {mul(J, A.w) + cross(h, A.v) + cross(w, mul(J, w)), scale(b.mass, A.v) + cross(A.w, h) + cross(w, cross(w, h))};
 }
 
@@ -18,6 +18,8 @@ template <class T> void start_inverse(const ModelData &m, Workspace<T> &ws, cons
   for (int i = 1; i <= m.nb; ++i) {
     if (m.bodies[i].form == Form::modal)
       ws.p_A[i] = flexible_load(m, ws, q, v, a, i, tau + m.bodies[i].v);
+    else if constexpr (varies<T>)
+      ws.p_A[i] = seen<T>(m, m.bodies[i], [&](const auto &b) { return inertia_load(b, ws.w[i], ws.A[i]); });
     else
       ws.p_A[i] = inertia_load(m.bodies[i], ws.w[i], ws.A[i]);
   }
@@ -31,7 +33,7 @@ template <class T> void finish_inverse(const ModelData &m, Workspace<T> &ws, con
     else
       hinge_force(b, ws.H + b.H, ws.p_A[i], tau + b.v);
     for (int k = b.v; a && b.armature && k < b.v + b.nv; ++k)
-      tau[k] = tau[k] + m.armature[k] * a[k];
+      tau[k] = tau[k] + armature_of<T>(m, k) * a[k];
     if (b.parent)
       add_to_parent(ws.X[i], ws.p_A[i], ws.p_A[b.parent]);
   }

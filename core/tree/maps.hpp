@@ -38,24 +38,33 @@ template <class F> DALEMBERT_INLINE void visit_columns(int nv, F &&f) {
   }
 }
 
-// where every frame stands in its parent: X, and the motion maps that need columns
-template <class T> DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+// numbers: where the hinge's frame J is in the parent
+template <class T, class B>
+DALEMBERT_INLINE void position_by(const ModelData &m, const BodyData &b, const B &numbers, Workspace<T> &ws, const T *q, int i) {
   switch (b.form) {
   case Form::about_z:
-    return Revolute::position(b, q + b.q, ws.X[i], ws.H);
+    return Revolute::position(numbers, q + b.q, ws.X[i], ws.H);
   case Form::along_z:
-    return Prismatic::position(b, q + b.q, ws.X[i], ws.H);
+    return Prismatic::position(numbers, q + b.q, ws.X[i], ws.H);
   case Form::none:
-    return Fixed::position(b, q, ws.X[i], ws.H);
+    return Fixed::position(numbers, q, ws.X[i], ws.H);
   case Form::columns:
-    return visit_general(b.kind, [&](auto hinge) { decltype(hinge)::position(b, q + b.q, ws.X[i], ws.H + b.H); });
+    return visit_general(b.kind, [&](auto hinge) { decltype(hinge)::position(numbers, q + b.q, ws.X[i], ws.H + b.H); });
   case Form::custom:
-    return custom_position(m, ws, b, q + b.q, ws.X[i], ws.H + b.H);
+    return custom_position(m, ws, b, numbers, q + b.q, ws.X[i], ws.H + b.H);
   case Form::modal:
     return modal_position(m, b, ws, q, i);
   case Form::node:
     return node_position(m, b, ws, q, i);
   }
+}
+
+// where every frame stands in its parent: X, and the motion maps that need columns
+template <class T> DALEMBERT_INLINE void position(const ModelData &m, const BodyData &b, Workspace<T> &ws, const T *q, int i) {
+  if constexpr (varies<T>)
+    if (m.varied)
+      return position_by(m, b, numbers_of<T>(m)->bodies[i], ws, q, i);
+  position_by(m, b, b, ws, q, i);
 }
 
 // relative velocity H v of a hinge with columns

@@ -245,7 +245,11 @@ template <class T> void hinge_loads(const ModelData &m, const Workspace<T> &ws, 
     const Pose<T> &X = ws.X_W[marker.place];
     Vec3<T> f = mul(X.R, ws.p_A[marker.place].f), n = mul(X.R, ws.p_A[marker.place].n);
     if (!marker.outboard) { // equal and opposite, about the marker further in
-      n = -(n + cross(X.p - point_in_world(ws, marker.body, lift<T>(as_vec(marker.p_FM))), f));
+      Vec3<T> p = lift<T>(as_vec(marker.p_FM));
+      if constexpr (varies<T>)
+        if (m.varied)
+          p = as_vec(numbers_of<T>(m)->markers[k].p_FM);
+      n = -(n + cross(X.p - point_in_world(ws, marker.body, p), f));
       f = -f;
     }
     put(out + 6 * k, n);

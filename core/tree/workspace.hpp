@@ -8,6 +8,7 @@
 #include "scalar/arena.hpp"
 #include "scalar/math.hpp"
 #include "scalar/spatial.hpp"
+#include "varied.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -82,8 +83,8 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   return arena.used;
 }
 
-DALEMBERT_INLINE const Vec3<double> &as_vec(const double *p) { return *reinterpret_cast<const Vec3<double> *>(p); }
-DALEMBERT_INLINE const Mat3<double> &as_mat(const double *p) { return *reinterpret_cast<const Mat3<double> *>(p); }
-DALEMBERT_INLINE const Sym3<double> &as_sym(const double *p) { return *reinterpret_cast<const Sym3<double> *>(p); }
+template <class S> DALEMBERT_INLINE const Vec3<S> &as_vec(const S *p) { return *reinterpret_cast<const Vec3<S> *>(p); }
+template <class S> DALEMBERT_INLINE const Mat3<S> &as_mat(const S *p) { return *reinterpret_cast<const Mat3<S> *>(p); }
+template <class S> DALEMBERT_INLINE const Sym3<S> &as_sym(const S *p) { return *reinterpret_cast<const Sym3<S> *>(p); }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -19,13 +19,16 @@ from ._core import isa
 from .analysis import (
     Contact,
     assemble,
+    base_parameters,
     check_element,
     consistent_accelerations,
     consistent_speeds,
     driven_motion,
     flops,
     impulse,
+    inertial_parameters,
     mobility,
+    regressor,
 )
 from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
@@ -60,7 +63,7 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
-from .statics import equilibrium
+from .statics import equilibrium, equilibrium_path
 from .system import System
 
 if TYPE_CHECKING:
@@ -124,6 +127,7 @@ __all__ = [
     "UserFunctionError",
     "assemble",
     "attitudes",
+    "base_parameters",
     "beam",
     "box",
     "campbell",
@@ -136,12 +140,14 @@ __all__ = [
     "driven_motion",
     "elements",
     "equilibrium",
+    "equilibrium_path",
     "errors",
     "flops",
     "floquet",
     "gear",
     "hinges",
     "impulse",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_kinematics",
     "isa",
@@ -160,6 +166,7 @@ __all__ = [
     "natural",
     "periodic_orbit",
     "plate",
+    "regressor",
     "rod",
     "root_locus",
     "rotation",

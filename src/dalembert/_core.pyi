@@ -1,7 +1,7 @@
 """Types of the compiled core; what the functions do is in their docstrings and in `model/model.py`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,6 +162,9 @@ class Factor:
     def pivots(self) -> Array: ...
 
 class Model:
+    @overload
+    def __init__(self, family: Model, parameters: Array, numbers: Array, host: Callable[..., None] | None) -> None: ...
+    @overload
     def __init__(
         self,
         tables: dict[str, NDArray[Any]],
@@ -170,6 +173,7 @@ class Model:
         sizes: Sequence[tuple[int, int]],
         host: Callable[..., None] | None,
     ) -> None: ...
+    def _join(self, family: Model) -> None: ...
     @property
     def nb(self) -> int: ...
     @property

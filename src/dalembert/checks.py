@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ModelError
+from .expressions import Expression, plain
 
 __all__ = [
     "a_name",
@@ -43,6 +44,9 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
         if array.shape != shape:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
+        if any(isinstance(x, Expression) for x in np.array(value, dtype=object).flat):
+            remedy = "an expression of parameters cannot stand here; give numbers (expression.value is one)"
+            raise ModelError(item, field, value, remedy) from None
         raise ModelError(item, field, value, f"give {wanted}") from None
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
@@ -76,15 +80,25 @@ def finite_number(value: Any, *, item: str, field: str) -> float:
 
 
 def finite(item: str, **numbers: Any) -> dict[str, float]:
-    """Return numbers by name, all finite."""
-    return {name: finite_number(value, item=item, field=name) for name, value in numbers.items()}
+    """Return numbers by name, all finite; expressions of parameters stay what they are."""
+    return {
+        name: value if _follows(value, item, name) else finite_number(value, item=item, field=name)
+        for name, value in numbers.items()
+    }
+
+
+def _follows(value: Any, item: str, field: str) -> bool:
+    """Return whether a value is an expression of parameters, whose number is finite."""
+    if isinstance(value, Expression):
+        finite_number(value.value, item=item, field=field)
+    return isinstance(value, Expression)
 
 
 def not_negative(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, none negative."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if value < 0:
+        if plain(value) < 0:
             raise ModelError(item, name, value, "it must not be negative")
     return found
 
@@ -93,7 +107,7 @@ def positive(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, all above zero."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if value <= 0:
+        if plain(value) <= 0:
             raise ModelError(item, name, value, "it must be above zero")
     return found
 
@@ -102,7 +116,7 @@ def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, none below one."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if value < 1:
+        if plain(value) < 1:
             raise ModelError(item, name, value, "it must be 1 or more")
     return found
 

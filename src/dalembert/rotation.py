@@ -25,10 +25,12 @@ __all__ = [
     "bryant",
     "bryant_angles",
     "euler",
+    "from_rotation_vector",
     "quaternion",
     "quaternion_from_matrix",
     "quaternion_rate",
     "quaternions",
+    "rotation_vectors",
     "skew",
     "to_bryant",
     "to_euler",
@@ -230,6 +232,30 @@ def quaternions(rotations: Matrix) -> Matrix:
     q /= np.sqrt((q * q).sum(axis=1, keepdims=True))
     q[q[:, 0] < 0] *= -1
     return q
+
+
+def rotation_vectors(R: Matrix) -> Matrix:
+    """Return the rotation vectors (b, 3), rad, up to pi, of rotations (b, 3, 3)."""
+    r = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+    cosine = 0.5 * (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0)
+    sine = np.sqrt((r * r).sum(1))
+    factor = np.where(sine > 1e-9, np.arctan2(sine, cosine) / np.maximum(sine, 1e-300), 1.0)
+    r *= factor[:, None]
+    far = np.flatnonzero(cosine < -0.9)
+    if far.size:
+        e = quaternions(R[far])
+        half = np.sqrt((e[:, 1:] ** 2).sum(1))
+        r[far] = (2 * np.arctan2(half, e[:, 0]) / half)[:, None] * e[:, 1:]
+    return np.asarray(r)
+
+
+def from_rotation_vector(r: ArrayLike) -> Matrix:
+    """Return the rotation (3, 3) by |r| rad about r (3,)."""
+    x, y, z = np.asarray(r, dtype=float)
+    angle = math.sqrt(x * x + y * y + z * z)
+    a, half = np.sinc(angle / math.pi), np.sinc(angle / (2 * math.pi))
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + a * K + half * half / 2 * K @ K)
 
 
 def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Matrix:

@@ -30,6 +30,7 @@ from .connections.prescribed import (
 )
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
+from .expressions import Parameter, split
 from .rotation import as_rotation_matrix, quaternion
 from .showing import Showing
 
@@ -97,7 +98,9 @@ class System(Showing):
         a_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
-        self.gravity = finite_array(gravity, (3,), item=f"system {name!r}", field="gravity")
+        self.named: dict[str, Parameter] = {}
+        self.expressions: dict[str, Any] = {}
+        self.gravity = gravity
         self.ground = Body(self, GROUND)
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
@@ -110,6 +113,51 @@ class System(Showing):
         self.notes: list[str] = []  # what a model file had that could not be taken as it stands
 
     # ---- building
+
+    @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration of free fall, world axes, (3,) m/s2; its components may be expressions of parameters."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        plain, self.expressions = split(value, ("gravity.x", "gravity.y", "gravity.z"))
+        self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
+
+    def parameter(self, name: str, value: float, *, unit: str = "", meaning: str = "") -> Parameter:
+        """Add a named parameter and return it: it stands where numbers stand, alone or in expressions.
+
+        Parameters
+        ----------
+        name : str
+            By which it is found again, ``s["crank"]``, and gets other values, ``model.conditions({"crank": 0.12})``.
+        value : float
+        unit, meaning : str
+            For lists.
+
+        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of hinges, elements,
+        constraints, couplings and laws, and in gravity. What takes plain numbers only refuses it; ``.value`` is the
+        number.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> length = s.parameter("length", 1.0, unit="m")
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=length, mass=2.0)))
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0], conditions=model.conditions({"length": 2.0})).round(4)
+        array([7.3575])
+        """
+        self._claim(name, "parameter")
+        number = finite_number(value, item=f"parameter {name!r}", field="value")
+        self.named[name] = Parameter(name, number, unit, meaning)
+        return self.named[name]
+
+    @property
+    def parameters(self) -> Any:
+        """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
+        return self.compile().parameter_table
 
     def body(
         self,
@@ -469,7 +517,8 @@ class System(Showing):
             raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
         if name == GROUND:
             return self.ground
-        found = self.bodies.get(name) or self.connections.get(name) or self.couplings.get(name) or self.forces.get(name)
+        parts: tuple[dict[str, Any], ...] = (self.bodies, self.connections, self.couplings, self.forces, self.named)
+        found = next((part[name] for part in parts if name in part), None)
         if found is not None:
             return found
         owner, dot, label = name.rpartition(".")
@@ -512,10 +561,12 @@ class System(Showing):
     def copy(self, name: str | None = None) -> System:
         """Return an independent copy: changing one leaves the other as it was."""
         new = System(self.name if name is None else name, gravity=self.gravity)
+        new.named, new.expressions = dict(self.named), dict(self.expressions)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
             copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
             copied.shape = body.shape
+            copied.expressions = dict(body.expressions)
             copied.flexible = body.flexible
             copied.visuals = list(body.visuals)
             new.bodies[body.name] = copied
@@ -559,9 +610,9 @@ class System(Showing):
 
     def forest(self) -> Forest:
         """Return the computational forest: spanning trees, chords, numbering (see `topology`)."""
-        from .topology import Forest
+        from .topology import Forest, with_links
 
-        return Forest(self)
+        return Forest(with_links(self))
 
     def check(self) -> Mobility:
         """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).
@@ -609,7 +660,10 @@ class System(Showing):
 
     def _claim(self, name: str, what: str) -> None:
         a_name(name, item=what)
-        if any(name in parts for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces)):
+        if any(
+            name in parts
+            for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces, self.named)
+        ):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
     def _force(self, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:

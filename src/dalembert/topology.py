@@ -13,6 +13,7 @@ last is cut. Parts without a path to ground get a free hinge to ground at their 
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,13 @@ from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection
 from .connections.constraints.mimic import Mimic
-from .connections.hinges import Free, Hinge
+from .connections.hinges import Fixed, Free, Hinge
 from .errors import ModelError, TopologyError
 
 if TYPE_CHECKING:
     from .system import System
 
-__all__ = ["Forest", "Graph", "TreeHinge"]
+__all__ = ["Forest", "Graph", "TreeHinge", "with_links"]
 
 IntMatrix = NDArray[np.int8]
 
@@ -131,26 +132,6 @@ class Forest:
         graph = Graph.of(system)
         branches, chords = _spanning_trees(system)
         couplings = (*system.couplings.values(), *_mimics(system))
-        cut = {chord.name for chord in chords}
-        for coupling in couplings:
-            for name in {hinge.name for hinge in coupling.hinges} & cut:
-                raise TopologyError(
-                    f"coupling {coupling.name!r}: a loop is made of coupled hinges only, so that {name!r} has to be "
-                    "cut and has no coordinate; leave one hinge of each loop uncoupled"
-                )
-        for drive in system.drives.values():
-            if drive.connection.name in cut and drive.of_hinge:
-                raise TopologyError(
-                    f"drive {drive.name!r}: every hinge of its loop is driven or coupled, so that one has to be cut; "
-                    "a loop needs at least one hinge that is free to follow"
-                )
-        for chord in chords:
-            if isinstance(chord.element, Hinge) and _has_armature(chord.element):
-                raise TopologyError(
-                    f"hinge {chord.name!r}: every hinge of its loop is driven, coupled, acted upon or has an armature, "
-                    "so that this one has to be cut, where an armature cannot act; give its inertia to a body that "
-                    "turns with the drive train, or leave one hinge of the loop without"
-                )
         adjacent: dict[str, list[TreeHinge]] = {name: [] for name in graph.vertices}
         for c in branches:
             a, b = c.first.body.name, c.second.body.name
@@ -160,9 +141,7 @@ class Forest:
             adjacent[b].append(TreeHinge(c.name, element, c.second, c.first, True, c))
         for part in graph.parts()[1:]:
             first = system.bodies[part[0]]
-            name = f"{first.name}.free"
-            while name in system:
-                name += "'"
+            name = _unused(system, f"{first.name}.free")
             adjacent[system.ground.name].append(TreeHinge(name, Free(), system.ground.origin, first.origin, False))
 
         # depth first, children in the order in which the user named their hinges
@@ -265,6 +244,49 @@ class Forest:
         raise ModelError("forest", "body", body, f"give the name of a body, or a number from 0 to {self.nb}")
 
 
+def with_links(system: System) -> System:
+    """Return the system with every hinge that needs a coordinate of its own in a tree.
+
+    Where all hinges of a loop are driven, coupled or have an armature, one of them has to be cut all the same. It then
+    ends on a link without mass, ``"D.link"``, and what is cut is the weld of that to the body, ``"D.weld"``.
+    """
+    missing = _cut_with_coordinate(system)
+    if not missing:
+        return system
+    system = copy.deepcopy(system)  # drives, couplings and elements refer to the connections
+    while missing:
+        name = missing[0]
+        hinge = system.connections[name]
+        driven = any(drive.of_hinge and drive.connection.name == name for drive in system.drives.values())
+        if not driven and not _has_armature(hinge.element):  # type: ignore[arg-type]
+            raise TopologyError(
+                f"hinge {name!r}: a loop is made of coupled and driven hinges only, so that it has to be cut and has "
+                "no coordinate to be coupled; leave one hinge of each loop uncoupled"
+            )
+        link = system.body(_unused(system, f"{name}.link"), mass=0.0)
+        system.connect(_unused(system, f"{name}.weld"), Fixed(), link.origin, hinge.second)
+        object.__setattr__(hinge, "second", link.origin)
+        missing = _cut_with_coordinate(system)
+    return system
+
+
+def _cut_with_coordinate(system: System) -> list[str]:
+    """Return hinges that would be cut though something needs their coordinates: drives, couplings, an armature."""
+    if not system.bodies:
+        return []
+    needed = {drive.connection.name for drive in system.drives.values() if drive.of_hinge}
+    needed |= {hinge.name for c in (*system.couplings.values(), *_mimics(system)) for hinge in c.hinges}
+    hinges = {c.name: c.element for c in system.connections.values() if isinstance(c.element, Hinge)}
+    needed |= {name for name, hinge in hinges.items() if _has_armature(hinge)}
+    return [chord.name for chord in _spanning_trees(system)[1] if chord.name in needed] if needed else []
+
+
+def _unused(system: System, name: str) -> str:
+    while name in system:
+        name += "'"
+    return name
+
+
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the hinges kept and the connections cut: a minimum spanning forest by number of freedoms (Kruskal).
 
@@ -317,9 +339,7 @@ def _mimics(system: System) -> list[CoordinateConnection]:
             continue
         if not leader.element.nv:  # and stays at zero
             mimic = Mimic(mimic.joint, 0.0, mimic.offset)
-        name = f"{follower}.mimic"
-        while name in system:
-            name += "'"
+        name = _unused(system, f"{follower}.mimic")
         couplings.append(CoordinateConnection(name, mimic, ((leader, 0), (last, 0))))
     return couplings
 

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.library import PumpData, fuel_injection_pump
-from dalembert.library.mechanisms import four_bar
+from dalembert.library.mechanisms import four_bar, parallelogram
 
 
 def massless(build: da.System) -> da.System:
@@ -105,3 +105,37 @@ def test_the_pump_without_masses() -> None:
     same = np.isclose(motion["guide.acceleration"], run["guide.acceleration"], atol=1e-3)
     assert np.flatnonzero(~same).size <= 2  # a row where one piece of the profile meets the next
     assert np.allclose(motion["pin.position"], run["pin.position"], atol=1e-6)
+
+
+def test_a_kinematic_singularity_and_the_ways_through_it() -> None:
+    """S-03, S-04: a parallelogram laid flat; nd = nq - rank, rows that depend, a second coordinate chooses the way."""
+    s = massless(parallelogram())
+    flat = next(point for point in da.circuits(s, "A")[0].bifurcations if abs(point.value) < 1e-9)
+    report = da.mobility(s, flat.q)
+    assert report.mobility == 2 == len(flat.q) - report.rank
+    assert report.rank == da.mobility(s).rank - 1
+    assert len(flat.directions) == 4  # two ways, there and back
+    assert "repeat what A, B, C already demand" in str(report) and "nearby it is 1" in str(report)
+    # straight on, C follows the parallelogram
+    rest = da.kinematics(s, drive="A", values=np.linspace(-0.5, 0.5, 11), q=[-0.5, 0.5, -0.5])
+    assert np.allclose(rest["C"] - rest["C"][0], rest["A"] - rest["A"][0], atol=1e-9)
+    ways = [np.abs(way / np.abs(way).max()) for way in flat.directions]
+    assert len({tuple(way.round(6)) for way in ways}) == 2
+    assert rest.stats.notes  # the position is told
+
+
+@pytest.mark.parametrize("step", [0.05, 0.5, np.pi / 2])
+def test_mirrored_assemblies_are_told_apart_and_kept(step: float) -> None:
+    """S-07: two ways to close at every crank angle; however long the steps, the motion stays on its own."""
+    s = massless(four_bar())
+    branches = da.assemble(s, fixed={"A": 1.0}, branches=True).branches
+    assert len(branches) == 2
+    sides = []
+    for start in branches:
+        motion = da.kinematics(s, drive="A", values=np.arange(1.0, 1.0 + 2 * np.pi + 1e-9, step), q=start)
+        B, C = motion["coupler.position"][:, :2], motion["rocker.at(2, 0, 0).position"][:, :2]
+        D = np.array([2.2, 0.0])
+        side = np.sign((C - B)[:, 0] * (D - B)[:, 1] - (C - B)[:, 1] * (D - B)[:, 0])
+        assert (side == side[0]).all()
+        sides.append(side[0])
+    assert sides[0] == -sides[1]

@@ -705,3 +705,24 @@ def test_configurations_a_whole_turn_apart_are_one() -> None:
         ground="AE",
     )
     assert len(da.inverse_kinematics(s, {"l2.P": (0.1, 0.7, 0)}, all=True).solutions[0]) == 4
+
+
+@pytest.mark.parametrize("reach", [1.8, 0.2])
+@pytest.mark.parametrize("angle", [0.0, np.pi / 4, 2.0])
+def test_at_the_edge_of_the_reach_there_is_one_configuration(reach: float, angle: float) -> None:
+    """Stretched or folded: two configurations have become one, and the tolerance tells it to its root."""
+    target = (reach * np.cos(angle), reach * np.sin(angle), 0.0)
+    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": target}, all=True)
+    (solutions,) = found.solutions
+    assert found.reached and len(solutions) == 1
+    assert abs(np.cos(solutions[0, 1])) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_inside_the_edge_there_are_two() -> None:
+    inside = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": (1.8 - 1e-6, 0.0, 0.0)}, all=True)
+    assert len(inside.solutions[0]) == 2
+
+
+def test_an_arm_folded_onto_its_shoulder_turns_freely() -> None:
+    with pytest.raises(ModelError, match="leaves 1 freedom"):
+        da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all=True)

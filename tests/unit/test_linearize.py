@@ -236,6 +236,12 @@ def test_what_other_packages_take() -> None:
     assert_allclose(by_control, by_scipy, rtol=1e-9)
 
 
+def test_dry_friction_is_said_to_be_left_out() -> None:
+    s = da.System("rough")
+    s.connect("A", da.Revolute("y", friction=1.0), s.ground, s.body("rod", da.rod(1.0, 1.0)))
+    assert any("dry friction of 'A' is left out" in note for note in da.linearize(s, {"A": np.pi / 2}).notes)
+
+
 def test_sampled_control_is_refused() -> None:
     model = double_pendulum().compile()
     sampled = model.conditions(control=da.Sampled(lambda s: np.zeros(2), period=0.1))

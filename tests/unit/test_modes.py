@@ -40,6 +40,16 @@ def test_without_matrices_and_with_them_modes_are_the_same() -> None:
     assert_allclose(all_of_them.effective_masses[:, 0].sum(), 90.0, rtol=0.01)  # less what hangs at the hinge
 
 
+def test_few_freedoms_of_many_bodies() -> None:
+    """Forty windows turn as one: I th'' = G th upright."""
+    from dalembert.library.windows import windows
+
+    n = 40
+    found = da.modes(windows(n))
+    exact = np.sqrt(G * ((n + 1) / 2 + n) / ((n + 1) / 3 + n))
+    assert_allclose(found.eigenvalues.real.max(), exact, rtol=1e-9)
+
+
 def test_large_and_damped() -> None:
     s = hanging(100)
     for k in range(1, 101):
@@ -69,6 +79,18 @@ def test_modes_that_repeat_and_rigid_ones() -> None:
     w = np.sqrt(40.0 / 1.0)  # reduced mass 1 kg
     assert_allclose(found.frequencies[-3:] if w > 2 else [], np.full(3, w) / (2 * np.pi), rtol=1e-8)
     assert np.linalg.matrix_rank(found.motions, tol=1e-6) == 12
+
+
+def test_a_damped_floating_chain_has_its_rigid_modes_once() -> None:
+    s = da.System("train", gravity=(0, 0, 0))
+    cars = [s.body(f"car_{k}", da.box(1, 1, 1, mass=2.0)) for k in range(4)]
+    for k, car in enumerate(cars):
+        s.connect(f"X{k}", da.Prismatic("x"), s.ground, car)
+    for k in range(3):
+        s.connect(f"k{k}", da.SpringDamper(stiffness=50.0, damping=1.0, length=1.0), cars[k], cars[k + 1].at(1, 0, 0))
+    found = da.modes(s)
+    assert found.rigid.sum() == 1 and len(found) == 4 and not found.undamped
+    assert_allclose(found.motions[:, found.rigid][:, 0], np.full(4, 1 / np.sqrt(8.0)), rtol=1e-8)
 
 
 def test_damping_ratio_of_a_damped_mass_and_its_overdamped_twin() -> None:

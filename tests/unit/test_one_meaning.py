@@ -10,6 +10,7 @@ from flexible_systems import beam
 from numpy.typing import NDArray
 from random_elements import add_random_elements
 from random_systems import random_system
+from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.library.mechanisms import door, four_bar, slider_crank
@@ -155,10 +156,27 @@ def test_an_armature_is_inertia() -> None:
     assert result["energy.kinetic"][0] == pytest.approx((inertia + 0.7) * 2.0**2 / 2)
 
 
-def test_an_armature_keeps_its_hinge_in_the_tree_or_is_refused() -> None:
+def test_an_armature_keeps_its_hinge_in_the_tree() -> None:
     assert [chord.name for chord in damped_four_bar(geared="D").compile().forest.chords] == ["C"]
-    with pytest.raises(da.TopologyError, match="armature cannot act"):
-        damped_four_bar(geared="ABCD").compile()
+    assert [chord.name for chord in damped_four_bar(geared="ABCD").compile().forest.chords] == ["D.weld"]
+
+
+def test_all_hinges_of_a_loop_may_have_an_armature() -> None:
+    """All hinges of a parallelogram turn at one rate: I phi'' = m g l cos(phi), with four armatures in I."""
+    s = da.System("parallelogram")
+    pin = da.Revolute("y", armature=0.1)
+    a, b, c = (s.body(name, da.rod(length, 1.0)) for name, length in (("a", 0.5), ("b", 1.0), ("c", 0.5)))
+    s.connect("A", pin, s.ground, a)
+    s.connect("B", pin, a.at(0.5, 0, 0), b)
+    s.connect("C", pin, b.at(1, 0, 0), c.at(0.5, 0, 0))
+    s.connect("D", pin, s.ground.at(1, 0, 0), c)
+    s.initial("A", position=1.0)
+    s.initial("B", position=-1.0)
+    result = da.simulate(s, 1.0, rtol=1e-10, atol=1e-12)
+    inertia = 2 * 0.5**2 / 3 + 0.5**2 + 4 * 0.1
+    phi = solve_ivp(lambda t, y: [y[1], 9.81 * np.cos(y[0]) / inertia], (0, 1), [1.0, 0.0], rtol=1e-11, atol=1e-12)
+    assert result["A.position"][-1] == pytest.approx(phi.y[0, -1], abs=1e-8)
+    assert result["D.speed"][-1] == pytest.approx(phi.y[1, -1], abs=1e-8)
 
 
 def test_an_armature_acts_wherever_its_loop_is_cut() -> None:

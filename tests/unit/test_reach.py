@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert.connections.constraints import Bar, KinematicChain
+from dalembert.connections.formulas.poses import PosePrograms
 
 
 def tethered(bars: tuple[float, float], position: tuple, speed: tuple) -> da.System:
@@ -53,3 +54,23 @@ def test_a_start_beyond_the_reach_is_drawn_back() -> None:
     assert np.hypot(q[0], q[1]) < 1.0 + 1e-6 and q[0] > 0.9
     state, notes = da.start_state(s)
     assert np.hypot(state.q[0], state.q[1]) < 1.0 + 1e-6 and "P.x was to start at 1.6 m" in notes[0]
+
+
+def test_a_chain_far_out_of_reach_says_so_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluations = 0
+
+    def counted(programs: PosePrograms, q: np.ndarray) -> object:
+        nonlocal evaluations
+        evaluations += 1
+        return at(programs, q)
+
+    at = PosePrograms.at
+    monkeypatch.setattr(PosePrograms, "at", counted)
+    s = da.System("leg", gravity=(0, 0, 0))
+    body = s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("F", da.Free(), s.ground, body)
+    s.connect("leg", da.KinematicChain([da.Universal("x", "y"), da.Bar(0.4), da.Spherical()]), s.ground, body)
+    s.drive("F", position=(3.0, 0.1, 0.2))
+    with pytest.raises(da.AssemblyError, match="'leg' stays open by"):
+        da.simulate(s, 0.5)
+    assert evaluations < 5000  # each takes a fraction of a millisecond

@@ -10,9 +10,11 @@ from .force_parts import ForceParts, coriolis_forces, coriolis_matrix, force_par
 from .impulse import Impact, impulse
 from .mobility import Mobility, mobility
 from .operational import Ellipsoid, Manipulability, OperationalSpace, manipulability, operational_space
+from .regressor import BaseParameters, base_parameters, inertial_names, inertial_parameters, regressor
 
 __all__ = [
     "Assembly",
+    "BaseParameters",
     "Contact",
     "DrivenMotion",
     "ElementReport",
@@ -25,6 +27,7 @@ __all__ = [
     "OperationalSpace",
     "Touch",
     "assemble",
+    "base_parameters",
     "check_element",
     "consistent_accelerations",
     "consistent_speeds",
@@ -35,7 +38,10 @@ __all__ = [
     "force_parts",
     "gravity_forces",
     "impulse",
+    "inertial_names",
+    "inertial_parameters",
     "manipulability",
     "mobility",
     "operational_space",
+    "regressor",
 ]

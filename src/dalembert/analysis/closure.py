@@ -108,6 +108,7 @@ class Closure:
         self.model, self.t = model, t
         self.scales = Scales.of(model, positions_only=True, t=t)
         self.extra: list[HeldChord] = []
+        self._inner: dict[str, Array] = {}
         self.tolerance = max(float(tolerance), self.scales.floor)
         self.max_iterations = int(max_iterations)
         self.metric = np.ones(model.nv)  # W^(-1/2)
@@ -157,7 +158,8 @@ class Closure:
             if abs(gaps[-1]) < 1e-7 * chord.element.length:
                 continue
             seen = relative(self.model, chord.first, chord.second, q)
-            e = chord.element.beyond(seen.rotation, seen.position)
+            e, inner = chord.element.beyond(seen.rotation, seen.position, self._inner.get(chord.name))
+            self._inner[chord.name] = inner  # where the next search begins
             across = np.concatenate([chord.element.length * e[:3], e[3:]]) @ seen.jacobian - gaps[:-1] @ P[rows[:-1]]
             if float(np.linalg.norm(across)) > 0.0:
                 P[rows[-1]] = across / gaps[-1]

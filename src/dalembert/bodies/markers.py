@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import finite_array
+from ..expressions import Expression, split
 from .flexible import carried
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Marker:
     shape : (6, nm) or None
         On a flexible body: rotation and translation [rotation; translation] of the marker relative to the body frame
         per modal coordinate, in body axes. `position` and `rotation` are those of the undeformed body.
+    expressions : dict of str to Expression
+        Of ``"x"``, ``"y"``, ``"z"``, where the position follows from parameters.
     """
 
     body: Body
@@ -41,6 +44,7 @@ class Marker:
     rotation: NDArray[np.float64]
     label: str | None = None
     shape: NDArray[np.float64] | None = None
+    expressions: dict[str, Expression] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,9 +60,19 @@ class Marker:
         """Return the anonymous marker at (x, y, z) m from this one, in its axes; of a body's origin as `Body.at`."""
         if self.label is None and not self.position.any() and (self.rotation == np.eye(3)).all():
             return self.body.at(x, y, z)
-        arm = self.rotation @ finite_array((x, y, z), (3,), item=f"marker {self.name!r}", field="point")
+        given, by = split((x, y, z), "xyz") if self.shape is None else ((x, y, z), {})
+        arm = self.rotation @ finite_array(given, (3,), item=f"marker {self.name!r}", field="point")
         shape = None if self.shape is None else carried(self.shape, arm)
-        return replace(self, position=self.position + arm, label=None, shape=shape)
+        expressions: dict[str, Expression] = {}
+        if by or self.expressions:
+            own = [self.expressions.get(axis, p) for axis, p in zip("xyz", self.position.tolist(), strict=True)]
+            steps = [by.get(axis, p) for axis, p in zip("xyz", given, strict=True)]
+            whole = [
+                p + sum(r * d for r, d in zip(row, steps, strict=True) if r)
+                for p, row in zip(own, self.rotation.tolist(), strict=True)
+            ]
+            expressions = split(whole, "xyz")[1]
+        return replace(self, position=self.position + arm, label=None, shape=shape, expressions=expressions)
 
     def on(self, body: Body) -> Marker:
         """Return the same marker on another body, a copy of its own."""

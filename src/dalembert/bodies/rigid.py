@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import a_name, finite_array, finite_number, shape_of
 from ..errors import ModelError
+from ..expressions import Expression, plain, split
 from ..rotation import as_rotation_matrix
 from .flexible import FlexibleBody, check_total_mass
 from .markers import Marker
@@ -20,7 +21,7 @@ from .visual import Visual
 if TYPE_CHECKING:
     from ..system import System
 
-__all__ = ["Body"]
+__all__ = ["Body", "fault_of"]
 
 # principal moments may miss the triangle inequality by this fraction of the largest: printed data are rounded
 _TRIANGLE_TOLERANCE = 1e-6
@@ -75,8 +76,10 @@ class Body:
             steiner = shape.mass * (offset @ offset * np.eye(3) - np.outer(offset, offset))
             mass, com, inertia = shape.mass, offset, shape.inertia - steiner
             shape = None
+        self.expressions: dict[str, Expression] = {}
         if shape is not None:
             mass, com, inertia = _with_shape(shape, mass, com, inertia, inertia_axes, item=item)
+        mass, com, inertia = self._split(mass, com, inertia, inertia_axes)
         self.strict = strict
         self.system = system
         self.name = name
@@ -89,6 +92,26 @@ class Body:
         axes = as_rotation_matrix(inertia_axes, item=item, field="inertia_axes")
         self.inertia: NDArray[np.float64] = axes @ matrix @ axes.T
         self.validate()
+
+    def _split(self, mass: Any, com: Any, inertia: Any, axes: Any) -> tuple[Any, Any, Any]:
+        """Return plain numbers, and keep the expressions of parameters that they follow from."""
+        mass, by_mass = split(mass, ("mass",))
+        com, by_com = split(com, ("com.x", "com.y", "com.z"))
+        flat, by_inertia = inertia, {}
+        if inertia is not None and any(isinstance(x, Expression) for x in np.array(inertia, dtype=object).flat):
+            rows = np.array(inertia, dtype=object)
+            labels = {(3,): "xx yy zz", (6,): "xx yy zz xy xz yz", (3, 3): "xx xy xz yx yy yz zx zy zz"}.get(rows.shape)
+            if labels is None or axes is not None:
+                remedy = "with parameters give three, six or 3 by 3 of them, in the body's axes"
+                raise ModelError("body", "inertia", inertia, remedy)
+            flat = np.array([plain(x) for x in rows.flat], dtype=float).reshape(rows.shape)
+            by_inertia = {
+                f"inertia.{label}": x
+                for label, x in zip(labels.split(), rows.flat, strict=True)
+                if isinstance(x, Expression) and label not in ("yx", "zx", "zy")
+            }
+        self.expressions = {**by_mass, **by_com, **by_inertia}
+        return mass, com, flat
 
     def validate(self) -> None:
         """Raise `ModelError` unless mass and inertia are those of a possible rigid body."""
@@ -108,17 +131,7 @@ class Body:
     @property
     def impossible(self) -> str:
         """Why no rigid body has this inertia, with its principal moments; empty if one may."""
-        a, b, c = np.linalg.eigvalsh(self.inertia)
-        moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
-        slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * self.mass)
-        if a < -slack:
-            return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
-        if a + b < c - slack:
-            return (
-                f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
-                "is it about the centre of mass and in kg m2?"
-            )
-        return ""
+        return fault_of(self.mass, self.inertia)
 
     def at(
         self,
@@ -137,12 +150,13 @@ class Body:
         the mean motion, with `weights`.
         """
         item = f"marker on body {self.name!r}"
-        position = finite_array((x, y, z), (3,), item=item, field="position")
+        place, expressions = split((x, y, z), "xyz") if self.flexible is None else ((x, y, z), {})
+        position = finite_array(place, (3,), item=item, field="position")
         R = as_rotation_matrix(rotation, item=item)
         if self.flexible is None:
             if node is not None or weights is not None:
                 raise ModelError(item, "node", node, "this body is rigid and has no nodes: give x, y, z")
-            return Marker(self, position, R)
+            return Marker(self, position, R, expressions=expressions)
         place, shape = self.flexible.attachment(position, node, weights, item=item)
         return Marker(self, place, R, shape=shape)
 
@@ -200,6 +214,22 @@ class Body:
         return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
 
 
+def fault_of(mass: float, inertia: NDArray[np.float64]) -> str:
+    """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
+    a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
+    slack = max(_TRIANGLE_TOLERANCE * max(-a, c), _POINT * mass)
+    if a >= -slack and a + b >= c - slack:
+        return ""
+    moments = f"{a:.6g}, {b:.6g}, {c:.6g}"
+    if a < -slack:
+        return f"of the principal moments {moments} one is negative ({a:.6g} kg m2)"
+    return (
+        f"no rigid body has principal moments {moments}: two of them must add up to at least the third; "
+        "is it about the centre of mass and in kg m2?"
+    )
+
+
 def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any, *, item: str) -> tuple[Any, Any, Any]:
     """Return mass, com and inertia of a body with a shape: those given, else those of the shape."""
     if not isinstance(shape, Shape):
@@ -219,13 +249,17 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
             raise ModelError(item, "com", com, remedy)
         if inertia_axes is not None:
             raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
-    own = shape.inertia
+    own, by = shape.inertia.astype(object), shape.expressions
+    for k, label in enumerate(("inertia.xx", "inertia.yy", "inertia.zz")):
+        own[k, k] = by.get(label, own[k, k])
     if shape.mass is None:
-        own = finite_number(mass, item=item, field="mass") * own
+        finite_number(plain(mass), item=item, field="mass")
+        own = mass * own
+    its_com = [by.get(f"com.{axis}", x) for axis, x in zip("xyz", shape.com.tolist(), strict=True)]
     return (
-        shape.mass if mass is None else mass,
-        shape.com if com is None else com,
-        own if inertia is None else inertia,
+        by.get("mass", shape.mass) if mass is None else mass,
+        its_com if com is None else com,
+        own.tolist() if inertia is None else inertia,
     )
 
 

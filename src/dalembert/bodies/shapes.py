@@ -9,13 +9,16 @@ is one of the body's axes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
+from ..expressions import Expression, plain, split
 
 __all__ = ["Shape", "box", "cylinder", "plate", "prism", "rod", "sphere", "tube"]
 
@@ -38,6 +41,8 @@ class Shape:
         About the centre of mass, in body axes; of 1 kg if it has no mass of its own.
     outline : (k, 2) m or None
         Of a prism, counterclockwise.
+    expressions : dict of str to Expression
+        Of ``"mass"``, ``"com.x"``, ``"inertia.xx"`` and so on, where they follow from parameters.
     """
 
     kind: str
@@ -46,6 +51,7 @@ class Shape:
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
     outline: NDArray[np.float64] | None = None
+    expressions: dict[str, Expression] = field(default_factory=dict)
 
 
 def rod(
@@ -66,7 +72,7 @@ def rod(
         raise ModelError("rod", "density", density, "a slender rod (no radius) has no volume: give its mass")
     r = 0.0 if radius is None else _length("rod", "radius", radius)
     m = _mass("rod", mass, density, math.pi * r * r * length)
-    com = np.zeros(3)
+    com: list[Any] = [0.0, 0.0, 0.0]
     com[k] = length / 2
     size = {"length": length, "radius": r, "axis": float(k)}
     return _solid("rod", size, m, com, _axial(k, r * r / 2, length * length / 12 + r * r / 4))
@@ -138,7 +144,7 @@ def tube(
     """Return a hollow cylinder with radii `outer` > `inner`, along `axis`, centred at the body's origin."""
     length, outer = _length("tube", "length", length), _length("tube", "outer", outer)
     inner = _length("tube", "inner", inner, allow_zero=True)
-    if inner >= outer:
+    if plain(inner) >= plain(outer):
         raise ModelError("tube", "inner", inner, f"it must be smaller than the outer radius {outer}")
     k = _axis("tube", axis)
     m = _mass("tube", mass, density, math.pi * (outer - inner) * (outer + inner) * length)
@@ -194,17 +200,25 @@ def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 
 
 def _solid(
-    kind: str, size: dict[str, float], mass: float | None, com: NDArray[np.float64], inertia: NDArray[np.float64]
+    kind: str, size: dict[str, float], mass: float | None, com: Sequence[Any] | NDArray[Any], inertia: NDArray[Any]
 ) -> Shape:
     """Return a shape from its inertia for each kilogram."""
-    return Shape(kind, size, mass, com, inertia if mass is None else mass * inertia)
+    whole = np.asarray(inertia if mass is None else mass * inertia)
+    m, by_mass = split(mass, ("mass",))
+    c, by_com = split(list(com), ("com.x", "com.y", "com.z"))
+    moments, by_inertia = split(list(np.diag(whole)), ("inertia.xx", "inertia.yy", "inertia.zz"))
+    lengths = {name: float(plain(length)) for name, length in size.items()}
+    J = np.diag(moments) if by_inertia else whole
+    return Shape(
+        kind, lengths, m, np.array(c, float), np.array(J, float), expressions={**by_mass, **by_com, **by_inertia}
+    )
 
 
 def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) -> float:
-    number = finite_number(value, item=kind, field=field)
+    number = finite_number(plain(value), item=kind, field=field)
     if number < 0 or (number == 0 and not allow_zero):
         raise ModelError(kind, field, value, "a length must be positive")
-    return number
+    return value if isinstance(value, Expression) else number
 
 
 def _axis(kind: str, axis: str) -> int:
@@ -219,10 +233,11 @@ def _mass(kind: str, mass: float | None, density: float | None, volume: float) -
     if mass is not None and density is not None:
         raise ModelError(kind, "mass", mass, f"give either mass or density (density is {density!r})")
     field, value = ("mass", mass) if mass is not None else ("density", density)
-    number = finite_number(value, item=kind, field=field)
+    number: Any = finite_number(plain(value), item=kind, field=field)
     if number < 0:
         raise ModelError(kind, field, value, "it must not be negative")
-    return number if mass is not None else number * volume
+    number = value if isinstance(value, Expression) else number
+    return number if mass is not None else number * volume  # type: ignore[no-any-return]
 
 
 def _axial(k: int, along: float, across: float) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from .. import _core
 from ..connections.drives import Drive
 from ..errors import SingularityError
 from ..system import System
-from ..topology import Forest
+from ..topology import Forest, with_links
 from .bodies import flatten_bodies
 from .closures import chord_order, flatten_chords, lean_rows, scales
 from .elements import ElementTables, flatten_elements
@@ -22,6 +22,7 @@ from .inertia import needs_no_inertia, refuse_idle_freedoms
 from .joints import JointTables
 from .laws import LawTables, flatten_drives
 from .names import Names, rows_of
+from .numbers import OwnNumbers, collect_numbers
 
 __all__ = ["Compiled", "compile_system", "random_coordinates"]
 
@@ -48,6 +49,8 @@ class Compiled:
         In the order of the core.
     lean : (nc,) bool
         Rows that do not repeat others of their chord in every configuration.
+    numbers : OwnNumbers
+        What may have other values without compiling again.
     """
 
     system: System
@@ -60,6 +63,7 @@ class Compiled:
     hosted: tuple[Any, ...]
     drives: tuple[Drive, ...]
     lean: NDArray[np.bool_]
+    numbers: OwnNumbers
 
 
 def compile_system(origin: System) -> Compiled:
@@ -75,7 +79,7 @@ def compile_system(origin: System) -> Compiled:
     """
     for body in origin.bodies.values():
         body.validate()
-    system = origin.copy()
+    system = with_links(origin.copy())
     forest = Forest(system)
     names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
     tables = {
@@ -96,10 +100,12 @@ def compile_system(origin: System) -> Compiled:
         _mind_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
     elements = flatten_elements(forest, frames, names, laws)
-    tables["drives"] = flatten_drives(drives, names, laws)
+    tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
-    tables |= {**laws.arrays(), **elements.arrays()}
-    return Compiled(system, origin.key, forest, frames, names, tables, elements, tuple(laws.hosted), drives, lean)
+    numbers = collect_numbers(forest, frames, names, elements, drives)
+    tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
+    hosted = tuple(laws.hosted)
+    return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)
 
 
 class _Skeleton(_core.Model):

@@ -83,6 +83,10 @@ class ElementTables:
         Of speeds that have dry friction.
     actuated : dict of (str, int) to int
         Hinges and their speeds at which actuators are bounded, in the order of the core.
+    port_ends : dict of int to (Marker, Marker)
+        Of ports between markers.
+    drive_laws : dict of str to int
+        The first law of each drive.
     """
 
     laws: LawTables
@@ -103,6 +107,8 @@ class ElementTables:
     places: dict[str, ElementPlace] = field(default_factory=dict)
     dry: dict[str, DryPlace] = field(default_factory=dict)
     actuated: dict[tuple[str, int], int] = field(default_factory=dict)
+    port_ends: dict[int, tuple[Marker, Marker]] = field(default_factory=dict)
+    drive_laws: dict[str, int] = field(default_factory=dict)
     _bounded: set[int] = field(default_factory=set)
     _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
     measured: int = 0
@@ -251,7 +257,9 @@ class Site:
         body_b, R_B, p_B = self.frames.place(second)
         ends = {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
         kind = number("measure", measure)
-        return self.tables.ports.add(measure=kind, **ends, freedom=-1, coordinate=-1, chord=-1)
+        port = self.tables.ports.add(measure=kind, **ends, freedom=-1, coordinate=-1, chord=-1)
+        self.tables.port_ends[port] = first, second
+        return port
 
     def ports_of(self, connection: ForceConnection) -> list[int]:
         """Return the numbers of new ports, one for each thing that an element measures."""

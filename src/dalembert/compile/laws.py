@@ -25,6 +25,8 @@ class LawTables:
 
     Attributes
     ----------
+    laws : list
+        All of them.
     hosted : list
         Laws that the core cannot evaluate itself, in its order.
     """
@@ -33,6 +35,7 @@ class LawTables:
         self.rows = Rows("laws")
         self.numbers: list[float] = []
         self.hosted: list[Any] = []
+        self.laws: list[Any] = []
 
     def add(self, law: Law | Any) -> int:
         """Return the number of a law."""
@@ -54,6 +57,7 @@ class LawTables:
             case _:
                 kind = "hosted"
                 self.hosted.append(law)
+        self.laws.append(law)
         first = len(self.numbers)
         self.numbers += [float(x) for x in numbers]
         return self.rows.add(kind=number("law", kind), first=first, count=count, degree=degree)
@@ -63,12 +67,13 @@ class LawTables:
         return {"laws": self.rows.array(), "law_numbers": np.array(self.numbers, dtype=float)}
 
 
-def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables) -> NDArray[Any]:
-    """Return the table of drives, in their order."""
+def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, firsts: dict[str, int]) -> NDArray[Any]:
+    """Return the table of drives, in their order; `firsts` learns the first law of each."""
     rows = Rows("drives")
     for drive in drives:
         element, name = drive.connection.element, drive.connection.name
         law, *_ = [laws.add(law) for law in drive.laws]
+        firsts[drive.name] = law
         if isinstance(drive, PoseDrive):
             axes = drive.attitude.axes
             rows.add(

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError, UserFunctionError
+from ..expressions import Expression, keep, split
 from .piecewise import Hold, Linear, Monotone, Piecewise, Pulse, Step
 
 __all__ = [
@@ -64,7 +65,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", finite_number(self.value, item="Constant", field="value"))
+        object.__setattr__(self, "value", finite_number(keep(self, "value"), item="Constant", field="value"))
 
     def __call__(self, t: float) -> Triple:
         return self.value, 0.0, 0.0
@@ -95,7 +96,10 @@ class Polynomial:
         shape = shape_of(self.coefficients)
         if shape is None or len(shape) != 1 or not shape[0]:
             raise ModelError("Polynomial", "coefficients", self.coefficients, "give one or more numbers")
-        numbers = finite_array(self.coefficients, shape, item="Polynomial", field="coefficients")
+        given, kept = split(self.coefficients, [f"coefficients[{k}]" for k in range(shape[0])])
+        if kept:
+            object.__setattr__(self, "expressions", kept)
+        numbers = finite_array(given, shape, item="Polynomial", field="coefficients")
         object.__setattr__(self, "coefficients", tuple(float(c) for c in numbers))
 
     def __call__(self, t: float) -> Triple:
@@ -122,7 +126,7 @@ class Harmonic:
 
     def __post_init__(self) -> None:
         for name in ("amplitude", "frequency", "phase", "offset"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Harmonic", field=name))
+            object.__setattr__(self, name, finite_number(keep(self, name), item="Harmonic", field=name))
 
     def __call__(self, t: float) -> Triple:
         A, w = self.amplitude, self.frequency
@@ -150,7 +154,7 @@ class Ramp:
 
     def __post_init__(self) -> None:
         for name in ("start", "end", "duration", "begin"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Ramp", field=name))
+            object.__setattr__(self, name, finite_number(keep(self, name), item="Ramp", field=name))
         if self.duration <= 0:
             raise ModelError("Ramp", "duration", self.duration, "it must be positive")
 
@@ -448,7 +452,7 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
             law: Law = value
             return law
         return Function(value, breaks=getattr(value, "breaks", ()))
-    return Constant(finite_number(value, item=item, field=field))
+    return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
 
 
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:

@@ -78,6 +78,15 @@ class LargeSystem:
         nx = self.space.model.nx
         return self.solve(np.zeros_like(lifted), lifted, np.zeros((len(Y), nx)), mu)[0]
 
+    def matrix(self) -> Array:
+        """Return A (size, size) of the independent states: mu - R^-1, R from as many solutions as there are states.
+
+        Cheaper than all derivatives where loops leave few freedoms of many.
+        """
+        xi, dv, dx = (np.ascontiguousarray(part.T) for part in self.space.directions)
+        R = np.hstack(self.solve(xi, dv, dx)).T
+        return np.asarray(self.mu * np.eye(len(R)) - np.linalg.inv(R))
+
     def mass(self, Y: Array) -> Array:
         """Return M Y for rows (k, n)."""
         space, model = self.space, self.space.model

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..connections.hinges import Hinge
 from ..errors import DalembertError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..system import System
@@ -119,7 +120,7 @@ def linear_at(
     else:
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [*notes, *(unrest(space, A) or drifting(space, A))]
+    said = [*notes, *(unrest(space, A) or drifting(space, A)), *_rubbing(model)]
     return Linear(space, A, B, tuple(changes), read, tuple(said))
 
 
@@ -127,6 +128,20 @@ def _state_units(space: Tangent) -> list[str]:
     units = space.model.compiled.names.speed_units
     rates = [f"{units[k]}/s" if units[k] != "1" else "1/s" for k in space.speeds]
     return [*(units[k] for k in space.positions), *rates, *("" for _ in space.model.state_names)]
+
+
+def _rubbing(model: Model) -> list[str]:
+    """Return a note if hinges have dry friction, which has no derivative where they rest."""
+    elements = {hinge.name: hinge.element for hinge in model.forest.hinges}
+    chords = {chord.name: chord.element for chord in model.forest.chords if isinstance(chord.element, Hinge)}
+    dry = [
+        name
+        for name, each in (elements | chords).items()
+        if each.friction is not None or each.load_friction is not None
+    ]
+    if not dry:
+        return []
+    return [f"dry friction of {', '.join(map(repr, dry[:6]))} is left out; lock what sticks (conditions=)"]
 
 
 def drifting(space: Tangent, A: Array) -> list[str]:

@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 DENSE = 300  # independent coordinates up to which matrices are formed, if all modes are wanted or few are
+_ZERO = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+FEW = 4  # times as many freedoms as independent states: these are then found by solutions over the tree
 SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
 
 
@@ -44,8 +46,9 @@ class Modes:
     """Modes about a state, lowest frequency first; print it to read it.
 
     Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
-    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow). A free
-    motion without stiffness is a rigid-body mode with eigenvalue 0.
+    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow);
+    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a
+    rigid-body mode with eigenvalue 0.
 
     Attributes
     ----------
@@ -226,6 +229,9 @@ def modes(
         found = _large(space, 20 if count is None else int(count), at.notes)
         if found is not None:
             return found
+    if space.model.nv > FEW * max(space.size, 25) and LargeSystem.can(space):
+        A = LargeSystem(space).matrix()
+        return modes_of(space, A, (*at.notes, *unrest(space, A)), count)
     lin = linear_at(space, (), notes=at.notes)
     return modes_of(space, lin.A, lin.notes, count)
 
@@ -245,7 +251,21 @@ def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int |
             squares, Y = eigh((K + K.T) / 2, M) if n else (np.zeros(0), np.zeros((0, 0)))
             return _undamped(space, squares, Y, notes, count)
     values, vectors = np.linalg.eig(A) if len(A) else (np.zeros(0), np.zeros((0, 0)))
-    return _damped(space, values.astype(complex), vectors.astype(complex), notes, count)
+    values, vectors = _with_rigid(A, values.astype(complex), vectors.astype(complex))
+    return _damped(space, values, vectors, notes, count)
+
+
+def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, Complex]:
+    """Return eigenpairs with those of eigenvalue 0 replaced by the null space: the changes that stay as they are.
+
+    Eigenvalue 0 repeats for the steady motion along each, without a vector of its own, and splits by rounding.
+    """
+    if not len(A):
+        return values, vectors
+    zero = np.abs(values) <= _ZERO * np.abs(values).max(initial=0.0)
+    _, s, Vt = np.linalg.svd(A)
+    N = Vt[s <= 1e-11 * s[0]].T
+    return np.concatenate([values[~zero], np.zeros(N.shape[1])]), np.hstack([vectors[:, ~zero], N])
 
 
 def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
@@ -291,7 +311,7 @@ def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], 
 def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str, ...], count: int | None) -> Modes:
     """Return modes from eigenvalues and eigenvectors of the independent states."""
     size = float(np.abs(values).max(initial=0.0))
-    zero = np.abs(values) <= 1e-7 * max(size, 1e-300)  # a double zero splits by the root of rounding
+    zero = np.abs(values) <= _ZERO * max(size, 1e-300)
     values = np.where(zero, 0.0, values)
     flat = np.abs(values.imag) <= 1e-12 * size
     values = np.where(flat, values.real + 0j, values)

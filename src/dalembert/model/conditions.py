@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
 from ..checks import finite_array, finite_number
+from ..connections.constraints.plain import AxisAngle
 from ..connections.elements.plain import HingeSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .history import History
 from .hosted import Host
 from .sampled import Answers, Sampled
+from .varied import varied
 
 if TYPE_CHECKING:
     from .model import Model
@@ -32,8 +36,9 @@ class Conditions(_core.Conditions):
     Attributes
     ----------
     model : Model
+        With the own numbers of the conditions: what knows no conditions is to be asked of it.
     parameters : (n,)
-        Numbers of the elements, in the order of ``model.parameter_names``.
+        All numbers of the system, where ``model.parameter_names`` says.
     locked : frozenset of int
         Freedoms that are held: places among the speeds of the trees, then among those of cut hinges, from nv on.
     off : frozenset of str
@@ -77,14 +82,20 @@ class Conditions(_core.Conditions):
         answers: Answers | None = None,
         sliding: frozenset[int] = frozenset(),
     ) -> None:
+        parameters = np.ascontiguousarray(parameters, dtype=float)
+        count = model.element_numbers
+        if len(parameters) == count:  # of elements alone: own numbers stay
+            parameters = np.concatenate([parameters, model.own_numbers])
+        if not np.array_equal(parameters[count:], model.own_numbers):
+            model = varied(model.family, parameters)
         if isinstance(control, Sampled):
             answers = Answers(model.nv) if answers is None else answers
         asked = None if isinstance(control, Sampled) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = Host(model, asked, history) if asked is not None or model.hosted else None
+        host = Host(model, asked, history) if asked is not None or model.family.hosted else None
         super().__init__(
             model,
-            np.ascontiguousarray(parameters, dtype=float),
+            np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
             host,
@@ -109,9 +120,7 @@ class Conditions(_core.Conditions):
 
     def with_parameter(self, name: str, value: float, *, item: str = "conditions") -> Conditions:
         """Return the conditions with one number changed: ``"k.stiffness"``."""
-        parameters = self.parameters.copy()
-        parameters[parameter_place(self.model, name, item)] = checked_parameter(self.model, name, value, item)
-        return self.changed(parameters=parameters)
+        return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def with_lock(self, hinge: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a hinge held, or free again."""
@@ -127,7 +136,7 @@ class Conditions(_core.Conditions):
     def as_described(self) -> bool:
         """Whether they are none but those of the description."""
         plain = not (self.locked or self.off or self.control or self.history or self.sliding or any(self.stabilization))
-        return plain and np.array_equal(self.parameters, self.model.parameters)
+        return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def holds(self) -> NDArray[np.bool_]:
         """Return which constraint rows hold, (nc,)."""
@@ -162,16 +171,42 @@ def parameter_place(model: Model, name: str, item: str) -> int:
     """Return where a parameter stands, or say which there are."""
     places = model.parameter_names
     if name not in places:
-        known = ", ".join(map(repr, list(places)[:8])) or "this model has none"
+        owner = str(name).rpartition(".")[0]
+        near = get_close_matches(str(name), places, 4) + [other for other in places if other.startswith(f"{owner}.")]
+        known = ", ".join(map(repr, list(dict.fromkeys(near or places))[:12])) or "this model has none"
         raise ModelError(item, "parameter", name, f"known are: {known}")
     return places[name]
 
 
-def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
-    """Return a number that a parameter may have."""
-    number = finite_number(value, item=item, field=f"parameter {name!r}")
+def is_angle(model: Model, name: str) -> bool:
+    """Return whether a parameter is an angle of which the core has the cosine."""
     owner, _, label = name.rpartition(".")
-    force = model.system.forces.get(owner)
+    connection = model.family.system.connections.get(owner) if label == "angle" else None
+    return connection is not None and isinstance(connection.element, AxisAngle)
+
+
+def slot_slope(model: Model, name: str, slot: float) -> float:
+    """Return the derivative of the number that the core has by the parameter as it is named."""
+    return -math.sqrt(max(1.0 - slot * slot, 0.0)) if is_angle(model, name) else 1.0
+
+
+def parameter_value(model: Model, name: str, parameters: Array) -> float:
+    """Return a parameter as it is named."""
+    slot = float(parameters[parameter_place(model, name, "parameter")])
+    return math.acos(slot) if is_angle(model, name) else slot
+
+
+def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
+    """Return a number that a parameter may have, as the core has it."""
+    number = finite_number(value, item=item, field=f"parameter {name!r}")
+    expression = model.family.compiled.numbers.follows.get(parameter_place(model, name, item))
+    if expression is not None:
+        of = ", ".join(map(repr, sorted(expression.names)))
+        raise ModelError(item, f"parameter {name!r}", value, f"it follows from {of}: it is {expression}; change that")
+    if is_angle(model, name):
+        return math.cos(number)
+    owner, _, label = name.rpartition(".")
+    force = model.family.system.forces.get(owner)
     plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))
     if number < 0 and plain and label in _NOT_NEGATIVE:
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
@@ -200,14 +235,50 @@ def mind_closure(model: Model, connection: str, item: str) -> None:
     raise ModelError(item, "switch", connection, remedy)
 
 
+def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item: str) -> Array:
+    """Return parameters (n,) with those changed that are given by name, and what follows from them."""
+    new = parameters.copy()
+    for name, value in given.items():
+        new[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
+    return followed(model, new, given, item)
+
+
+def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -> Array:
+    """Let numbers follow named parameters that have changed, in place."""
+    own = model.family.compiled.numbers
+    changed = own.named.keys() & set(names)
+    if not changed:
+        return parameters
+    values = {name: float(parameters[model.parameter_names[name]]) for name in own.named}
+    for place, expression in own.follows.items():
+        if expression.names & changed:
+            try:
+                parameters[place] = expression.at(values)
+            except (ArithmeticError, ValueError):
+                remedy = f"{expression} has no value there"
+                raise ModelError(item, f"parameters {sorted(expression.names)}", values, remedy) from None
+    return parameters
+
+
 def parameter_vector(model: Model, given: Any, item: str) -> Array:
     """Return parameters (n,): as described, with those changed that are given by name."""
     if given is None:
         return model.parameters.copy()
     if isinstance(given, dict):
-        parameters = model.parameters.copy()
-        for name, value in given.items():
-            parameters[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
-        return parameters
+        return with_values(model, model.parameters, given, item)
     array: ArrayLike = given
     return finite_array(array, (len(model.parameters),), item=item, field="parameters")
+
+
+def parameter_directions(model: Model, names: Sequence[str], values: Array, item: str) -> Array:
+    """Return by how much all numbers (k, n) change with each of the parameters that are named."""
+    directions, own = np.zeros((len(names), len(values))), model.family.compiled.numbers
+    for row, name in zip(directions, names, strict=True):
+        place = parameter_place(model, name, item)
+        row[place] = slot_slope(model, name, values[place])
+        if name in own.named:
+            now = {other: float(values[model.parameter_names[other]]) for other in own.named}
+            for follower, expression in own.follows.items():
+                if name in expression.names:
+                    row[follower] = expression.slope(now, {name: 1.0})[1]
+    return directions

@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 @once_per_model
 def likeness(model: Model) -> dict[str, dict[str, Any]]:
     """Return the data of every body, connection, element and drive, by item, as plain data for JSON."""
-    system = model.system
+    system = model.family.system  # as described: other numbers are kept with conditions
     items: dict[str, dict[str, Any]] = {"system": {"gravity": _plain(system.gravity)}}
     for body in system.bodies.values():
         data = {"mass": body.mass, "com": body.com, "inertia": body.inertia, "flexible": body.flexible}

@@ -23,13 +23,14 @@ from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
 from . import refusals
-from .conditions import Conditions, locked_freedoms, mind_closure, parameter_place, parameter_vector
+from .conditions import Conditions, locked_freedoms, mind_closure, parameter_directions, parameter_vector
 from .factor import Factor
 from .history import History
 from .loads import ConnectionLoads
 from .named import NamedModel
 from .sampled import Sampled
 from .tuples import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
+from .varied import varied
 
 __all__ = ["Model", "as_model"]
 
@@ -63,9 +64,11 @@ class Model(NamedModel):
     input_names : tuple of str
         Inputs of elements that laws of time give, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
     parameter_names : dict of str to int
-        Numbers of the elements, ``"k.stiffness"``, and where each stands in `parameters`.
+        Numbers of the system, ``"k.stiffness"``, ``"crank.mass"``, and where each stands in `parameters`.
     parameters : (n,)
-        As described.
+        Numbers of the elements, then `own_numbers` of bodies, markers, hinges, closures, laws and gravity.
+    family : Model
+        The model as described, of which this one may be a variant with other own numbers; else itself.
     closure_names : tuple of str
         What closes loops: cut hinges and constraints, then couplings.
     connection_names : tuple of str
@@ -88,7 +91,36 @@ class Model(NamedModel):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.family is not self:
+            return varied, (self.family, self.parameters)
         return _restored, (self.system, self.compiled.origin)
+
+    def with_parameters(self, parameters: Mapping[str, float] | ArrayLike) -> Model:
+        """Return the model with other numbers, made without compiling it again: every analysis takes it.
+
+        Parameters
+        ----------
+        parameters : dict of str to float
+            Those that are to change, ``{"crank.mass": 2.0, "B.first.x": 0.12}``; the others stay.
+
+        Raises
+        ------
+        ModelError
+            If there is no such parameter, or a part of the system cannot have such a value.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> bob = s.body("bob", mass=2.0, com=(1.0, 0, 0))
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+        >>> model = s.compile()
+        >>> model.forward_dynamics([0.0], [0.0])
+        array([9.81])
+        >>> model.with_parameters({"bob.com.x": 2.0}).forward_dynamics([0.0], [0.0])
+        array([4.905])
+        """
+        return varied(self.family, parameter_vector(self, parameters, "with_parameters"), "with_parameters")
 
     def conditions(
         self,
@@ -281,7 +313,7 @@ class Model(NamedModel):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`; one state, or a batch.
         parameters : names
-            Numbers of the elements by which derivatives are wanted, ``("k.stiffness",)``.
+            By which derivatives are wanted, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
 
         Returns
         -------
@@ -303,17 +335,20 @@ class Model(NamedModel):
         """
         kinds = range(7 if parameters else 6)
         parts = [3 * kind + what for kind in kinds for what in range(3)]
-        raw = self._d_dynamics(parts, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)
-        columns = [parameter_place(self, name, "d_dynamics") for name in parameters]
-        return DynamicsDerivatives(*(self._gathered([*raw[what::3]], columns) for what in range(3)))
+        how: dict[str, Any] = {"t": t, "x": x, "tau": tau, "loads": loads, "inputs": inputs, "conditions": conditions}
+        if parameters:
+            numbers = (self if conditions is None else conditions.model).parameters
+            how["directions"] = parameter_directions(self, parameters, numbers, "d_dynamics")
+        raw = self._d_dynamics(parts, q, v, **how)
+        return DynamicsDerivatives(*(self._gathered([*raw[what::3]]) for what in range(3)))
 
-    def _gathered(self, blocks: list[Array], columns: list[int]) -> Derivatives:
+    def _gathered(self, blocks: list[Array]) -> Derivatives:
         """Return derivatives of one thing, with one column for each name."""
         places = self.compiled.elements.inputs_by_law
         by_name = np.zeros((*blocks[4].shape[:-1], len(self.input_names)))
         for k, name in enumerate(places):
             by_name[..., self.input_names.index(name)] += blocks[4][..., k]
-        by_parameter = blocks[6][..., columns] if len(blocks) > 6 else np.zeros((*by_name.shape[:-1], 0))
+        by_parameter = blocks[6] if len(blocks) > 6 else np.zeros((*by_name.shape[:-1], 0))
         q, v, x, tau, _, t = blocks[:6]
         return Derivatives(q, v, x, tau, by_name, t, by_parameter)
 

@@ -23,7 +23,10 @@ from ..errors import ModelError
 from ..system import Initial, System
 from . import refusals
 from .hosted import Host, HostedInput
+from .once import once_per_model
+from .parameter_table import ParameterTable
 from .state import State
+from .varied import DERIVED, derive
 
 if TYPE_CHECKING:
     from .model import Model
@@ -65,12 +68,31 @@ class NamedModel(_core.Model):
         self.length = float(made.tables["length"][0])
         self.state_names = tuple(elements.state_names)
         self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
-        self.parameter_names = dict(elements.parameter_names)
-        self.parameters = np.array(elements.parameters, dtype=float)
+        self.family = me
+        self.own_numbers = made.numbers.values
+        self.element_numbers = len(elements.parameters)
+        self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.own_numbers])
         self.parameters.flags.writeable = False
         self._points: dict[Any, _core.Points] = {}
         self.hosted: tuple[Any, ...] = ()
         self.hosted = tuple(HostedInput(me, law) if isinstance(law, OutputInput) else law for law in made.hosted)
+
+    def __getattr__(self, name: str) -> Any:
+        """Work out what a model with other own numbers follows from, once it is asked for."""
+        if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
+            derive(cast("Model", self))
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def parameter_names(self) -> dict[str, int]:
+        """Where each number of the system stands in `parameters`, by name: ``"k.stiffness"``, ``"crank.mass"``."""
+        return _parameter_names(self.family)
+
+    @property
+    def parameter_table(self) -> ParameterTable:
+        """All numbers with their values, units and what they follow from; reads well when printed."""
+        return ParameterTable.of(cast("Model", self))
 
     def __repr__(self) -> str:
         return f"<Model {self.system.name!r}: {self.nb} bodies, {self.nv} freedoms, {len(self.forest.chords)} chords>"
@@ -321,8 +343,9 @@ class NamedModel(_core.Model):
             owner = found.body.system
             if owner is self.system:
                 return found
-            if owner.key == self.compiled.origin:
-                return found.on(self.system.body_called(found.body.name))
+            if owner.key in (self.compiled.origin, self.family.system.key):
+                body = self.system.body_called(found.body.name)
+                return body.markers.get(found.label or "") or found.on(body)
         raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
 
     def _coordinates(self, kernel: str, q: ArrayLike) -> Array:
@@ -356,3 +379,12 @@ class NamedModel(_core.Model):
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.refuse_result(cast("Model", self), kernel.lstrip("_"), value)
+
+
+@once_per_model
+def _parameter_names(model: Model) -> dict[str, int]:
+    """Return where parameters of elements, then own numbers, stand, by name."""
+    elements = model.compiled.elements
+    first = len(elements.parameters)
+    own = {name: first + k for name, k in model.compiled.numbers.names.items()}
+    return {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .goals import Goal, rotation_vector
+from ..rotation import rotation_vectors
+from .goals import Goal
 from .reaching import Reach
 from .searching import Search
 
@@ -49,7 +50,7 @@ def _gap(one: Goal, two: Goal) -> tuple[Array, str, float] | None:
         return np.abs(apart - own), "m", max(own, 1e-3)
     if kinds == ("rotation", "rotation"):
         R = (one.wanted @ one.marker.rotation.T) @ (two.wanted @ two.marker.rotation.T).swapaxes(-1, -2)
-        return np.linalg.norm(rotation_vector(R), axis=-1), "rad", 1.0
+        return np.linalg.norm(rotation_vectors(R), axis=-1), "rad", 1.0
     if kinds == ("rotation", "direction"):
         axes = one.wanted @ one.marker.rotation.T @ two.marker.rotation @ two.axis
         angles = np.arctan2(np.linalg.norm(np.cross(axes, two.wanted), axis=-1), (axes * two.wanted).sum(-1))

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
-from ..rotation import quaternions
 
-__all__ = ["Goal", "bent", "rotation_vector"]
+__all__ = ["Goal", "bent"]
 
 Array = NDArray[np.float64]
 
@@ -83,18 +82,3 @@ def bent(r: Array, part: float) -> Array:
     c = np.maximum(c, -10.0)[:, None, None]  # beside a half turn it has no bound
     S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
     return S
-
-
-def rotation_vector(R: Array) -> Array:
-    """Return the rotation vectors (b, 3), rad, up to pi, of rotations (b, 3, 3)."""
-    r = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
-    cosine = 0.5 * (R[:, 0, 0] + R[:, 1, 1] + R[:, 2, 2] - 1.0)
-    sine = np.sqrt((r * r).sum(1))
-    factor = np.where(sine > 1e-9, np.arctan2(sine, cosine) / np.maximum(sine, 1e-300), 1.0)
-    r *= factor[:, None]
-    far = np.flatnonzero(cosine < -0.9)
-    if far.size:
-        e = quaternions(R[far])
-        half = np.sqrt((e[:, 1:] ** 2).sum(1))
-        r[far] = (2 * np.arctan2(half, e[:, 0]) / half)[:, None] * e[:, 1:]
-    return r

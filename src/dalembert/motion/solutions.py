@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 _SAME = 1e-6  # rad, or characteristic lengths
 _ROUND = 48  # starts per target that are tried at once
+_BLUR = 10.0  # roots of the tolerance within which singular configurations are one
+_STEP = 0.2  # rad or characteristic lengths along what may be a freedom
 _EMPTY = 3  # rounds without anything new after which a target is done
 
 
@@ -42,7 +44,7 @@ def all_solutions(search: Search, begin: Array, preferred: Array, item: str) -> 
         found.starts[left] += each
         for k in left:
             before = len(kept[k])
-            kept[k] = distinct(reach, np.concatenate([kept[k], q[(place == k) & reached]]))
+            kept[k] = _merged(reach, distinct(reach, np.concatenate([kept[k], q[(place == k) & reached]])), int(k))
             idle[k] = 0 if len(kept[k]) > before else idle[k] + 1
         used += each
     solutions = []
@@ -72,9 +74,55 @@ def distinct(reach: Reach, q: Array) -> Array:
     return np.array(kept).reshape(-1, q.shape[1])
 
 
+def _merged(reach: Reach, q: Array, target: int) -> Array:
+    """Return configurations (n, nq) in which those that meet at a singular one are one.
+
+    Where an arm is stretched a target is met to the tolerance within its root of the configuration: what lies nearer
+    together there, and on the same freedom to first order, cannot be told apart. The one between them is taken if it
+    is as good.
+    """
+    if len(q) < 2:
+        return q
+    scale, angles = reach.model.compiled.tables["column_scale"], turning(reach.model)[1]
+    where = np.full(len(q), target)
+    s = np.linalg.svd(reach.jacobian(q, where)[:, ~reach.sided], compute_uv=False)
+    blurred = _BLUR * reach.tolerance**0.5
+    near = s[:, min(len(reach.columns), s.shape[1]) - 1] < blurred * np.maximum(s[:, 0], 1e-12)
+    kept: list[Array] = [one for one, singular in zip(q, near, strict=True) if not singular]
+    left = q[near]
+    while len(left):
+        step = reach.model.difference(np.broadcast_to(left[0], left.shape), left)
+        step[:, angles] -= 2 * np.pi * np.round(step[:, angles] / (2 * np.pi))
+        mine = np.abs(step / scale).max(axis=1) < blurred
+        middle = reach.within(reach.model.integrate(left[:1], 0.5 * (step[mine].min(0) + step[mine].max(0))[None]))
+        both = np.concatenate([left[:1], middle])
+        size = np.abs(reach.residual(both, np.full(2, target))).max(axis=1)
+        kept.append(both[int(size[1] < size[0])])
+        left = left[~mine]
+    return np.array(kept).reshape(-1, q.shape[1])
+
+
+def _free(search: Search, q: Array, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which configurations (b, nq) can really move with their targets held: further than to first order."""
+    reach = search.reach
+    rows = ~reach.sided
+    J = reach.jacobian(q, which)[:, rows]
+    away = np.linalg.svd(J)[2][:, -1]
+    found = np.zeros(len(q), dtype=bool)
+    for sign in (_STEP, -_STEP):
+        down = descend(reach, reach.moved(q, sign * away), which, iterations=search.iterations)
+        gone = np.linalg.norm(reach.away(down.q, q), axis=1) if len(q) else np.zeros(0)
+        at = np.linalg.svd(reach.jacobian(down.q, which)[:, rows], compute_uv=False)
+        n = len(reach.columns)
+        singular = at[:, n - 1] < 1e-6 * at[:, 0] if at.shape[1] >= n else np.ones(len(q), dtype=bool)
+        found |= down.done & (gone > 0.3 * _STEP) & singular
+    return found
+
+
 def _mind_isolated(search: Search, found: Found, item: str) -> None:
     """Refuse targets that leave freedom: there is no end to their configurations."""
     left = np.flatnonzero(search.left_over(found, np.arange(len(found.q))))
+    left = left[_free(search, found.q[left], left)] if left.size else left
     if left.size:
         number = int(search.freedom(found.q[left[:1]], left[:1])[0])
         freedoms = f"{number} freedom{'s' * (number > 1)}"

@@ -14,8 +14,10 @@ from ..checks import finite_number
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
+from ..model.shared_efforts import shared_efforts
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
+from .outputs.output import value_of
 from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
 
@@ -113,6 +115,7 @@ class Result(Pictures):
         n = len(self.t)
         if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
             raise ModelError("result", "t", t, "give at least one time, in order")
+        self.conditions = conditions
         self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
         self.v = _frozen("v", v, (n, len(self.labels.speeds)))
         states = np.zeros((n, 0 if model is None else model.nx)) if x is None else np.asarray(x)
@@ -124,7 +127,6 @@ class Result(Pictures):
         self.events = list(events)
         self.dense = dense
         self._steps, self._breaks = steps, breaks
-        self.conditions = conditions
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
@@ -291,6 +293,8 @@ class Result(Pictures):
         if determined.all():
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
+        if shared_efforts(self._model(), self.q[0], float(self.t[0])).any():
+            return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
     def about(self, what: Any) -> Output | None:
@@ -342,7 +346,7 @@ class Result(Pictures):
             raise ModelError(
                 "result", "model", None, "it was read from a file without a model: use Result.load(path, model=...)"
             )
-        return self.model
+        return self.model if self.conditions is None else self.conditions.model or self.model
 
     def _values(self, output: Output, motion: Motion) -> Array:
         if output.history is not None:
@@ -350,7 +354,7 @@ class Result(Pictures):
         if output.whole is not None and output.whole.branch:
             part: Array = self._values(output.whole, motion)[:, output.index]
             return part
-        values = output.value(motion)
+        values = value_of(output, motion)
         return continuous(self, output, values) if output.branch else values
 
     @cached_property

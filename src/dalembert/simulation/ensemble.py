@@ -15,8 +15,9 @@ from .. import _core
 from ..analysis.named_starts import named_count
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
-from ..model.conditions import checked_parameter, parameter_place
+from ..model.conditions import checked_parameter, followed, parameter_place
 from ..result import Labels, Motion, Output, Result, Stats, always
+from ..result.outputs.output import value_of
 from ..system import System
 from .breaks import breaks_until, timetable
 from .ensemble_files import ensemble_dataset, load_ensemble, loaded_runs, loaded_taking, save_ensemble
@@ -82,7 +83,7 @@ class Ensemble:
         runs: list[Result | None] | None = None,
         taken: Retaken | None = None,
     ) -> None:
-        self.model, self.t, self.stats = conditions.model, t, stats
+        self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
         self.reached = reached
         self.status = tuple(_STATUS.get(end, "failed") for end in ends)
@@ -223,7 +224,7 @@ class Ensemble:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 
-        values = np.asarray(output.value(Motion(self.model, self.t[time], q, v, x, conditions=conditions)))
+        values = value_of(output, Motion(self.model, self.t[time], q, v, x, conditions=conditions))
         full = np.full((*good.shape, *values.shape[1:]), np.nan)
         full[good] = values
         return full
@@ -265,21 +266,29 @@ def simulate_many(
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
-    notes = [*said, *notes]
     numbers = _parameter_rows(conditions, parameters, count)
+    groups = _alike(conditions, numbers, count)
+    q, v, x, notes = _starts(groups, state, t_start, count, limits)
+    notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
-    table = _break_table(conditions, numbers, count, t_start, t_end, options, breaks)
     with Interrupt() as interrupt:
-        outcomes, reached, counts, *states = options.integrator(conditions).batch(
-            t_start, t_end, wanted, q, v, x, numbers, _core.threads(), *table, interrupt.flag
-        )
+        parts = []
+        for rows, own in groups:
+            elements = None if numbers is None else np.ascontiguousarray(numbers[rows, : model.element_numbers])
+            table = _break_table(own, elements, len(rows), t_start, t_end, options, breaks)
+            q_0, v_0, x_0 = (np.ascontiguousarray(part[rows]) for part in (q, v, x))
+            stepper = options.integrator(own)
+            parts.append(
+                stepper.batch(t_start, t_end, wanted, q_0, v_0, x_0, elements, _core.threads(), *table, interrupt.flag)
+            )
+    order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
+    outcomes, reached, counts, *states = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
-    if options.project:
-        done = np.array([end == "reached" for end in ends])
-        gaps = widest(conditions, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
-        for run in np.flatnonzero(done)[gaps > OPEN]:
+    for rows, own in groups if options.project else ():
+        done = rows[[ends[run] == "reached" for run in rows]]
+        gaps = widest(own, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
+        for run in done[gaps > OPEN]:
             ends[run] = "open"
     if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is
         k = ends.index("crawls")
@@ -318,6 +327,36 @@ def simulate_many(
     return ensemble
 
 
+def _alike(conditions: Conditions, numbers: Array | None, count: int) -> list[tuple[NDArray[np.intp], Conditions]]:
+    """Return runs that differ in parameters of elements at most, and their conditions: the core takes these at once."""
+    if numbers is None:
+        return [(np.arange(count), conditions)]
+    _, which = np.unique(numbers[:, conditions.model.element_numbers :], axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    rows = [np.flatnonzero(which == k) for k in range(int(which.max()) + 1)]
+    return [(row, conditions.changed(parameters=numbers[row[0]])) for row in rows]
+
+
+def _starts(
+    groups: list[tuple[NDArray[np.intp], Conditions]],
+    state: State | Mapping[str, Any] | None,
+    t: float,
+    count: int,
+    limits: bool,
+) -> tuple[Array, Array, Array, list[str]]:
+    """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
+    if len(groups) == 1:
+        return start_states(groups[0][1].model, state, t, count, limits=limits)
+    found, notes = [], []
+    for rows, own in groups:
+        *begin, said = start_states(own.model, state, t, count, limits=limits)
+        found.append([part[rows] for part in begin])
+        notes += [note for note in said if note not in notes]
+    order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
+    q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
+    return q, v, x, notes
+
+
 def _break_table(
     conditions: Conditions,
     numbers: Array | None,
@@ -335,7 +374,7 @@ def _break_table(
     if numbers is None or not timetable(conditions.model).uses:
         rows = [of(conditions)] * count
     else:
-        rows = [of(conditions.changed(parameters=row)) for row in numbers]
+        rows = [of(conditions.changed(parameters=np.append(row, conditions.model.own_numbers))) for row in numbers]
     spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     return np.concatenate([np.zeros(0), *rows]), spans
 
@@ -362,8 +401,8 @@ def simulate_each(
         Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
-    q, v, x, notes = start_states(model, state, t_start, count, limits=limits)
     numbers = _parameter_rows(conditions, parameters, count)
+    q, v, x, notes = _starts(_alike(conditions, numbers, count), state, t_start, count, limits)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]
     runs: list[Result] = []
@@ -399,4 +438,6 @@ def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | Non
         column = rows_of(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)
         place = parameter_place(model, name, "simulate")
         rows[:, place] = [checked_parameter(model, name, number, "simulate") for number in column[:, 0]]
+    for row in rows:
+        followed(model, row, given, "simulate")
     return rows

@@ -13,6 +13,7 @@ from ..checks import finite_array, finite_number
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, Model, State
 from ..result import ByTime, Motion, Output
+from ..result.outputs.output import value_of
 from .jumps import mind_open, speeds_after_jump
 
 __all__ = ["Event", "Situation", "Watch"]
@@ -104,12 +105,16 @@ class Situation:
 
     def __init__(self, conditions: Conditions, state: State) -> None:
         self.conditions = conditions
-        self.model = conditions.model
         self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
         self.energy_loss = 0.0
         self.before: State | None = None  # of a jump that began a moment earlier
         self.stopped = False
         self.done: list[str] = []
+
+    @property
+    def model(self) -> Model:
+        """The model, with the numbers that it has now."""
+        return self.conditions.model
 
     def stop(self) -> None:
         """End the simulation here."""
@@ -117,8 +122,18 @@ class Situation:
         self.done.append("stop")
 
     def set(self, name: str, value: float) -> None:
-        """Change a number of a force element: ``now.set("k.stiffness", 200.0)``."""
+        """Change a number of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
+
+        Coordinates and speeds stay: what a mass takes away goes with its momentum. A number that would open a loop is
+        refused, and speeds obey loops at once.
+        """
+        before = self.model
         self.conditions = self.conditions.with_parameter(name, value, item="event")
+        if self.model is not before and self.model.nc:
+            for closure in self.model.closure_names:
+                if closure not in self.conditions.off:
+                    mind_open(self.conditions, closure, self.q, self.t, because=f"{name} = {value:.6g} opens it")
+            self._jump()
         self.done.append(f"{name} = {value:.6g}")
 
     def lock(self, hinge: str) -> None:
@@ -206,7 +221,7 @@ class Watch:
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
         values = np.empty((self.asked, len(t)))
         for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
-            row = np.asarray(output.value(motion), dtype=float)
+            row = np.asarray(value_of(output, motion), dtype=float)
             if row.shape != t.shape:
                 item = f"event {event.name!r}"
                 raise ModelError(item, "output", event.output, "it has several numbers: name one component")

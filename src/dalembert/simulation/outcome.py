@@ -32,12 +32,12 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         if not len(t):
             t, q, v, x = (part[:1] for part in run.records.arrays())
     result = Result(
-        run.model,
+        run.model.family,
         t,
         q,
         v,
         x,
-        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
+        stats=_stats(run, wall_time, Motion(run.model.family, t, q, v, x, conditions=run.track.conditions)),
         status=status,
         message=message,
         events=run.events,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import IntegrationError, ModelError
-from ..model import Conditions, State
+from ..model import Conditions, Model, State
 from ..model.likeness import likeness
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
@@ -88,7 +88,7 @@ class Run:
         dry: Dry | None = None,
         breaks: Array = NONE,
     ) -> None:
-        self.model, self.conditions, self.options = conditions.model, conditions, options
+        self.conditions, self.options = conditions, options
         self.also, self.breaks, self.horizon = breaks, NONE, -np.inf
         self.sampling = Sampling.of(conditions)
         self.t_end, self.times = t_end, times
@@ -114,6 +114,11 @@ class Run:
         sampled = times is not None and not watch.events and self.history is None
         self.track = Track(sampled, Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool)))
         self.records, self.segments = self.track.records, self.track.segments
+
+    @property
+    def model(self) -> Model:
+        """The model, with the numbers that it has now."""
+        return self.conditions.model
 
     # ---- starting and restarting
 

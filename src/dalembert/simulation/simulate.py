@@ -191,6 +191,7 @@ def simulate(
     control = as_control(control, period, delay, item="simulate")
     also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
+    model = conditions.model  # with the numbers that were given
     if conditions.history is not None and foreign:
         raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
     conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)

@@ -21,6 +21,7 @@ from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piec
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Model, State, as_model
 from ..model.once import once_per_model
+from ..model.shared_efforts import shared_efforts
 from ..system import System
 from .jumps import FAR
 
@@ -175,7 +176,9 @@ def start_state(
     if moved > 1e-9:
         notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
     mind_inertia(model, motion.q, t)
-    return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t)
+    return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t) + shared_drives(
+        model, motion.q, t
+    )
 
 
 def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
@@ -206,7 +209,21 @@ def _from_starts(model: Model, starts: Starts, t: float, limits: bool) -> tuple[
     stays = {name for name, p, q in zip(model.coordinate_names, placed, motion.q, strict=True) if p == q}
     notes = [word for name, word in moved.items() if name in stays]
     notes += adrift(model.system) + missed_starts(model, motion.q, motion.v, starts) + misfits(model, motion.q, t=t)
+    notes += shared_drives(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
+
+
+def shared_drives(model: Model, q: Array, t: float) -> list[str]:
+    """Say which drives prescribe the same at q (nq,), so that the motion does not determine their efforts."""
+    if not model.drives or not model.nc:
+        return []
+    names = [name for name, mark in zip(model.speed_names, shared_efforts(model, q, t), strict=True) if mark]
+    if not names:
+        return []
+    return [
+        f"drives prescribe more than there are freedoms: the efforts of {_listed(names)} are not unique, and one share "
+        "of many is given; loads that go with them are not unique either"
+    ]
 
 
 def _listed(names: list[str]) -> str:
@@ -219,10 +236,11 @@ def mind_inertia(model: Model, q: Array, t: float) -> None:
     if weak:
         owners = zip(model.body_names, model.hinge_names, strict=True)
         bodies = [body for body, hinge in owners if set(model.speed_names[model.v_slice(hinge)]) & set(weak)]
+        apart = adrift(model.system)
         raise SingularityError(
             f"at t = {t:.9g} s nothing resists along {_listed(weak)}: {_listed(bodies)} can move that way without "
             "moving any inertia. Give them some (about the axis, for a spin), drive these freedoms, or connect the "
-            "bodies so that they cannot move that way"
+            "bodies so that they cannot move that way" + "".join(f". Note: {words}" for words in apart)
         )
 
 

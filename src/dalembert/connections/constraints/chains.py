@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 _MOST = 24  # inner coordinates: core/chain.hpp
 _SAMPLES = 12
+NEXT = 25  # steps of a search that goes on where the last one ended
+ROUGH = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,14 +190,19 @@ class KinematicChain(Constraint):
             raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
-    def beyond(self, rotation: Array, position: Array) -> Array:
-        """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m.
+    def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
+        """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m, and where that is.
 
-        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp.
+        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
+        inner coordinates `near`, if they are given.
         """
-        C, c, _ = self.programs.at(self._nearest(rotation, position, self.starts[:2])[0])
+        starts, most = (self.starts[:2], 100) if near is None else (near[None], NEXT)
+        found = [self.programs.nearest(rotation, position, start, self.length, ROUGH, most) for start in starts]
+        inner = min(found, key=lambda pair: pair[1])[0]
+        C, c, _ = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
-        return np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
+        e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
+        return e, inner
 
     def room_left(self, rotation: Array, position: Array) -> float:
         """Return how far the hinges are from where they are stretched or folded: 0 there, up to 1."""
@@ -204,11 +211,10 @@ class KinematicChain(Constraint):
         s = np.linalg.svd(Y, compute_uv=False)
         return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
 
-    def _nearest(self, R: Array, p: Array, starts: Array | None = None) -> tuple[Array, float]:
-        """Return inner coordinates whose pose is nearest, and what it misses, m or rad; from all starts if left out."""
-        starts = self.starts if starts is None else starts
-        found = [self.programs.nearest(R, p, start, self.length) for start in starts[:1]]
-        for start in starts[1:]:
+    def _nearest(self, R: Array, p: Array) -> tuple[Array, float]:
+        """Return inner coordinates whose pose is nearest, and what it misses, m or rad."""
+        found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
+        for start in self.starts[1:]:
             if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
                 break
             found.append(self.programs.nearest(R, p, start, self.length))

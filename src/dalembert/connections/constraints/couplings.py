@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ...expressions import Expression, keep, plain
 from ..formulas.calculus import Calculus
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
@@ -56,7 +57,7 @@ class Coupling:
 
     def __post_init__(self) -> None:
         for field in ("ratio", "offset"):
-            object.__setattr__(self, field, finite_number(getattr(self, field), item="Coupling", field=field))
+            object.__setattr__(self, field, finite_number(keep(self, field), item="Coupling", field=field))
         if self.ratio == 0:
             raise ModelError(
                 "Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a hinge, use Fixed"
@@ -264,7 +265,8 @@ def rack_and_pinion(radius: float) -> Coupling:
 
 def screw_coupling(pitch: float) -> Coupling:
     """Return the coupling of a spindle's angle (first) and a nut's slide (second): `pitch` m a revolution."""
-    return Coupling(finite_number(pitch, item="screw_coupling", field="pitch") / (2 * math.pi))
+    finite_number(plain(pitch), item="screw_coupling", field="pitch")
+    return Coupling(pitch / (2 * math.pi))
 
 
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
@@ -274,7 +276,7 @@ def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling
 
 
 def _positive(item: str, field: str, value: float) -> float:
-    number = finite_number(value, item=item, field=field)
+    number = finite_number(plain(value), item=item, field=field)
     if number <= 0:
         raise ModelError(item, field, value, "it must be positive")
-    return number
+    return value if isinstance(value, Expression) else number

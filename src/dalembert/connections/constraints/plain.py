@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ...expressions import keep
 from ...rotation import unit_vector
 from ..hinges.hinge import frame_with_z
 from .pieces import Pieces
@@ -106,7 +107,7 @@ class Constraint:
         return None
 
     def _positive(self, field: str) -> None:
-        value = finite_number(getattr(self, field), item=self.kind, field=field)
+        value = finite_number(keep(self, field), item=self.kind, field=field)
         if value <= 0:
             raise ModelError(self.kind, field, value, "it must be positive")
         object.__setattr__(self, field, value)
@@ -261,7 +262,7 @@ class AxisAngle(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        angle = finite_number(self.angle, item=self.kind, field="angle")
+        angle = finite_number(keep(self, "angle"), item=self.kind, field="angle")
         if not 1e-3 < angle < math.pi - 1e-3:
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
         object.__setattr__(self, "angle", angle)

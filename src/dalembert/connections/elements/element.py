@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 from ... import _core
 from ...checks import finite_number
 from ...errors import ModelError
+from ...expressions import Expression
+from ...expressions import plain as number_of
 from ..formulas.compiled import CompiledLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
@@ -181,8 +183,17 @@ class Element(ForceElement):
         for name, unknown in self.unknowns.items():
             if not isinstance(unknown, tuple) or len(unknown) != 2:
                 raise ModelError(item, f"unknown {name!r}", unknown, "give where to begin and the residual")
-        numbers = {k: value for k, value in self.inputs.items() if isinstance(value, (int, float, np.number))}
+        numbers = {
+            k: value for k, value in self.inputs.items() if isinstance(value, (int, float, np.number, Expression))
+        }
+        own = self.parameters if isinstance(self.parameters, Mapping) else {}
+        kept = {k: x for k, x in {**own, **numbers}.items() if isinstance(x, Expression)}
+        if kept:
+            object.__setattr__(self, "expressions", kept)
         given = {name: value for name, value in self.inputs.items() if name not in numbers}
+        if isinstance(self.parameters, Mapping):
+            object.__setattr__(self, "parameters", {k: number_of(x) for k, x in self.parameters.items()})
+        numbers = {k: number_of(x) for k, x in numbers.items()}
         object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
         object.__setattr__(self, "parameters", {**self.parameters, **_numbers(item, "input", numbers)})
         object.__setattr__(self, "inputs", given)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...checks import finite_number, shape_of
 from ...errors import ModelError
+from ...expressions import Expression, keep
 from ..laws import Law, as_law
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class ForceElement:
 
     def _finite(self, *fields: str) -> None:
         for field in fields:
-            object.__setattr__(self, field, finite_number(getattr(self, field), item=self.kind, field=field))
+            object.__setattr__(self, field, finite_number(keep(self, field), item=self.kind, field=field))
 
     def _not_negative(self, *fields: str) -> None:
         self._finite(*fields)
@@ -147,7 +148,7 @@ class Limits(ForceElement):
 
     def __post_init__(self) -> None:
         for field in ("lower", "upper"):
-            if not np.isinf(getattr(self, field)):
+            if isinstance(getattr(self, field), Expression) or not np.isinf(getattr(self, field)):
                 self._finite(field)
         self._not_negative("stiffness", "damping")
         if not self.lower < self.upper:

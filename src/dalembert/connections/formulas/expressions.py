@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +63,22 @@ _NUMPY: dict[str, Callable[..., Any]] = {
     "less": lambda a, b, c, d: np.where(a < b, c, d),
     "floor": lambda a, *_: np.floor(a),
 }
+
+
+_PLAIN: dict[str, Callable[..., float]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "arctangent2": math.atan2,
+    "negate": operator.neg,
+    "root": math.sqrt,
+    "sine": math.sin,
+    "cosine": math.cos,
+    "arctangent": math.atan,
+    "absolute": abs,
+}
+_ONE = ("negate", "root", "sine", "cosine", "arctangent", "absolute")  # of these, with one argument
 
 
 @dataclass
@@ -133,6 +150,26 @@ class Program:
                 if left:
                     factor = self.emit("multiply", factor, factor)
         return self.emit("divide", self.constant(1.0), result) if number < 0 else result
+
+    def numbers(self, inputs: Sequence[float]) -> list[float]:
+        """Return the outputs for inputs that are numbers: as `evaluate` but for rounding, in a fraction of its time."""
+        values: list[float] = []
+        add = values.append
+        try:
+            for code, a, b, *_ in self.instructions:
+                name = OPERATIONS[code]
+                plain = _PLAIN.get(name)
+                if plain is not None:
+                    add(plain(values[a]) if name in _ONE else plain(values[a], values[b]))
+                elif name == "constant":
+                    add(self.constants[a])
+                elif name == "input":
+                    add(float(inputs[a]))
+                else:
+                    return [float(x) for x in self.evaluate(inputs)]
+        except (ArithmeticError, ValueError):  # infinite, or no number
+            return [float(x) for x in self.evaluate(inputs)]
+        return [values[place] for place in self.outputs]
 
     def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
         """Return the outputs in NumPy; each input is a number or an array, as the core computes them one by one."""

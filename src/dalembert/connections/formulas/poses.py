@@ -86,7 +86,7 @@ class PosePrograms:
 
     def at(self, q: Array) -> tuple[Array, Array, Array]:
         """Return C (3, 3), c (3,) and H (6, n), [omega; v] in axes of the first frame."""
-        out = np.array([float(x) for x in self.pose.evaluate(list(q))])
+        out = np.array(self.pose.numbers(q.tolist() if isinstance(q, np.ndarray) else list(q)))
         C = out[3:12].reshape(3, 3)
         with np.errstate(invalid="ignore"):  # formulas that are not finite are refused by name
             H = out[12:].reshape(self.n, 2, 3) @ C.T
@@ -98,8 +98,14 @@ class PosePrograms:
         C = self.at(q)[0]
         return np.concatenate([C @ out[:3], C @ out[3:]])
 
-    def nearest(self, R: Array, p: Array, start: Array, length: float = 1.0) -> tuple[Array, float]:
-        """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad."""
+    def nearest(
+        self, R: Array, p: Array, start: Array, length: float = 1.0, settled: float = 1e-11, most: int = 100
+    ) -> tuple[Array, float]:
+        """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad.
+
+        Out of reach, it ends where a step gains less than the part `settled` of the square of what is missed. At most
+        `most` steps are tried.
+        """
 
         def error(q: Array) -> tuple[Array, Array]:
             C, c, H = self.at(q)
@@ -110,7 +116,7 @@ class PosePrograms:
 
         q, damping = np.array(start, dtype=float), 1e-12
         e, H = error(q)
-        for _ in range(100):
+        for _ in range(most):
             size = float((H * H).sum()) or 1.0
             step = H.T @ np.linalg.solve(H @ H.T + damping * size * np.eye(6), e)
             step /= max(1.0, float(np.abs(step).max(initial=0.0)))
@@ -123,7 +129,7 @@ class PosePrograms:
                 continue
             gained = float(e @ e - e_trial @ e_trial)
             q, e, H, damping = trial, e_trial, H_trial, max(1e-12, 0.1 * damping)
-            if gained < 1e-11 * float(e @ e):  # out of reach, and as near as it gets
+            if gained < settled * float(e @ e):  # out of reach, and as near as it gets
                 break
         C, c, _ = self.at(q)
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))

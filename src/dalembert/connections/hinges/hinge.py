@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError
+from ...expressions import Expression, split
 from ...rotation import unit_vector
 from ..formulas.named import TIME
 from ..formulas.poses import PosePrograms, posed, shifts, typical_length
@@ -129,10 +130,15 @@ class Hinge:
     def __post_init__(self) -> None:
         for field in self.directions:
             object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+        kept: dict[str, Expression] = {}
         for field in _DATA:
             value = getattr(self, field)
             if value is None:
                 continue
+            one = isinstance(value, Expression)
+            labels = [f"{field}[{k}]" for k in range(self.nv)]
+            value, found = split(value, labels)
+            kept |= dict.fromkeys(labels, found[labels[0]]) if one else found
             if shape_of(value) == ():
                 value = np.full(self.nv, finite_number(value, item=self.kind, field=field))
             else:
@@ -142,6 +148,8 @@ class Hinge:
             value = np.array(value)
             value.flags.writeable = False
             object.__setattr__(self, field, value)
+        if kept:
+            object.__setattr__(self, "expressions", {**getattr(self, "expressions", {}), **kept})
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
         self._check_dry()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checks import finite_number
+from ...expressions import Expression, plain
 from ...rotation import axis_angle
 from .hinge import TURN_X, Hinge, columns, frame_with_z, turn_about_z
 
@@ -43,7 +44,9 @@ class Screw(Hinge):
     flips: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pitch", finite_number(self.pitch, item="Screw", field="pitch"))
+        if isinstance(self.pitch, Expression):
+            object.__setattr__(self, "expressions", {"pitch": self.pitch})
+        object.__setattr__(self, "pitch", finite_number(plain(self.pitch), item="Screw", field="pitch"))
         super().__post_init__()
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...connections.connection import Connection
 from ...connections.hinges import Hinge
 from ...model import Model
+from ...model.shared_efforts import shared_efforts
 from ...topology import TreeHinge
 from .dry import DRY_QUANTITIES, dry_output
 from .loads import multiplier
@@ -164,7 +165,16 @@ def _effort(model: Model, hinge: Hinged, name: str, unit: str) -> Output:
 
     meaning = f"effort at hinge {hinge.name!r}: of its drive; else of elements, friction, control and what holds it"
     needs = "dynamics" if drives else "speed"
-    return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
+    output = Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
+    if not drives or hinge.cut or not model.nc:
+        return output
+    span = model.v_slice(hinge.name)
+
+    def unique(m: Motion) -> NDArray[np.bool_]:
+        states = zip(m.q, m.t.tolist(), strict=True)
+        return np.array([~shared_efforts(model, q, t)[span] for q, t in states]).reshape(len(m), len(labels))
+
+    return replace(output, unique=unique)
 
 
 def _dry(quantity: str) -> Callable[[Model, Hinged, str, str], Output]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...connections.connection import Connection
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
 from ...connections.elements.element import Element
 from ...connections.elements.plain import ForceConnection
 from ...connections.hinges import Hinge
 from ...model import Model
+from ...model.shared_efforts import shared_rows
+from .motion import Motion
 from .output import Output, number, vector
 from .units import effort_unit, row_units
 
@@ -56,7 +61,12 @@ def constraint_output(model: Model, chord: Connection, quantity: str, name: str)
     drive = drives[0]
     unit = "N m" if rows[drive.coordinate] == "angle" else "N"
     meaning = f"effort of the drive of constraint {drive.name!r}, along what it drives"
-    return number(name, unit, meaning, lambda m: m.effort(drive), "dynamics")
+    output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
+
+    def unique(m: Motion) -> NDArray[np.bool_]:
+        return np.array([not shared_rows(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
+
+    return replace(output, unique=unique)
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:

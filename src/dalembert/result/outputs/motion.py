@@ -35,6 +35,13 @@ class Periods:
     def __init__(self, begins: Sequence[float], conditions: Sequence[Conditions]) -> None:
         self.begins, self.conditions = list(begins), list(conditions)
 
+    @property
+    def model(self) -> Model | None:
+        """The model with the own numbers of all conditions; None if they change."""
+        first = self.conditions[0].model
+        same = all(c.model is first or np.array_equal(c.model.own_numbers, first.own_numbers) for c in self.conditions)
+        return first if same else None
+
     def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
         before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to what was before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
@@ -100,6 +107,21 @@ class Motion:
     def __len__(self) -> int:
         return len(self.q)
 
+    @cached_property
+    def pieces(self) -> list[tuple[NDArray[np.intp], Motion]]:
+        """Rows with the same own numbers of the model, and the motion there; none if these are the model's own."""
+        if self.conditions is None or not len(self):
+            return []
+        found = self.conditions(self.t)
+        if all(np.array_equal(c.model.own_numbers, self.model.own_numbers) for _, c in found):
+            return []
+        return [(rows, self._piece(rows, conditions)) for rows, conditions in found]
+
+    def _piece(self, rows: NDArray[np.intp], conditions: Conditions) -> Motion:
+        t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
+        known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
+        return type(self)(conditions.model, t, q, v, x, known, always(conditions))
+
     def part(self, name: str) -> Array:
         """Return one part of the core's report, (n, ...); see `Model.report`."""
         if name not in self._parts:
@@ -128,6 +150,11 @@ class Motion:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic energy, and potential energy of weights and of flexible bodies, (n,) J."""
+        if self.pieces:
+            joined = np.empty((2, len(self)))
+            for rows, piece in self.pieces:
+                joined[:, rows] = piece.energy
+            return Energy(*joined)
         return self.model.energy(self.q, self.v, bare=True)
 
     @property

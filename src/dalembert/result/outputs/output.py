@@ -156,6 +156,22 @@ class Output:
         )
 
 
+def value_of(output: Output, motion: Motion) -> Array:
+    """Return an output, (n, ...), of a motion in which numbers of the system may have changed."""
+    if not motion.pieces:
+        return output.value(motion)
+    from .find import find
+
+    joined: Array | None = None
+    for rows, piece in motion.pieces:
+        own = output if output.shape is None else find(piece.model, output.name)
+        values = np.asarray(own.value(piece))
+        joined = np.empty((len(motion), *values.shape[1:])) if joined is None else joined
+        joined[rows] = values
+    assert joined is not None
+    return joined
+
+
 def number(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
     """Return an output that is one number."""
     return Output(name, unit, (), meaning, value, needs=needs)

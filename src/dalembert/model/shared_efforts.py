@@ -1,0 +1,49 @@
+"""Efforts of drives that the motion does not determine, because several drives prescribe the same.
+
+Multipliers lam that press on nothing free to move, P_f' lam = 0, change the efforts of drives by P_d' lam and nothing
+else: where such lam exist with P_d' lam unlike zero, those efforts are not unique.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["shared_efforts", "shared_rows"]
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+NONE = 1e-9  # of the largest singular value: below is rounding
+
+
+def shared_efforts(model: Model, q: Array, t: float) -> Marks:
+    """Return which driven speeds have efforts that are not unique at q (nq,), (nv,)."""
+    driven = np.asarray(model.driven_speeds())
+    marks = np.zeros(model.nv, dtype=bool)
+    if model.nc and driven.any():
+        P, idle = _idle(model, q, t, driven)
+        size = float(np.abs(P).max(initial=0.0))
+        marks[driven] = np.abs(P[:, driven].T @ idle).max(axis=1, initial=0.0) > NONE * size
+    return marks
+
+
+def shared_rows(model: Model, q: Array, t: float) -> Marks:
+    """Return which constraint rows have multipliers that are not unique at q (nq,), (nc,)."""
+    if not model.nc:
+        return np.zeros(0, dtype=bool)
+    _, idle = _idle(model, q, t, np.asarray(model.driven_speeds()))
+    return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > NONE)
+
+
+def _idle(model: Model, q: Array, t: float, driven: Marks) -> tuple[Array, Array]:
+    """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
+    P = model.constraint_jacobian(q, t=t)
+    U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)
+    rank = int((s > NONE * max(float(s.max(initial=0.0)), float(np.abs(P).max(initial=0.0)))).sum())
+    return P, U[:, rank:]

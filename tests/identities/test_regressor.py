@@ -1,0 +1,70 @@
+"""Hinge forces are linear in the inertial parameters of bodies; which combinations of these motions tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import seven_joints
+from flexible_systems import random_flexible
+from random_loops import random_closed_system
+from random_systems import random_system
+
+import dalembert as da
+from dalembert.analysis.regressor import permitted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hinge_forces_of_trees_are_the_regressor_times_inertial_parameters(seed):
+    rng = np.random.default_rng(seed)
+    model = random_system(rng, 6).compile()
+    state = model.random_state(rng, 5)
+    a = rng.normal(size=(5, model.nv))
+    Y = da.regressor(model, state.q, state.v, a)
+    tau = model.inverse_dynamics(state.q, state.v, a, bare=True)
+    np.testing.assert_allclose(Y @ da.inertial_parameters(model), tau, atol=1e-10 * (1 + np.abs(tau).max()))
+    np.testing.assert_array_equal(da.regressor(model, state.q[2], state.v[2], a[2]), Y[2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_loops_forces_along_permitted_speeds_are_the_reduced_regressor_times_inertial_parameters(seed):
+    rng = np.random.default_rng(seed)
+    closed = random_closed_system(rng, 5, 2)
+    model = closed.system.compile()
+    q, v = closed.state(model)
+    tau = rng.normal(size=model.nv)
+    a = model.forward_dynamics(q, v, tau)
+    N = permitted(model, q)[0]
+    Y = da.regressor(model, q, v, a)
+    np.testing.assert_allclose(Y @ da.inertial_parameters(model), N.T @ tau, atol=1e-8 * (1 + np.abs(tau).max()))
+
+
+def test_what_is_identified_from_forces_of_a_motion_is_what_the_arm_has():
+    model = seven_joints().compile()
+    base = da.base_parameters(model)
+    rng = np.random.default_rng(1)
+    state = model.random_state(rng, 60)
+    a = rng.normal(size=(60, model.nv))
+    tau = model.inverse_dynamics(state.q, state.v, a, bare=True)
+    lead = da.regressor(model, state.q, state.v, a).reshape(-1, 10 * model.nb)[:, base.independent]
+    found = np.linalg.lstsq(lead, tau.ravel(), rcond=None)[0]
+    np.testing.assert_allclose(found, base.values(da.inertial_parameters(model)), atol=1e-7)
+    # a body on one revolute axis has seven, less what its mass gives where the axis before it passes
+    assert base.rank < 10 * model.nb
+    assert set(base.unseen) <= set(da.analysis.inertial_names(model))
+
+
+def test_a_pendulum_tells_its_moment_and_its_inertia_about_the_axis():
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    base = da.base_parameters(s)
+    assert {base.names[k] for k in base.independent} == {"bob.moment.x", "bob.moment.z", "bob.J.yy"}
+    assert "bob.mass" in base.unseen
+    assert "3 combinations of 10" in repr(base)
+
+
+def test_flexible_bodies_are_refused_by_name():
+    s = da.System("beam")
+    s.connect("A", da.Free(), s.ground, s.body("beam", random_flexible(np.random.default_rng(0))).at(node=0))
+    model = s.compile()
+    with pytest.raises(da.ModelError, match="beam"):
+        da.regressor(model, np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv))
