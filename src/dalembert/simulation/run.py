@@ -110,9 +110,10 @@ class Run:
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
+        switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
-        sampled = times is not None and not watch.events and self.history is None
-        self.track = Track(sampled, Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool)))
+        sampled = times is not None and not watch.events and self.history is None and not len(switchings.whole)
+        self.track = Track(sampled, switchings)
         self.records, self.segments = self.track.records, self.track.segments
 
     @property
