@@ -63,14 +63,15 @@ from .model import Conditions, Model, Sampled, State, set_threads, threads
 from .motion import Target, circuits, inverse_kinematics, kinematics, mobility_range, motion_space, workspace
 from .result import Result
 from .simulation import Ensemble, Event, Live, simulate, start_state
-from .statics import equilibrium
+from .statics import equilibrium, equilibrium_path
 from .system import System
 
 if TYPE_CHECKING:
     from . import library, natural, structures, tribology
-    from .io import load
+    from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
+    from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
 
@@ -140,6 +141,7 @@ __all__ = [
     "driven_motion",
     "elements",
     "equilibrium",
+    "equilibrium_path",
     "errors",
     "flops",
     "floquet",
@@ -169,12 +171,14 @@ __all__ = [
     "rod",
     "root_locus",
     "rotation",
+    "save",
     "set_threads",
     "shapes",
     "simulate",
     "sphere",
     "start_state",
     "structures",
+    "symbolic_equations",
     "threads",
     "tribology",
     "tube",
@@ -186,6 +190,8 @@ _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "resul
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "save": "io",
+    "symbolic_equations": "symbolic",
     "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }

@@ -236,6 +236,22 @@ def test_friction_of_several_hinges_of_a_loop_shares_what_there_is_to_hold() -> 
     assert np.ptp(moved) < 1e-6
 
 
+def test_a_chain_with_friction_slides_the_way_that_its_friction_allows() -> None:
+    """Rows that slid rest on the edge of their band, or stuck again within it; a run does not move them."""
+    s = da.System("chain")
+    before = s.ground.at(0, 0, 0)
+    for k in range(4):
+        link = s.body(f"link_{k}", da.rod(0.5, 1.0))
+        s.connect(f"pin_{k}", da.Revolute("y", friction=2.0 + k), before, link)
+        before = link.at(0.5, 0, 0)
+    eq = da.equilibrium(s)
+    assert any(row.slid for row in eq.friction)
+    assert all(abs(row.effort) <= row.limit * (1 + 1e-9) for row in eq.friction)
+    torque = -eq.model.bias_forces(eq.q, np.zeros(4), bare=True)
+    assert [row.effort for row in eq.friction] == pytest.approx(-torque, abs=1e-9)
+    assert np.ptp(da.simulate(s, 0.5, state=eq)["pin_0.position"]) < 1e-9
+
+
 # ---- drives, steady motion, trim
 
 
@@ -302,6 +318,32 @@ def test_a_top_precesses_steadily() -> None:
     assert eq.stable and "first order" in eq.stable.reason
     moved = da.simulate(s, 1.0, state=eq)
     assert np.ptp(moved["tilt.position"]) < 1e-7
+
+
+@pytest.mark.parametrize("hinge", ["Free", "Planar"])
+def test_a_vehicle_goes_round_a_circle(hinge: str) -> None:
+    """Two axles that do not slip sideways, the front one turned by a spring: rates follow from the wheelbase."""
+    s = da.System("vehicle", gravity=(0, 0, 0))
+    car, fork = s.body("car", mass=100.0, inertia=(30, 30, 50)), s.body("fork", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("P", getattr(da, hinge)(), s.ground, car)
+    s.connect("steer", da.Revolute("z"), car.at(1.0, 0, 0), fork)
+    if hinge == "Free":
+        s.connect("floor", da.PointOnPlane("z"), s.ground, car)
+        s.connect("upright", da.Parallel("z"), s.ground, car)
+    s.connect("rear", da.Skate("y"), s.ground, car.at(-1.0, 0, 0))
+    s.connect("front", da.Skate("y"), s.ground, fork)
+    s.connect("spring", da.TorsionSpring(100.0, 1.0, 0.2), "steer")
+    s.initial("steer", position=0.2)
+    if hinge == "Planar":  # whose speeds are in axes that do not turn with the vehicle
+        with pytest.raises(EquilibriumError, match="Free hinge"):
+            da.equilibrium(s, speeds={"P.x": 5.0})
+        return
+    eq = da.equilibrium(s, speeds={"P.vx": 5.0})
+    assert eq.unknown["P.wz.speed"] == pytest.approx(5.0 * np.tan(0.2) / 2.0)
+    assert abs(eq.efforts["P.vx"]) < 1e-9 and eq.stable
+    moved = da.simulate(s, 1.0, state=eq)
+    assert np.ptp(moved["steer.position"]) < 1e-9
+    assert np.ptp(np.linalg.norm(moved["car.velocity"], axis=1)) < 1e-9
 
 
 def test_trim_finds_inputs_and_numbers() -> None:

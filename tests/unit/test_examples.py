@@ -28,6 +28,7 @@ PICTURES = {
     "dc_servo": "dc_servo.png",
     "hanging_chain": "hanging_chain.png",
     "cantilever": "cantilever.png",
+    "snap_through": "snap_through.png",
     "fuel_injection_pump": "fuel_injection_pump.png",
     "flexible_spacecraft": "flexible_spacecraft.png",
     "space_manipulator": "space_manipulator.png",
@@ -143,3 +144,9 @@ def test_a_spacecraft_keeps_its_momentum_while_its_panels_shake() -> None:
     crossings = np.flatnonzero(np.diff(np.sign(bending["port"][after])))
     rate = np.pi * (len(crossings) - 1) / (np.diff(result.t[after][crossings[[0, -1]]])[0])
     assert found["panel"].frequencies[0] < rate < 2 * found["panel"].frequencies[0]
+
+
+def test_the_toggle_snaps_at_the_load_of_virtual_work() -> None:
+    n = numbers_of("snap_through")
+    assert n["snaps"] == pytest.approx(n["exact"], rel=1e-9)
+    assert n["error"] < 1e-6

@@ -18,10 +18,38 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "expressions", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures",
-    "driving", "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion",
-    "natural", "io", "simulation", "inverse", "linear", "statics", "library", "view", "demo", "cli",
-)  # fmt: skip
+    "errors",
+    "expressions",
+    "recipes",
+    "_core",
+    "checks",
+    "rotation",
+    "tribology",
+    "bodies",
+    "connections",
+    "structures",
+    "driving",
+    "showing",
+    "system",
+    "topology",
+    "compile",
+    "model",
+    "oracles",
+    "result",
+    "analysis",
+    "motion",
+    "natural",
+    "io",
+    "simulation",
+    "inverse",
+    "linear",
+    "statics",
+    "symbolic",
+    "library",
+    "view",
+    "demo",
+    "cli",
+)
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
 SHORT_WAYS = {
@@ -35,6 +63,7 @@ SHORT_WAYS = {
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
+    ("statics.path", "view"): "EquilibriumPath.plot",
     ("linear.modes", "view"): "Modes.draw, Modes.animate",
     ("linear.response", "view"): "Bode and Nyquist plots",
     ("linear.locus", "view"): "plots of loci and Campbell diagrams",

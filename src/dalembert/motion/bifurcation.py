@@ -118,10 +118,9 @@ def _second_order(tracer: Tracer, q: Array, N: Array, y: Array) -> Array | None:
         return None
     if discriminant < 0:
         return np.zeros((0, len(one)))
-    w = np.sqrt(discriminant)
-    # a u^2 + 2 c u v + b v^2 = 0
-    ratios = [(-c + w, a), (-c - w, a)] if abs(a) >= abs(b) else [(b, -c + w), (b, -c - w)]
-    ways = [u * one + v * two for u, v in ratios]
+    # a u^2 + 2 c u v + b v^2 = 0, without a difference of nearly equal numbers
+    root = -(c + np.copysign(np.sqrt(discriminant), c))
+    ways = [u * one + v * two for u, v in ((root, a), (b, root))]
     return np.array([sign * x / np.linalg.norm(x) for x in ways for sign in (1.0, -1.0)])
 
 

@@ -145,6 +145,11 @@ class Tracer:
         lengths = [*(-length for length in before[:0:-1]), *lengths]
         return self._path(places, lengths, False, (begin, end), [*more, *singular])
 
+    def follow(self, q: Array, along: Array) -> Path:
+        """Return the way from q (nq,) in the direction of a tangent, closed or to its end."""
+        places, lengths, end, singular = self._run(self.look(q, along))
+        return self._path(places, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
+
     def _path(
         self, places: list[Place], lengths: list[float], closed: bool, ends: tuple[str, str], singular: list[Place]
     ) -> Path:

@@ -2,6 +2,16 @@
 
 from .answer import Equilibrium
 from .equilibrium import equilibrium
+from .path import EquilibriumPath, PathPoint, equilibrium_path
+from .several import Equilibria
 from .stability import Stability
 
-__all__ = ["Equilibrium", "Stability", "equilibrium"]
+__all__ = [
+    "Equilibria",
+    "Equilibrium",
+    "EquilibriumPath",
+    "PathPoint",
+    "Stability",
+    "equilibrium",
+    "equilibrium_path",
+]

@@ -152,15 +152,16 @@ class Equilibrium(State):
         return found
 
     def __repr__(self) -> str:
-        model, moving = self.model, bool(self.v.any())
+        model, pace = self.model, 1e-12 * float(np.abs(self.v).max(initial=0.0))
+        moving = pace > 0.0
         kind = "steady motion" if moving else "equilibrium"
         lines = [f"{kind} of {model.system.name!r} at t = {self.t:.6g} s: {self.stable!r}"]
         table = []
         for name, (value, unit, speed) in self._coordinates():
             shown = f"{value:.6g} {unit if unit != '1' else ''}".rstrip()
             turned = f"{np.degrees(value):.4g}°" if unit == "rad" else ""
-            pace = f"{speed:.6g} {unit}/s" if moving and speed else ""
-            table.append((name, shown, turned, pace))
+            runs = f"{speed:.6g} {unit}/s" if speed is not None and abs(speed) > pace else ""
+            table.append((name, shown, turned, runs))
         table += [(name, f"{value:.6g}", "", "") for name, value in zip(model.state_names, self.x, strict=True)]
         lines += _columns(table)
         others = {*self.stops, *(held.name for held in self.friction)}

@@ -32,7 +32,7 @@ from ..motion.closed import Closed, Measure
 from ..motion.equations import RelativeEquations
 from ..rotation import skew
 
-__all__ = ["Balance", "Look"]
+__all__ = ["Balance", "Look", "straight"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -286,7 +286,7 @@ class Look:
     def _stiffness(self, basis: Array) -> Array:
         D = self.balance.scales
         by, states = self._slopes
-        K: Array = (self.F.T * D) @ _straight(self.balance.model, by.q, self.r) @ (D[:, None] * basis)
+        K: Array = (self.F.T * D) @ straight(self.balance.model, by.q, self.r) @ (D[:, None] * basis)
         if self.balance.model.nx:
             X = np.linalg.lstsq(states.x, states.q @ (D[:, None] * basis), rcond=None)[0]
             K = K - (self.F.T * D) @ by.x @ X
@@ -316,7 +316,7 @@ def _without(part: Array, idle: Marks) -> Array:
     return kept
 
 
-def _straight(model: Model, by_q: Array, r: Array) -> Array:
+def straight(model: Model, by_q: Array, r: Array) -> Array:
     """Return slopes (nv, nv) of forces r (nv,) in axes that do not turn with free bodies.
 
     Steps shift a body straight and turn it about itself (`Model.integrate`); forces in its axes turn with it, which is

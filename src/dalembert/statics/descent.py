@@ -13,7 +13,7 @@ them. Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,7 @@ _TURN = 0.5  # rad: the largest turn in a step
 _FAR = 3e3  # rad or lengths: what is so far away falls for ever
 _AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
 _PATIENCE = 1000
+_RETURNS = 20  # steps back along motions that nothing determines
 
 
 @dataclass(eq=False)
@@ -60,11 +61,50 @@ class Descent:
     falls: Array | None = None
     left: bool = False
     steps: int = 0
+    turned: Measure | None = None
 
 
-def descend(balance: Balance, q: Array, x: Array, stops: Sequence[Measure] = (), *, most: int = _PATIENCE) -> Descent:
-    """Go from q (nq,) downhill to rest."""
-    walk = _Walk(balance, q, x, stops)
+def descend(
+    balance: Balance,
+    q: Array,
+    x: Array,
+    stops: Sequence[Measure] = (),
+    *,
+    most: int = _PATIENCE,
+    ways: Mapping[Measure, float] | None = None,
+) -> Descent:
+    """Go from q (nq,) downhill to rest; along motions that nothing determines, back to where it started.
+
+    Coordinates in `ways` go one way only, 1 or -1: the descent ends where one of them would turn back, by more than a
+    step corrects the one before.
+    """
+    found = _descended(balance, q, x, stops, most, ways)
+    for _ in range(_RETURNS if found.found and not ways else 0):
+        look = found.look
+        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
+        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+        back = loose @ (loose.T @ balance.closed.between(look.q, q))
+        size = float(np.abs(back).max(initial=0.0))
+        if size < 1e-9:
+            break
+        trial = look.balance.moved(look.q, back / max(1.0, size / _TURN))
+        again = None if trial is None else _descended(balance, trial, look.x, stops, most)
+        if again is None or not again.found or again.stops != found.stops:
+            break
+        again.steps, again.left = again.steps + found.steps, found.left
+        found = again
+    return found
+
+
+def _descended(
+    balance: Balance,
+    q: Array,
+    x: Array,
+    stops: Sequence[Measure],
+    most: int,
+    ways: Mapping[Measure, float] | None = None,
+) -> Descent:
+    walk = _Walk(balance, q, x, stops, ways or {})
     for count in range(most):
         done = walk.step()
         if done is not None:
@@ -78,7 +118,11 @@ def descend(balance: Balance, q: Array, x: Array, stops: Sequence[Measure] = (),
 class _Walk:
     """A descent under way."""
 
-    def __init__(self, balance: Balance, q: Array, x: Array, stops: Sequence[Measure]) -> None:
+    def __init__(
+        self, balance: Balance, q: Array, x: Array, stops: Sequence[Measure], ways: Mapping[Measure, float]
+    ) -> None:
+        self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
+        self.here = dict(self.past)
         self.base, self.start, self.stops = balance, q, stops
         self.radius, self.left, self.still = _RADIUS, False, 0
         self.on = {m: bound for m in stops for bound in (m.lower, m.upper) if abs(float(m.values(q)) - bound) < 1e-12}
@@ -128,6 +172,12 @@ class _Walk:
             hoped = float(look.g @ s + 0.5 * s @ look.stiffness @ s)
         way = look.B @ s
         part, met = self._room(way)
+        part, turned = self._one_way(way, part)
+        if turned is not None:
+            q = balance.moved(look.q, part * way) if part > 0.0 else look.q
+            return Descent(look if q is None else self._look(q, look.x), dict(self.on), False, turned=turned)
+        if met is not None and part * float(np.abs(way).max()) < 1e-9 and self._meet(*met):
+            return None
         trial = balance.moved(look.q, part * way)
         middle = balance.moved(look.q, 0.5 * part * way) if trial is not None else None
         if trial is None or middle is None:
@@ -141,6 +191,11 @@ class _Walk:
             if good and part == 1.0 and float(np.linalg.norm(s)) > 0.8 * self.radius:
                 self.radius *= 2.0
             self.look = there
+            for measure, sign in self.ways.items():
+                now = float(measure.values(there.q))
+                if sign * (now - self.here[measure]) > 0.0:
+                    self.past[measure] = self.here[measure]  # from where it last went on
+                self.here[measure] = now
             if met is not None:
                 self._meet(*met)
             return None
@@ -171,11 +226,23 @@ class _Walk:
                 part, met = max(gap / rate, 0.0), (measure, bound)
         return part, met
 
-    def _meet(self, measure: Measure, bound: float) -> None:
+    def _one_way(self, way: Array, part: float) -> tuple[float, Measure | None]:
+        """Return which part of a scaled way can be gone before a coordinate turns back, and which does."""
+        q, turned = self.look.q, None
+        for measure, sign in self.ways.items():
+            rate = float(measure.row(q) @ (way * self.balance.scales))
+            room = sign * (self.here[measure] - self.past[measure])  # what the last step on gained
+            if sign * rate < 0.0 and room < -sign * rate * part:
+                part, turned = max(room, 0.0) / (-sign * rate), measure
+        return part, turned
+
+    def _meet(self, measure: Measure, bound: float) -> bool:
         """Hold a coordinate at its stop, if the step came there; of curved ways the next step does."""
-        if abs(float(measure.values(self.look.q)) - bound) < 0.05 * measure.scale:
-            self.on[measure] = bound
-            self._again()
+        if abs(float(measure.values(self.look.q)) - bound) > 0.05 * measure.scale:
+            return False
+        self.on[measure] = bound
+        self._again()
+        return True
 
     def _released(self) -> bool:
         """Let go the stop that pulls most; return whether there is one."""

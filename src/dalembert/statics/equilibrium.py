@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.scales import Scales, singular_values
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
@@ -20,9 +22,11 @@ from .rubbing import Held, rest_with_friction
 from .stability import judged, named_motion
 from .trim import Trim, trim
 
-__all__ = ["equilibrium"]
+__all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
+
+_SINGULAR = 1e-5  # scaled singular values of loops below this are lost
 
 
 def equilibrium(
@@ -144,7 +148,7 @@ def _lasting_states(request: Request) -> bool:
 
 def _answered(request: Request, found: Descent, held: list[Held]) -> Equilibrium:
     look = found.look
-    names, notes = _free(look), list(request.notes)
+    names, notes = () if _singular(request, look) else _free(look), list(request.notes)
     if found.left:
         notes.append("the start is an unstable rest, and was left; nearest=True stays")
     stops = {m.name: _effort(look, m) for m in found.stops}
@@ -180,10 +184,14 @@ def answered_trim(request: Request, found: Trim) -> Equilibrium:
 def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps: int, notes: list[str]) -> Equilibrium:
     model, balance = request.model, look.balance
     state = State(q=look.q, v=balance.v.copy(), t=balance.t, x=look.x)
-    conditions = _locked(request, balance)
+    _mind_steady(request, look)
+    conditions = locked(request, balance)
     steady = balance.fixed & (balance.v != 0)
     steady[request.paced] = True
     verdict = judged(look, state, conditions, balance._inputs, steady)
+    if _singular(request, look):
+        reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
+        verdict = replace(verdict, verdict="marginal", reason=reason)
     size = max(look.size, 1e-300)
     residual = float(np.abs(look.g).max(initial=0.0)) / size
     notes += _pushed(request, look, size)
@@ -193,7 +201,17 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
     )  # fmt: skip
 
 
-def _locked(request: Request, balance: Balance) -> Any:
+def _singular(request: Request, look: Look) -> bool:
+    """Return whether loops lose rank on the way from the start to a configuration."""
+    closed, free = look.balance._open, ~look.balance.fixed
+    if not closed.rows:
+        return False
+    there, here = (singular_values(closed.jacobian(q)[:, free]) for q in (request.q, look.q))
+    between = (here > 1e-11) & (here < _SINGULAR)
+    return bool(between.any()) or int((here > _SINGULAR).sum()) < int((there > _SINGULAR).sum())
+
+
+def locked(request: Request, balance: Balance) -> Any:
     """Return conditions under which everything that is held is locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
@@ -202,6 +220,25 @@ def _locked(request: Request, balance: Balance) -> Any:
     locked = columns | rows
     conditions = balance.conditions
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
+
+
+def _mind_steady(request: Request, look: Look) -> None:
+    """Refuse speeds that rows do not let stay as they are."""
+    model, balance = request.model, look.balance
+    if not (model.nc and balance.v.any()):
+        return
+    scales = Scales.of(model, t=balance.t)
+    opens = scales.rows * (model.constraint_bias(look.q, balance.v, t=balance.t) - scales.targets[2])
+    opens[~np.asarray(model.compiled.names.closing, dtype=bool)] = 0.0
+    pace = float(np.abs(balance.v / scales.columns).max())
+    worst = int(np.abs(opens).argmax())
+    if abs(opens[worst]) > 1e-6 * pace**2:
+        raise _with_state(
+            f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open "
+            "if all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its "
+            "own: connect it by a Free hinge",
+            look,
+        )
 
 
 def _pushed(request: Request, look: Look, size: float) -> list[str]:

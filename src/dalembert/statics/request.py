@@ -15,10 +15,11 @@ from ..analysis.consistent import consistent_speeds
 from ..analysis.driven import driven_positions
 from ..analysis.freedoms import freedoms_of, names_of
 from ..analysis.named_starts import named_starts
+from ..analysis.nearby import null_space
 from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_number
-from ..errors import ModelError
+from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, Sampled, State
 from ..motion.closed import Measure, measures_of
 from ..motion.equations import RelativeEquations
@@ -124,12 +125,10 @@ def requested(
     q, x, paces, notes = _start(model, state, holds, t, item)
     driven = model.driven_speeds()
     columns, held = _held(model, holds, q, driven, item)
-    v, steady, sought = _speeds(model, speeds or {}, q, paces, t, item)
+    v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
     notes += _resting_drives(model, v, t)
-    trims = bool(unknown_names) or bool(len(sought))
+    trims = bool(unknown_names) or bool(sought.any())
     prescribed = driven | conditions.given
-    given_speeds = steady.copy()
-    given_speeds[sought] = False
     if not trims:
         prescribed = prescribed | columns
     balance = Balance(
@@ -137,7 +136,7 @@ def requested(
         t,
         _without_friction(model, conditions),
         given,
-        driven | conditions.given | columns | steady,
+        driven | conditions.given | columns | given_speeds | sought | follows,
         prescribed | given_speeds,
         v,
         held={} if trims else held,
@@ -151,7 +150,8 @@ def requested(
     stops = [m for m in free if np.isfinite([m.lower, m.upper]).any() and m.name not in taken]
     _mind_stops(stops, q, item)
     rows = dry_rows(model)
-    return Request(balance, q, x, stops, unknown_names, guesses, sought, rows, notes)
+    paced = np.flatnonzero(sought | follows)
+    return Request(balance, q, x, stops, unknown_names, guesses, paced, rows, notes)
 
 
 def _idle(balance: Balance, q: Array, x: Array) -> tuple[Balance, list[str]]:
@@ -228,11 +228,11 @@ def _held(
 
 
 def _speeds(
-    model: Model, speeds: Mapping[str, float | None], q: Array, guess: Array, t: float, item: str
-) -> tuple[Array, Marks, NDArray[np.intp]]:
-    """Return steady speeds (nv,), which small motions go with them, and which of them are sought."""
+    model: Model, speeds: Mapping[str, float | None], q: Array, x: Array, guess: Array, t: float, item: str
+) -> tuple[Array, Marks, Marks, Marks]:
+    """Return steady speeds (nv,), and which of them are given, sought, or follow by the rows, as those of wheels."""
     values: dict[str, float] = {}
-    steady, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
+    given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
     driven = model.drive_motion(t)[1]
     for drive in model.hinge_drives:
         if drive.level == 1:
@@ -242,27 +242,54 @@ def _speeds(
         if freedoms.cut:
             raise ModelError(f"{item}: speeds", "name", name, "a loop is cut there: name hinges of the tree")
         for k in freedoms.columns:
-            steady[k] = True
-            if not np.isnan(driven[k]):
-                values[model.speed_names[k]] = float(driven[k])
-            elif value is None:
+            if value is None and np.isnan(driven[k]):
                 sought[k] = True
-            else:
-                values[model.speed_names[k]] = finite_number(value, item=f"{item}: speeds", field=name)
+                continue
+            given[k] = True
+            number = driven[k] if value is None or not np.isnan(driven[k]) else value
+            values[model.speed_names[k]] = finite_number(number, item=f"{item}: speeds", field=name)
     v = np.where(sought, guess, 0.0)
     for name, number in values.items():
         v[model.speed_names.index(name)] = number
-    if model.nc and v.any():  # wheels that roll, and other speeds that follow by the loops
+    if model.nc and v.any():
+        v = _following(model, q, x, v, values, sought, t)
+    return v, given, sought, (v != 0) & ~given & ~sought & np.isnan(driven)
+
+
+def _following(model: Model, q: Array, x: Array, v: Array, values: dict[str, float], sought: Marks, t: float) -> Array:
+    """Return speeds (nv,) that rows permit: what is not given rests, if it can, unless its place matters to nothing."""
+    names = model.speed_names
+    rest = {names[k]: 0.0 for k in np.flatnonzero(~_ignorable(model, q, x, t) & ~sought) if names[k] not in values}
+    try:
+        v = consistent_speeds(model, q, v, fixed={**rest, **values}, t=t)
+    except AssemblyError:
         v = consistent_speeds(model, q, v, fixed=values, t=t)
-        v[np.abs(v) < 1e-12 * np.abs(v).max()] = 0.0
-    follows = (v != 0) & ~steady
-    steady = steady | follows
-    return v, steady, np.flatnonzero(sought | (follows & np.isnan(driven) & sought.any()))
+    v[np.abs(v) < 1e-12 * np.abs(v).max()] = 0.0
+    return v
+
+
+def _ignorable(model: Model, q: Array, x: Array, t: float) -> Marks:
+    """Return along which small motions (nv,) neither forces nor rows change: it may move steadily that way."""
+    n, still = model.nv, np.zeros(model.nv)
+    steps = 0.1 * np.diag(model.compiled.tables["column_scale"])
+    near = model.integrate(np.repeat(q[None], n, axis=0), steps)
+    times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
+    forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
+    here = model._supplied(q, still, still, t=t, x=x)
+    open_here = null_space(model.constraint_jacobian(q, t=t), n)  # rows may turn, what they leave must not
+    left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
+    size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))
+    same = np.abs(forces - here).max(axis=1, initial=0.0) <= 1e-9 * max(size, 1e-300)
+    return np.asarray(same & (left <= 1e-9))
 
 
 def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
     """Say which drives move at t though their coordinates are taken to rest."""
-    notes = []
+    notes = [
+        f"what drive {drive.name!r} prescribes moves at {drive.law(t)[1]:.6g} at t = {t:.6g} s; it is held as it is"
+        for drive in model.drives
+        if drive not in model.hinge_drives and drive.law(t)[1] != 0.0
+    ]
     for drive in model.hinge_drives:
         if drive.level != 0:
             continue

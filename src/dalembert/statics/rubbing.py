@@ -5,9 +5,10 @@ Everything is held where it starts; if efforts within the bounds,
 
     F^T (f - H^T mu) = 0,    |mu_i| <= s_i                                                                        (1)
 
-can do that, the start is the answer. Else those rows that are on their bounds slide, against friction f_i, downhill to
-where forces balance with it, slowly: nothing swings over. Then (1) is asked anew. Friction that follows loads takes
-those of the rest that was found, until both agree.
+can do that, the start is the answer. Else those rows that are on their bounds slide together, the way that what is
+missing moves them, against friction f_i, slowly: nothing swings over, and a row that would turn back sticks there. At
+rest (1) is asked anew, until it holds. Friction that follows loads takes those of the
+place.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ __all__ = ["Held", "Rubbing", "rest_with_friction"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-_ROUNDS = 40
+_ROUNDS = 200  # changes of who slides
+_FAR = 300.0  # rad or lengths: what slid so far slides for ever
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Rubbing:
                 )  # fmt: skip
             self.measures.append(known[name])
         self.sign = np.zeros(len(self.rows))
-        self.start = np.array([float(m.values(request.q)) for m in self.measures])
+        self.start = self.places(request.q)
 
     def balance(self, friction: Array) -> Balance:
         """Return the balance with rows that slide against friction (n,), N m or N, and others held."""
@@ -96,6 +98,10 @@ class Rubbing:
         parameters[rows.mode] = self.sign
         held = {m: value for m, value, sign in zip(self.measures, self.start, self.sign, strict=True) if sign == 0.0}
         return replace(base, conditions=base.conditions.changed(parameters=parameters), held={**base.held, **held})
+
+    def places(self, q: Array) -> Array:
+        """Return where the rows are, (n,) rad or m."""
+        return np.array([float(m.values(q)) for m in self.measures])
 
     def bounds(self, look: Look) -> tuple[Array, Array]:
         """Return friction and static friction (n,) N m or N under the loads of a rest."""
@@ -107,8 +113,11 @@ class Rubbing:
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.frictions(self.request.balance.conditions, rows.loads(signals))
 
-    def efforts(self, look: Look, static: Array) -> tuple[Array, Marks]:
-        """Return efforts (n,) within static friction that come nearest to (1), and which rows they cannot hold."""
+    def efforts(self, look: Look, static: Array) -> tuple[Array, Array]:
+        """Return efforts (n,) within static friction that come nearest to (1), and which way rows go that they let go.
+
+        What is missing moves all of them together; rows that it would move slide, 1 or -1, others have 0.
+        """
         balance, n = look.balance, len(self.rows)
         others = {m: value for m, value in balance.held.items() if m not in self.measures}
         free = replace(balance, held=others).look(look.q, look.x)
@@ -120,42 +129,58 @@ class Rubbing:
         bound = (static * scale)[stuck]
         solution = solve_box(A.T @ A, -A.T @ free.g, -bound, bound)
         missing = free.g - A @ solution.x
-        fails = np.zeros(n, dtype=bool)
+        way = np.zeros(n)
         if float(np.abs(missing).max(initial=0.0)) > 1e-8 * max(free.size, 1e-300):
             on = np.abs(np.abs(solution.x) - bound) <= 1e-12 * np.maximum(bound, 1e-300)
-            pulled = np.abs(A.T @ missing) > 1e-9 * free.size
-            fails[np.flatnonzero(stuck)[on & pulled]] = True
+            rate = -A.T @ missing
+            slides = on & (np.abs(rate) > 1e-9 * free.size)
+            way[np.flatnonzero(stuck)[slides]] = np.sign(rate[slides])
         mu[stuck] = solution.x
-        return mu / scale, fails
+        return mu / scale, way
 
 
 def rest_with_friction(request: Request, *, most: int) -> tuple[Descent, list[Held]]:
     """Return where a descent with friction led, and what friction holds there."""
     rub = Rubbing(request)
-    q, x = request.q, request.x
-    friction = rub.bounds(rub.request.balance.with_held(dict(zip(rub.measures, rub.start, strict=True))).look(q, x))[0]
+    q, x, slid = request.q, request.x, np.zeros(len(rub.rows), dtype=bool)
     for _ in range(_ROUNDS):
-        found = descend(rub.balance(friction), q, x, request.stops, most=most)
-        if not found.found:
+        rub.sign[:] = 0.0
+        held = descend(rub.balance(rub.rows.sliding), q, x, request.stops, most=most)
+        if not held.found:
+            return held, []
+        q, x = held.look.q, held.look.x
+        friction, static = rub.bounds(held.look)
+        efforts, rub.sign = rub.efforts(held.look, np.where(slid, friction, static))
+        if not rub.sign.any():
+            return held, _told(rub, efforts, slid, static)
+        slid |= rub.sign != 0.0
+        found = _slide(request, rub, friction, q, x, most)
+        if found.falls is not None:
             return found, []
-        now, static = rub.bounds(found.look)
-        if (np.abs(now - friction) > 1e-10 * np.maximum(np.abs(now), 1e-12))[rub.sign != 0].any():
-            friction, q = now, found.look.q  # it follows the loads
-            continue
-        efforts, fails = rub.efforts(found.look, static)
-        if not fails.any():
-            efforts = np.where(rub.sign != 0, -rub.sign * now, efforts)
-            return found, _told(rub, efforts, now, static)
-        worst = int(np.argmax(np.where(fails, np.abs(efforts), -1.0)))
-        rub.sign[worst] = -np.sign(efforts[worst])
-        friction, q, x = now, found.look.q, found.look.x
+        q, x = found.look.q, found.look.x
+        gone = request.balance.closed.equations.difference(request.q, q) / request.balance.scales
+        if float(np.abs(gone).max(initial=0.0)) > _FAR:
+            found.found, found.falls = False, gone
+            return found, []
     raise EquilibriumError("friction of hinges goes from one to the other without rest: start elsewhere")
 
 
-def _told(rub: Rubbing, efforts: Array, friction: Array, static: Array) -> list[Held]:
+def _slide(request: Request, rub: Rubbing, friction: Array, q: Array, x: Array, most: int) -> Descent:
+    """Let rows slide the way they go, to rest; one that would turn back sticks where it is."""
+    while True:
+        ways = {m: sign for m, sign in zip(rub.measures, rub.sign, strict=True) if sign != 0.0}
+        found = descend(rub.balance(friction), q, x, request.stops, most=most, ways=ways)
+        q, x = found.look.q, found.look.x
+        rub.start = rub.places(q)
+        if found.turned is None or len(ways) == 1:
+            return found
+        rub.sign[rub.measures.index(found.turned)] = 0.0
+
+
+def _told(rub: Rubbing, efforts: Array, slid: Marks, static: Array) -> list[Held]:
     units = ["N m" if unit == "rad" else "N" for unit in rub.rows.units]
     return [
-        Held(name, units[k], float(efforts[k]), float(static[k]), bool(rub.sign[k] != 0))
+        Held(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
         for k, name in enumerate(rub.rows.names)
     ]
 

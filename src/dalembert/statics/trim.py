@@ -82,7 +82,9 @@ class Trim:
         J = [np.hstack(blocks)]
         if self.rows is not None:
             holonomic = np.asarray(model.holonomic, dtype=bool)
-            slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
+            slopes = np.zeros((model.nc, 0))
+            if B.shape[1]:
+                slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
             P = model.constraint_jacobian(look.q, t=balance.t)[:, w]
             S = self.scales.rows[self.rows, None] / self._pace
             rest = np.zeros((len(self.rows), model.nx + len(columns)))
