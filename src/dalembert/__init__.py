@@ -68,9 +68,10 @@ from .system import System
 
 if TYPE_CHECKING:
     from . import library, natural, structures, tribology
-    from .io import load
+    from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
+    from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
 
@@ -170,12 +171,14 @@ __all__ = [
     "rod",
     "root_locus",
     "rotation",
+    "save",
     "set_threads",
     "shapes",
     "simulate",
     "sphere",
     "start_state",
     "structures",
+    "symbolic_equations",
     "threads",
     "tribology",
     "tube",
@@ -187,6 +190,8 @@ _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "resul
 _LATER = {  # what takes time to import and many do without
     **dict.fromkeys(("library", "natural", "structures", "tribology")),
     "load": "io",
+    "save": "io",
+    "symbolic_equations": "symbolic",
     "linkage": "library",
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }

@@ -44,6 +44,8 @@ _AXES = {
     sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
 }
 
+_UNIT = 8 * float(np.finfo(float).eps)  # how far the square of a length may be from 1 by rounding
+
 
 def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Matrix:
     """Return a unit vector from a letter (``"x"``, ``"-z"``) or three numbers.
@@ -69,6 +71,8 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     largest = float(np.abs(vector).max())
     if largest == 0.0:
         raise ModelError(item, field, axis, "a direction needs at least one component that is not zero")
+    if abs(float(vector @ vector) - 1.0) <= _UNIT:
+        return vector  # to divide once more would only stir its last bits
     vector = vector / largest
     unit: Matrix = vector / math.sqrt(float(vector @ vector))
     return unit

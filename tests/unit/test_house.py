@@ -18,10 +18,38 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
-    "errors", "expressions", "_core", "checks", "rotation", "tribology", "bodies", "connections", "structures",
-    "driving", "showing", "system", "topology", "compile", "model", "oracles", "result", "analysis", "motion",
-    "natural", "io", "simulation", "inverse", "linear", "statics", "library", "view", "demo", "cli",
-)  # fmt: skip
+    "errors",
+    "expressions",
+    "recipes",
+    "_core",
+    "checks",
+    "rotation",
+    "tribology",
+    "bodies",
+    "connections",
+    "structures",
+    "driving",
+    "showing",
+    "system",
+    "topology",
+    "compile",
+    "model",
+    "oracles",
+    "result",
+    "analysis",
+    "motion",
+    "natural",
+    "io",
+    "simulation",
+    "inverse",
+    "linear",
+    "statics",
+    "symbolic",
+    "library",
+    "view",
+    "demo",
+    "cli",
+)
 
 # What is imported where it is used, against the order: short ways to what stands above, nothing else.
 SHORT_WAYS = {

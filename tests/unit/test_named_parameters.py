@@ -99,6 +99,20 @@ def test_an_event_that_changes_a_mass_keeps_speeds_and_every_output_knows_it():
     np.testing.assert_allclose(result["energy.total"][result.t > 0.5], result["energy.total"][-1], atol=1e-6)
 
 
+def test_stops_and_friction_of_every_member_and_after_an_event_are_their_own():
+    s = da.System("slider", gravity=(0, 0, 0))
+    m = s.parameter("m", 1.0)
+    hinge = da.Prismatic("x", upper=0.5 * m, friction=0.1, restitution=0.5)
+    s.connect("P", hinge, s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=m)))
+    s.initial("P", speed=1.0)
+    masses = [1.0, 1.5, 2.0]
+    many = da.simulate(s, 1.0, parameters={"m": masses}, times=[0.0, 1.0])
+    alone = [da.simulate(s, 1.0, parameters={"m": m})["P.position"][-1] for m in masses]
+    np.testing.assert_allclose(many["P.position"][:, -1], alone, atol=1e-9)
+    event = da.Event("grow", lambda state: state.t, value=0.2, action=lambda now: now.set("m", 2.0))
+    assert da.simulate(s, 3.0, events=[event])["P.position"].max() == pytest.approx(1.0, abs=1e-6)
+
+
 def test_an_event_that_would_open_a_loop_is_refused():
     def stretch(now):
         now.set("crank", 0.2)

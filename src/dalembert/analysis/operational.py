@@ -226,7 +226,8 @@ def _measured(model: Model, J: Array) -> Manipulability:
     measure = s.prod(axis=-1)
     found = []
     for part in (slice(3, 6), slice(0, 3)):
-        U, radii, _ = np.linalg.svd(J[..., part, :] @ np.swapaxes(J[..., part, :], -1, -2))
-        radii = np.where(radii > 1e-24 * np.maximum(radii[..., :1], 1e-300), radii, 0.0)
-        found.append(Ellipsoid(np.sqrt(radii), U))
+        U, some, _ = np.linalg.svd(J[..., part, :])
+        radii = np.zeros((*J.shape[:-2], 3))
+        radii[..., : some.shape[-1]] = np.where(some > 1e-12 * np.maximum(some[..., :1], 1e-300), some, 0.0)
+        found.append(Ellipsoid(radii, U))
     return Manipulability(float(measure) if np.ndim(measure) == 0 else measure, s, found[0], found[1], J)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, plain, split
+from ..recipes import recorded
 
 __all__ = ["Shape", "box", "cylinder", "plate", "prism", "rod", "sphere", "tube"]
 
@@ -54,6 +55,7 @@ class Shape:
     expressions: dict[str, Expression] = field(default_factory=dict)
 
 
+@recorded
 def rod(
     length: float,
     mass: float | None = None,
@@ -78,6 +80,7 @@ def rod(
     return _solid("rod", size, m, com, _axial(k, r * r / 2, length * length / 12 + r * r / 4))
 
 
+@recorded
 def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
     x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
@@ -86,6 +89,7 @@ def box(x: float, y: float, z: float, mass: float | None = None, *, density: flo
     return _solid("box", {"x": x, "y": y, "z": z}, m, np.zeros(3), inertia)
 
 
+@recorded
 def cylinder(
     length: float,
     radius: float,
@@ -104,6 +108,7 @@ def cylinder(
     return _solid("cylinder", size, m, np.zeros(3), inertia)
 
 
+@recorded
 def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
@@ -111,6 +116,7 @@ def sphere(radius: float, mass: float | None = None, *, density: float | None = 
     return _solid("sphere", {"radius": radius}, m, np.zeros(3), np.diag([0.4 * radius * radius] * 3))
 
 
+@recorded
 def plate(
     x: float,
     y: float,
@@ -132,6 +138,7 @@ def plate(
     return _solid("plate", {"x": x, "y": y, "thickness": t}, m, np.zeros(3), inertia)
 
 
+@recorded
 def tube(
     length: float,
     outer: float,
@@ -153,6 +160,7 @@ def tube(
     return _solid("tube", size, m, np.zeros(3), _axial(k, squares / 2, length * length / 12 + squares / 4))
 
 
+@recorded
 def prism(outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | None = None) -> Shape:
     """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
 

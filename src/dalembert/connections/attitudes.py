@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
+from ..recipes import record_makers
 from ..rotation import as_rotation_matrix, quaternion_from_matrix
 from .laws import Constant, Law, Spline, as_law
 
@@ -39,6 +40,10 @@ class Attitude:
 
     laws: tuple[Law, ...]
     axes: tuple[int, ...] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        record_makers(cls)
 
     @property
     def parts(self) -> dict[int, Law]:

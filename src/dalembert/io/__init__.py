@@ -1,17 +1,18 @@
-"""Systems from model files. So far URDF."""
+"""Systems from model files, and into them: YAML, JSON, URDF."""
 
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ..errors import ModelError
 from ..system import System
+from .models import SUFFIXES, load_model_file, save_model_file
 from .urdf import load_urdf
 
-__all__ = ["load", "load_urdf"]
+__all__ = ["load", "load_urdf", "save"]
 
-_SUPPORTED = "supported are URDF files: .urdf, or .xml whose root element is <robot>"
+_SUPPORTED = "supported are model files, .yaml and .json, and URDF files: .urdf, or .xml whose root element is <robot>"
 
 
 def load(
@@ -28,7 +29,8 @@ def load(
     Parameters
     ----------
     path : str or path
-        ``.urdf``, or ``.xml`` with the root element ``<robot>``.
+        ``.yaml`` or ``.json``, as `save` writes them; ``.urdf``, or ``.xml`` with the root element ``<robot>``. What
+        follows is for the latter two.
     base : str
         ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` lets it move (``"<link>.free"``).
     inertia : str
@@ -56,6 +58,46 @@ def load(
     suffix = name.suffix.lower()
     if suffix == ".xacro":
         raise ModelError("load", "path", str(name), "expand it first: xacro robot.urdf.xacro > robot.urdf")
+    if suffix in SUFFIXES:
+        if (base, inertia, limits, damping, friction) != ("fixed", "keep", True, True, True):
+            raise ModelError("load", "options", str(name), "a model file says all this itself: leave them out")
+        return load_model_file(Path(name))
     if suffix not in (".urdf", ".xml"):
         raise ModelError("load", "path", str(name), _SUPPORTED)
     return load_urdf(name, base=base, inertia=inertia, limits=limits, damping=damping, friction=friction)
+
+
+def save(system: System, path: str | os.PathLike[str]) -> None:
+    """Write a system as a model file, which `load` reads again exactly.
+
+    Parameters
+    ----------
+    system : System
+    path : str or path
+        ``.yaml`` or ``.json``.
+
+    Raises
+    ------
+    ModelError
+        If something is in the system that no file can hold, such as a Python function; it is named.
+
+    Examples
+    --------
+    >>> import dalembert as da, tempfile, pathlib
+    >>> s = da.System("pendulum")
+    >>> _ = s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "pendulum.yaml"
+    >>> da.save(s, file)
+    >>> print(file.read_text().splitlines()[-1].strip())
+    A: {type: Revolute, axis: [0.0, 1.0, 0.0], between: [ground, bob]}
+    >>> da.load(file)["A"]
+    <Connection 'A': Revolute from ground to bob>
+    """
+    if not isinstance(system, System):
+        raise ModelError("save", "system", system, "give a System")
+    if not isinstance(path, (str, os.PathLike)):
+        raise ModelError("save", "path", path, "give the name of a file")
+    name = Path(os.fsdecode(path))
+    if name.suffix.lower() not in SUFFIXES:
+        raise ModelError("save", "path", str(name), f"use a name that ends in {', '.join(SUFFIXES)}")
+    save_model_file(system, name)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..analysis.jumps import Jumps
 from ..errors import IntegrationError, ModelError
-from ..model import Conditions
+from ..model import Conditions, Model
 from .deciding import Decider
 from .dry_loads import Evaluated, not_unique
 from .dry_modes import Modes
@@ -87,9 +87,14 @@ class Dry:
         """The event of what holds no more."""
         return len(self.events) - 1
 
-    def fresh(self) -> Dry:
-        """Return one for another run."""
-        return Dry(self.rows, self.reach, self.span)
+    def fresh(self, model: Model) -> Dry:
+        """Return one for another run, of the model with other numbers."""
+        return Dry(self.rows.under(model), self.reach, self.span)
+
+    def follow(self, model: Model) -> None:
+        """Go on with other numbers of the model."""
+        if model is not self.model:
+            self.rows, self.model, self._marked = self.rows.under(model), model, None
 
     # ---- what is watched
 

@@ -75,6 +75,19 @@ class DryRows:
         names, units = (tuple(column[k] for k in places) for column in (self.names, self.units))
         return DryRows(self.model, names, units, **{**columns, **changes})
 
+    def under(self, model: Model) -> DryRows:
+        """Return the same rows of the model with other numbers."""
+        if model is self.model:
+            return self
+        every = dry_rows(model)
+        rows = every.chosen(np.array([every.names.index(name) for name in self.names], dtype=np.intp))
+        same = {name: getattr(self, name) for name in ("friction", "mode", "coefficient", "slip", "load")}
+        stops = {
+            name: np.where(np.isfinite(getattr(self, name)), getattr(rows, name), getattr(self, name))
+            for name in ("lower", "upper")
+        }
+        return rows.chosen(np.arange(len(rows)), **same, **stops)
+
     @property
     def cut(self) -> bool:
         """Whether some of them are of cut hinges."""

@@ -37,7 +37,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         q,
         v,
         x,
-        stats=_stats(run, wall_time, Motion(run.model.family, t, q, v, x, conditions=run.track.conditions)),
+        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
         status=status,
         message=message,
         events=run.events,

@@ -195,6 +195,8 @@ class Run:
         """Take other conditions, which may break at other times."""
         moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
         self.conditions = conditions
+        if self.dry is not None:
+            self.dry.follow(self.model)
         if moved and timetable(self.model).uses:
             self._find_breaks(self.segments[0].begin)
 

@@ -141,7 +141,8 @@ class Task:
                 own = own.changed(answers=Answers(self.model.nv))
             if own.history is not None:
                 own = own.changed(history=History(self.model))
-            line, dry = Progress(self.t_start, self.t_end, False), None if self.dry is None else self.dry.fresh()
+            line = Progress(self.t_start, self.t_end, False)
+            dry = None if self.dry is None else self.dry.fresh(own.model)
             watch = Watch(self.model, ())
             run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
             return carry_out(run, start, self.t_start, [], None, "return")

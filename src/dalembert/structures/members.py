@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.flexible import FlexibleBody
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
+from ..recipes import recorded
 from .beams import Beams
 from .mode_sets import ModeSet
 from .sections import Material, Section
@@ -123,6 +124,7 @@ def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", ma
     return Structure(nodes, beams.assembled(beams.mass(), n), stiffness, elements=beams)
 
 
+@recorded
 def beam(
     points: ArrayLike,
     section: Section,
@@ -171,6 +173,7 @@ def beam(
     return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)
 
 
+@recorded
 def frame(
     members: Sequence[Member],
     *,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import MissingPackageError, ModelError
+from ..io.atomic import replacing
 
 __all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "save", "styled", "tint", "written"]
 
@@ -124,19 +123,13 @@ def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Pa
         raise ModelError(item, "path", path, "give the name of a file") from None
     if target.suffix.lower() not in suffixes:
         raise ModelError(item, "path", str(path), f"use a name that ends in {' or '.join(suffixes)}")
-    if not target.parent.is_dir():
-        raise ModelError(item, "path", str(path), f"there is no folder {str(target.parent)!r}: make it first")
-    handle, name = tempfile.mkstemp(suffix=target.suffix, prefix=f".{target.stem}-", dir=target.parent)
-    os.close(handle)
-    try:
-        write(Path(name))
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # what an ordinary new file would have
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replacing(target) as new:
+        fresh = new.with_name(new.name + target.suffix)  # writers look at the ending
+        try:
+            write(fresh)
+            fresh.rename(new)
+        finally:
+            fresh.unlink(missing_ok=True)
     return target
 
 

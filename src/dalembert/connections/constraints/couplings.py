@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...checks import finite_number
 from ...errors import ModelError
 from ...expressions import Expression, keep, plain
+from ...recipes import record_makers
 from ..formulas.calculus import Calculus
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
@@ -69,6 +70,7 @@ class Coupling:
         return "Coupling"
 
 
+@record_makers
 class CustomCoupling:
     """Coordinates of any number of hinges bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError, UserFunctionError
+from ...recipes import record_makers, recorded
 from ..laws import as_law
 from .pieces import Pieces, hermite_pieces
 
@@ -89,6 +90,7 @@ class Arc:
         return hermite_pieces(centre + r * unit, r * h * across, -r * h * h * unit), np.full(count, r * abs(h))
 
 
+@record_makers
 class Curve:
     """A smooth curve through points: a cubic spline with continuous curvature.
 
@@ -154,6 +156,7 @@ class Curve:
         self._settle(coefficients, knots, closed)
 
     @classmethod
+    @recorded
     def from_function(
         cls, function: Callable[[float], ArrayLike], a: float, b: float, n: int = 101, *, closed: bool = False
     ) -> Curve:
@@ -183,6 +186,7 @@ class Curve:
         return cls(points, closed=closed)
 
     @classmethod
+    @recorded
     def from_derivatives(cls, segments: Sequence[Sequence[Any]], *, start: float = 0.0, closed: bool = False) -> Curve:
         """Return the curve through points with given first and second derivatives, in segments that meet smoothly.
 
@@ -216,6 +220,7 @@ class Curve:
         return cls._joined(item, parts, widths, closed=closed, start=start)
 
     @classmethod
+    @recorded
     def polar(cls, segments: Sequence[tuple[float, Any]], *, start: float = 0.0) -> Curve:
         """Return the closed curve in the plane z = 0 whose radius follows one law after the other: a cam profile.
 
@@ -263,6 +268,7 @@ class Curve:
         return cls._joined("Curve.polar", parts, spans, closed=True, start=start)
 
     @classmethod
+    @recorded
     def path(cls, segments: Sequence[Line | Arc], *, closed: bool = True) -> Curve:
         """Return the curve in the plane z = 0 of lines and arcs, each beginning where and as the one before ends.
 

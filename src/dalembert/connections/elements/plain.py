@@ -14,6 +14,7 @@ import numpy as np
 from ...checks import finite_number, shape_of
 from ...errors import ModelError
 from ...expressions import Expression, keep
+from ...recipes import record_makers
 from ..laws import Law, as_law
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class ForceElement:
     ends: ClassVar[int] = 0
     fields: ClassVar[tuple[str, ...]] = ()
     law_form: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        record_makers(cls)
 
     @property
     def each_measure(self) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...errors import ModelError
+from ...recipes import record_makers
 
 __all__ = ["Table"]
 
 Array = NDArray[np.float64]
 
 
+@record_makers
 @dataclass(frozen=True, eq=False, init=False)
 class Table:
     """A function of one, two or three variables, given by its values on a grid.

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError
 from ...expressions import Expression, split
+from ...recipes import record_makers
 from ...rotation import unit_vector
 from ..formulas.named import TIME
 from ..formulas.poses import PosePrograms, posed, shifts, typical_length
@@ -122,6 +123,7 @@ class Hinge:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        record_makers(cls)
         if cls.kernel or cls.rows or not cls.coordinates:
             return
         cls.speeds = cls.speeds or cls.coordinates

@@ -1,0 +1,157 @@
+"""What a model file can name: every element, law, shape and curve by the name that Python has for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...bodies import shapes
+from ...connections import attitudes, constraints, elements, hinges, laws
+from ...connections.constraints import curves
+from ...errors import ModelError
+from ...recipes import recipe_of
+
+__all__ = ["arguments_of", "build", "known_kinds", "same"]
+
+_NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Hinge", "Law", "Attitude"}
+_BY_FUNCTION = ("Function", "Integral", "Smoothed", "Piecewise")
+
+
+@cache
+def known_kinds() -> Mapping[str, Callable[..., Any]]:
+    """Return what can be named, by name."""
+    found: dict[str, Callable[..., Any]] = {}
+    for room in (hinges, constraints, elements, laws, attitudes):
+        for name in room.__all__:
+            maker = getattr(room, name)
+            if inspect.isclass(maker) and name not in _NOT_MADE:
+                found[name] = maker
+    for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism"):
+        found[name] = getattr(shapes, name)
+    found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
+    found["Curve.from_derivatives"] = curves.Curve.from_derivatives
+    found |= _structures()
+    return found
+
+
+def _structures() -> dict[str, Callable[..., Any]]:
+    from ... import structures
+
+    names = ("Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan")
+    return {name: getattr(structures, name) for name in names}
+
+
+def kind_of(thing: Any) -> str | None:
+    """Return the name under which something can be made, or None."""
+    name = type(thing).__name__
+    return name if known_kinds().get(name) is type(thing) else None
+
+
+def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return maker and arguments from which something can be made again, exactly; None if there are none.
+
+    The recorded call comes first, then the fields of a dataclass. Whatever is found is tried: only what makes the same
+    thing again is returned.
+    """
+    candidates: list[tuple[str, dict[str, Any]]] = []
+    recipe = recipe_of(thing)
+    if recipe is not None and recipe.maker in known_kinds():
+        candidates.append((recipe.maker, dict(recipe.arguments)))
+    for kind in dict.fromkeys(filter(None, (kind_of(thing), _family(thing)))):
+        if dataclasses.is_dataclass(thing):
+            candidates += [(kind, given) for given in _choices(thing, known_kinds()[kind])]
+    for kind, arguments in candidates:
+        try:
+            again = build(kind, arguments)
+        except (ModelError, TypeError):
+            continue
+        if same(thing, again) or (kind == "Element" and same(thing, again, of=known_kinds()["Element"])):
+            return kind, arguments
+    return None
+
+
+def _family(thing: Any) -> str | None:
+    """Return ``"Element"`` for elements of the library, which are formulas underneath."""
+    return "Element" if isinstance(thing, elements.Element) else None
+
+
+def _choices(thing: Any, maker: Any) -> list[dict[str, Any]]:
+    """Return the fields that a dataclass may have been made from: all, or without those that follow from the rest."""
+    given = _fields(thing, maker)
+    optional = [field.name for field in dataclasses.fields(maker) if field.default is None and field.name in given]
+    left_out = [set(optional), *({name} for name in optional), set()]
+    return [{name: value for name, value in given.items() if name not in gone} for gone in left_out]
+
+
+def _fields(thing: Any, maker: Any) -> dict[str, Any]:
+    """Return the fields that a dataclass was made from, without those that have their default."""
+    found = {}
+    for field in dataclasses.fields(maker):
+        if not field.init:
+            continue
+        value = getattr(thing, field.name)
+        default = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if default is dataclasses.MISSING or not same(value, default):
+            found[field.name] = value
+    return found
+
+
+def build(kind: str, arguments: Mapping[str, Any]) -> Any:
+    """Return what a maker makes of its arguments, those in a row included."""
+    maker = known_kinds()[kind]
+    row = [p.name for p in inspect.signature(maker).parameters.values() if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    named = {name: value for name, value in arguments.items() if name not in row}
+    return maker(*(each for name in row for each in arguments.get(name, ())), **named)
+
+
+def same(one: Any, other: Any, *, of: Any = None) -> bool:
+    """Return whether two descriptions say the same, to the last bit; `of` tells whose fields count."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return _same_arrays(one, other)
+    if hasattr(one, "nnz") and hasattr(other, "nnz"):  # sparse
+        return bool(one.shape == other.shape and (one != other).nnz == 0)
+    if of is None and type(one) is not type(other):
+        plain = (int, float, np.integer, np.floating)
+        lists = isinstance(one, (list, tuple)) and isinstance(other, (list, tuple))
+        numbers = isinstance(one, plain) and isinstance(other, plain) and not isinstance(one, bool)
+        if not lists:
+            return numbers and bool(one == other)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, Mapping):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if dataclasses.is_dataclass(one):
+        names = [field.name for field in dataclasses.fields(of or one) if field.compare]
+        return all(same(getattr(one, name, None), getattr(other, name, None)) for name in names)
+    if (
+        hasattr(one, "__dict__")
+        and not callable(getattr(one, "__code__", None))
+        and type(one).__module__.startswith("dalembert")
+    ):
+        return same(vars(one), vars(other))
+    try:
+        return bool(one == other)
+    except (ValueError, TypeError):
+        return False
+
+
+def _same_arrays(one: Any, other: Any) -> bool:
+    try:
+        a, b = np.asarray(one), np.asarray(other)
+    except (ValueError, TypeError):
+        return False
+    return (
+        a.shape == b.shape
+        and a.dtype.kind in "fiub"
+        and b.dtype.kind in "fiub"
+        and np.array_equal(a, b, equal_nan=True)
+    )

@@ -1,0 +1,207 @@
+"""A system as a plain tree of numbers, text, lists and mappings, which a model file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...bodies.markers import Marker
+from ...bodies.rigid import Body
+from ...bodies.shapes import Shape
+from ...connections.drives import Drive, PoseDrive
+from ...connections.hinges import Hinge
+from ...errors import ModelError
+from ...system import System
+from .kinds import arguments_of
+
+__all__ = ["tree_of"]
+
+VERSION = 1
+_LEVELS = ("position", "speed", "acceleration")
+
+
+def tree_of(system: System) -> dict[str, Any]:
+    """Return everything that describes a system.
+
+    Raises
+    ------
+    ModelError
+        If something is in it that no file can hold, such as a Python function; it is named.
+    """
+    if system.named:
+        remedy = "a file keeps numbers, not yet what follows from parameters: save the system with its numbers alone"
+        raise ModelError("save", "parameters", sorted(system.named), remedy)
+    return _Writer(system).tree()
+
+
+class _Writer:
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def tree(self) -> dict[str, Any]:
+        s = self.system
+        parts = {
+            "bodies": {name: self._body(body) for name, body in s.bodies.items()},
+            "connections": {name: self._connection(c) for name, c in s.connections.items()},
+            "couplings": {name: self._coupling(c) for name, c in s.couplings.items()},
+            "forces": {name: self._force(f) for name, f in s.forces.items()},
+            "mimics": {name: self._made(m, f"mimic {name!r}") for name, m in s.mimics.items()},
+            "drives": self._drives(),
+            "initial": {name: _given(i, ("position", "speed", "guess")) for name, i in s.initials.items()},
+            "place": {
+                name: _given(p, ("position", "rotation", "velocity", "angular_velocity"))
+                for name, p in s.places.items()
+            },
+        }
+        ground = self._markers(s.ground)
+        head: dict[str, Any] = {"dalembert": VERSION, "name": s.name, "gravity": self.plain(s.gravity, "gravity")}
+        if ground:
+            head["ground"] = {"markers": ground}
+        return head | {name: part for name, part in parts.items() if part}
+
+    # ---- bodies
+
+    def _body(self, body: Body) -> dict[str, Any]:
+        item = f"body {body.name!r}"
+        found: dict[str, Any] = {}
+        if body.flexible is not None:
+            found["flexible"] = self._made(body.flexible, item)
+        else:
+            if body.shape is not None:
+                found["shape"] = self._shape(body.shape, item)
+            found |= self._inertia(body, item)
+        if not body.strict:
+            found["strict"] = False
+        markers = self._markers(body)
+        if markers:
+            found["markers"] = markers
+        if body.visuals:
+            found["visuals"] = [_given(visual, tuple(vars(visual))) for visual in body.visuals]
+        return found
+
+    def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
+        made: dict[str, Any] = self._made(shape, item)
+        return made
+
+    def _inertia(self, body: Body, item: str) -> dict[str, Any]:
+        """Return mass, centre of mass and inertia where they are not those of the shape."""
+        twin = Body(self.system, body.name, body.shape) if body.shape is not None and body.shape.mass else None
+        numbers: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": body.inertia}
+        if twin is not None and all(np.array_equal(getattr(twin, name), numbers[name]) for name in numbers):
+            return {}
+        moments = np.diag(body.inertia)
+        if np.array_equal(body.inertia, np.diag(moments)):
+            numbers["inertia"] = moments
+        return {name: self.plain(value, f"{item}: {name}") for name, value in numbers.items()}
+
+    def _markers(self, body: Body) -> dict[str, Any]:
+        return {label: self._frame(marker) for label, marker in body.markers.items()}
+
+    def _frame(self, marker: Marker) -> dict[str, Any]:
+        found: dict[str, Any] = {"at": self.plain(marker.position, "position")}
+        if not np.array_equal(marker.rotation, np.eye(3)):
+            found["rotation"] = self.plain(marker.rotation, "rotation")
+        if marker.shape is not None and marker.shape.any() and not self._found_again(marker):
+            found["shape"] = self.plain(marker.shape, "shape")
+        return found
+
+    @staticmethod
+    def _found_again(marker: Marker) -> bool:
+        """Return whether a marker of a flexible body follows from its place alone."""
+        try:
+            again = marker.body.at(*marker.position, rotation=marker.rotation)
+        except ModelError:
+            return False
+        return again.shape is not None and np.array_equal(again.shape, marker.shape)  # type: ignore[arg-type]
+
+    def end(self, marker: Marker) -> Any:
+        """Return where something is attached: a name, or a body and a place on it."""
+        if marker.label is not None and marker.body.markers.get(marker.label) is marker:
+            return f"{marker.body.name}.{marker.label}"
+        frame = self._frame(marker)
+        plain = not any(frame["at"]) and len(frame) == 1
+        return marker.body.name if plain else {"body": marker.body.name, **frame}
+
+    # ---- connections
+
+    def _connection(self, connection: Any) -> dict[str, Any]:
+        made = self._made(connection.element, f"connection {connection.name!r}")
+        return made | {"between": [self.end(connection.first), self.end(connection.second)]}
+
+    def _coupling(self, coupling: Any) -> dict[str, Any]:
+        made = self._made(coupling.element, f"coupling {coupling.name!r}")
+        return made | {"between": [_coordinate(hinge, k) for hinge, k in coupling.places]}
+
+    def _force(self, force: Any) -> dict[str, Any]:
+        made = self._made(force.element, f"element {force.name!r}")
+        ends = [_coordinate(hinge, k) for hinge, k in force.places] or [self.end(end) for end in force.ends]
+        return made | ({"between": ends} if ends else {})
+
+    def _drives(self) -> dict[str, Any]:
+        return {name: self._drive(drive) for name, drive in self.system.drives.items()}
+
+    def _drive(self, drive: Drive) -> dict[str, Any]:
+        item = f"drive {drive.name!r}"
+        if isinstance(drive, PoseDrive):
+            found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
+            return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
+        return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
+
+    def _law(self, law: Any, item: str) -> Any:
+        plain = self.plain(law, item)
+        return plain["value"] if isinstance(plain, dict) and plain.get("type") == "Constant" else plain
+
+    # ---- values
+
+    def _made(self, thing: Any, item: str) -> dict[str, Any]:
+        found = arguments_of(thing)
+        if found is None:
+            remedy = "a model file holds numbers, formulas and what is made from them; keep this one in Python"
+            raise ModelError(item, "element", type(thing).__name__, remedy)
+        kind, arguments = found
+        return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
+
+    def plain(self, value: Any, item: str) -> Any:
+        """Return a value as numbers, text, lists and mappings."""
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value if not isinstance(value, str) or not value.startswith("=") else "=" + value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray):
+            return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
+        if isinstance(value, (list, tuple)):
+            return [self.plain(each, item) for each in value]
+        if isinstance(value, Mapping):
+            return {str(key): self.plain(each, item) for key, each in value.items()}
+        if isinstance(value, Marker):
+            return {"marker": self.end(value)}
+        if isinstance(value, Body):
+            return {"marker": value.name}
+        return self._made(value, item)
+
+
+def _coordinate(hinge: Any, k: int) -> str:
+    names = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
+    return hinge.name if len(names) == 1 else f"{hinge.name}.{names[k]}"
+
+
+def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a record that say something."""
+    found = {}
+    for name in names:
+        value = getattr(thing, name)
+        if value is None or value is False:
+            continue
+        if isinstance(value, np.ndarray):
+            value = [_open(each) for each in value.tolist()]
+        found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _open(value: Any) -> Any:
+    """Return a number; None for one that was left open."""
+    if isinstance(value, list):
+        return [_open(each) for each in value]
+    return None if value != value else value

@@ -1,0 +1,86 @@
+"""How descriptions were made: the call that gave an element, a curve, a shape, so that it can be written down again.
+
+Dataclasses need none of this: their fields are what they were made from. Others record the arguments of their makers,
+outside the objects, so that copies and pickles stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+__all__ = ["Recipe", "recipe_of", "record_makers", "recorded"]
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
+
+
+class Recipe(NamedTuple):
+    """The name of a maker, ``"Cable"``, ``"rod"`` or ``"Curve.path"``, and its arguments by name.
+
+    Arguments that are given in a row, ``*axes``, stand under their name as a list.
+    """
+
+    maker: str
+    arguments: Mapping[str, Any]
+
+
+_RECIPES: dict[int, tuple[weakref.ref[Any], Recipe]] = {}
+
+
+def recipe_of(thing: Any) -> Recipe | None:
+    """Return how something was made, or None if that is not known."""
+    kept = _RECIPES.get(id(thing))
+    return kept[1] if kept is not None and kept[0]() is thing else None
+
+
+def _keep(thing: Any, recipe: Recipe) -> None:
+    number = id(thing)
+
+    def forget(_: Any) -> None:
+        _RECIPES.pop(number, None)
+
+    _RECIPES[number] = (weakref.ref(thing, forget), recipe)
+
+
+def recorded(maker: Maker) -> Maker:
+    """Let a function remember what it made and from what; of nested makers the outermost counts."""
+    signature = inspect.signature(maker)
+
+    @functools.wraps(maker)
+    def remembering(*given: Any, **named: Any) -> Any:
+        made = maker(*given, **named)
+        _keep(made, Recipe(maker.__qualname__, _bound(signature, given, named)))
+        return made
+
+    return remembering  # type: ignore[return-value]
+
+
+def record_makers(cls: Class) -> Class:
+    """Let a class remember how its objects were made, if it has an ``__init__`` of its own; return it."""
+    init = cls.__dict__.get("__init__")
+    if init is None:
+        return cls
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def remembering(self: Any, *given: Any, **named: Any) -> None:
+        init(self, *given, **named)
+        if type(self) is cls:
+            _keep(self, Recipe(cls.__name__, _bound(signature, (self, *given), named)))
+
+    cls.__init__ = remembering  # type: ignore[misc]
+    return cls
+
+
+def _bound(signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = dict(signature.bind(*given, **named).arguments)
+    for name in ("self", "cls"):
+        arguments.pop(name, None)
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            arguments |= arguments.pop(parameter.name, {})
+    return arguments
