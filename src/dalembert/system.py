@@ -16,6 +16,7 @@ from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .checks import a_name, finite_array, finite_number, one_of, shape_of
 from .connections.connection import Connection
+from .connections.constraints.chains import KinematicChain
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from .connections.constraints.mimic import Mimic
 from .connections.constraints.plain import Constraint
@@ -270,7 +271,8 @@ class System(Showing):
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
         Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
-        speeds, (nm,) each.
+        speeds, (nm,) each. Of a kinematic chain: positions of its inner coordinates, ``"chain.0.angle"``, or a dict of
+        them, ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5})``.
 
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
@@ -282,6 +284,10 @@ class System(Showing):
             return
         if isinstance(connection, Body):
             raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
+        chain, inner = self.inner_coordinate(connection)
+        if chain is not None:
+            self._initial_inner(chain, None if position is None else {inner: position}, speed, bool(guess))
+            return
         owner, part = self.connection_and_part(connection)
         if part is not None and owner is not None and isinstance(owner.element, Hinge):
             self._initial_part(owner, part, position, speed, bool(guess))
@@ -289,6 +295,9 @@ class System(Showing):
         found = self._connection(connection)
         item = f"initial {found.name!r}"
         hinge = found.element
+        if isinstance(hinge, KinematicChain):
+            self._initial_inner(found, position, speed, bool(guess))
+            return
         if not isinstance(hinge, Hinge):
             raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
 
@@ -334,6 +343,30 @@ class System(Showing):
                 before[names.index(part)] = number
             values.append(before)
         self.initials[found.name] = Initial(values[0], values[1], old.guess if position is None else guess)
+
+    def _initial_inner(self, found: Connection, position: Any, speed: Any, guess: bool) -> None:
+        """Set start values of inner coordinates of a kinematic chain: by name, or all of them."""
+        chain, item = found.element, f"initial {found.name!r}"
+        assert isinstance(chain, KinematicChain)
+        if speed is not None:
+            remedy = (
+                "inner coordinates of a chain take positions: give the speed of a hinge of bodies, a velocity by "
+                "system.place(body, velocity=...), or make the chain of bodies and hinges"
+            )
+            raise ModelError(item, "speed", speed, remedy)
+        if position is not None:
+            old = self.initials.get(found.name, Initial())
+            self.initials[found.name] = Initial(chain.asked(item, position, old.position), None, guess)
+
+    def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
+        """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""
+        if not isinstance(name, str) or name in self.connections:
+            return None, ""
+        owner, _, inner = name.rpartition(".")
+        owner, _, part = owner.rpartition(".")
+        found = self.connections.get(owner)
+        known = found is not None and isinstance(found.element, KinematicChain)
+        return (found, f"{part}.{inner}") if known else (None, "")
 
     def _initial_modes(self, body: Body, position: Any, speed: Any, guess: bool) -> None:
         item = f"initial {body.name!r}"

@@ -21,7 +21,7 @@ from .all_branches import all_branches
 from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
-from .held import HeldChord, hold_chord, hold_places
+from .held import Held, hold_chord, hold_places
 from .redundancy import contradictions, loops
 from .starts import Starts
 
@@ -171,9 +171,9 @@ def close_loops(
     guess: Array,
     fixed: Mapping[str, Any],
     prefer: Mapping[str, Any],
-    placed: list[HeldChord],
+    placed: list[Held],
     *,
-    firm: list[HeldChord] | None = None,
+    firm: list[Held] | None = None,
     starts: int = 1,
     random: np.random.Generator | None = None,
     branches: bool = False,
@@ -187,7 +187,7 @@ def close_loops(
     guess : (nq,) rad or m
     fixed, prefer : dict of name to value
         Where the value is None, that of the guess.
-    placed, firm : list of HeldChord
+    placed, firm : list of Held
         Poses that are wished for, and those that are demanded.
     insist : bool
         Whether to start afresh from farther away where nothing closes better.
@@ -219,7 +219,7 @@ def _granted(
     all_held = held | hopes.columns
     bound, closure.extra = closure.extra, closure.extra + hopes.chords
     try:
-        rows = len(closure.scales.rows) + sum(len(chord.turns) for chord in closure.extra)
+        rows = len(closure.scales.rows) + sum(chord.count for chord in closure.extra)
         tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
         return closure.close(guess, all_held, random, starts=tries)
     finally:
@@ -234,7 +234,7 @@ def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(names) if isinstance(names, Mapping) else dict.fromkeys(names_of(names))
 
 
-def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[HeldChord]]:
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[Held]]:
     """Return which speeds of the tree rest, and what holds the chords, for names with values (None: the guess)."""
     marks, chords = np.zeros(model.nv, dtype=bool), []
     for name, value in values.items():

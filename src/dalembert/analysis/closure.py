@@ -27,7 +27,8 @@ from ..errors import ModelError
 from ..model import Model
 from ..model.once import once_per_model
 from .freedoms import freedoms_of
-from .held import HeldChord
+from .held import Held, HeldChord
+from .held_chains import WishedChain
 from .relative import relative
 from .scales import Scales
 
@@ -66,7 +67,7 @@ class Wishes:
         With the wished values of coordinates of the tree.
     columns : (nv,)
         Which of its speeds are meant.
-    chords : list of HeldChord
+    chords : list of Held
         Wished values at hinges where loops are cut.
     scales : Scales
     """
@@ -74,20 +75,25 @@ class Wishes:
     model: Model
     q: Array
     columns: Marks
-    chords: list[HeldChord]
+    chords: list[Held]
     scales: Scales
+
+    @property
+    def hopes(self) -> list[HeldChord | WishedChain]:
+        """What is held at chords, as wishes."""
+        return [chord.wished for chord in self.chords]
 
     def residual(self, q: Array) -> Array:
         """Return how far each is missed, scaled, (k,)."""
         away = (self.model.difference(self.q, q) / self.scales.columns)[self.columns]
         length = self.scales.length
-        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.chords)])
+        return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.hopes)])
 
     def jacobian(self, q: Array) -> Array:
         """Return its derivatives by the speeds, (k, nv); of attitudes, near the wished ones."""
         rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
         length = self.scales.length
-        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.chords)])
+        return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.hopes)])
 
 
 class Closure:
@@ -107,7 +113,7 @@ class Closure:
             raise ModelError("assemble", "max_iterations", max_iterations, "give a number of at least 1")
         self.model, self.t = model, t
         self.scales = Scales.of(model, positions_only=True, t=t)
-        self.extra: list[HeldChord] = []
+        self.extra: list[Held] = []
         self._inner: dict[str, Array] = {}
         self.tolerance = max(float(tolerance), self.scales.floor)
         self.max_iterations = int(max_iterations)

@@ -21,14 +21,16 @@ from numpy.typing import NDArray
 
 from ..checks import finite_array
 from ..connections.connection import Connection
+from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Free, Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
 from ..system import Place
+from .held_chains import HeldChain, hold_chain
 from .relative import relative
 
-__all__ = ["HeldChord", "hold_chord", "hold_places"]
+__all__ = ["Held", "HeldChord", "hold_chord", "hold_places"]
 
 Array = NDArray[np.float64]
 
@@ -51,6 +53,16 @@ class HeldChord:
     position: Array
     turns: Array
     moves: Array
+
+    @property
+    def count(self) -> int:
+        """The number of coordinates that are held."""
+        return len(self.turns)
+
+    @property
+    def wished(self) -> HeldChord:
+        """The same as a wish."""
+        return self
 
     def scales(self, length: float) -> Array:
         """Return the scale of each row, 1 or 1/length."""
@@ -77,7 +89,10 @@ class HeldChord:
         return J
 
 
-def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
+Held = HeldChord | HeldChain
+
+
+def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
     """Return what holds the connection or coordinate `name`, or None if it is not one at which a loop was cut.
 
     Without a value, that of ``System.initial`` is taken.
@@ -86,6 +101,8 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     if chord is None:
         return None
     element = chord.element
+    if isinstance(element, KinematicChain):
+        return hold_chain(model, chord, name[len(chord.name) + 1 :], value)
     if not isinstance(element, Hinge):
         raise ModelError("assemble", "name", name, "a constraint has no coordinates to hold")
     item = f"assemble: coordinate {name!r}"
@@ -115,9 +132,9 @@ def hold_chord(model: Model, name: str, value: Any = None) -> HeldChord | None:
     return HeldChord(chord, C, c, turns, moves)
 
 
-def hold_places(model: Model, places: Mapping[str, Place]) -> list[HeldChord]:
+def hold_places(model: Model, places: Mapping[str, Place]) -> list[Held]:
     """Return what holds bodies where `System.place` puts them: as a free hinge from ground would."""
-    held = []
+    held: list[Held] = []
     for name, place in places.items():
         if place.position is None and place.rotation is None:
             continue
@@ -143,6 +160,8 @@ def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
         if name == chord.name:
             return chord, None
         ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
+        if isinstance(element, KinematicChain) and ending in element.inner_names:
+            return chord, element.inner_names.index(ending)
         if isinstance(element, Hinge) and element.separate and ending in element.coordinates:
             return chord, element.coordinates.index(ending)
     return None, None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
@@ -91,7 +92,7 @@ def _put(system: System, target: _Target, name: str, value: Any) -> None:
     """Give a system a start value, by the ways that users have."""
     if target.kind == "place":
         system.place(target.owner, **{target.field: value})
-    elif target.kind == "hinge":
+    elif target.kind in ("hinge", "chain"):
         whole = f"{target.owner}.{target.part}" if target.part else target.owner
         system.initial(whole, **{target.field: value})
     elif not target.part:
@@ -117,7 +118,12 @@ def _target(model: Model, name: str) -> _Target:
     while True:
         connection, body = system.connections.get(owner), system.bodies.get(owner)
         found = None
-        if connection is not None and isinstance(connection.element, Hinge):
+        if connection is not None and isinstance(connection.element, KinematicChain):
+            ending = rest.removesuffix(".position")
+            found = (
+                _Target("chain", owner, ending, "position", ()) if ending in connection.element.inner_names else None
+            )
+        elif connection is not None and isinstance(connection.element, Hinge):
             found = _of_hinge(owner, connection.element, rest)
         elif body is not None:
             found = _of_body(model, owner, rest)

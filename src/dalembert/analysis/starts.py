@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from ..compile.names import full_names
 from ..connections.constraints.cams import CamFollower
+from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..system import Initial, Place
+from .relative import relative
 
 __all__ = ["Starts", "missed_starts", "within_limits"]
 
@@ -93,9 +95,11 @@ class Starts:
                 for k, value in enumerate(values)
                 if not np.isnan(value) and (name, k) not in taken and (before is None or np.isnan(before[k]))
             ]
-            hinge = _hinge(model, name)
-            if len(free) == len(values):
-                asked[name] = values
+            hinge, chain = _hinge(model, name), _chain(model, name)
+            if len(free) == len(values) or (chain is not None and free and before is None):
+                asked[name] = values  # of a chain, all together
+            elif chain is not None:
+                asked |= {f"{name}.{chain.inner_names[k]}": values[k : k + 1] for k in free}
             elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}
@@ -159,6 +163,9 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
         hinge = _hinge(model, name)
         if name in (*model.hinge_names, *model.flexible_names):
             position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
+        elif _chain(model, name) is not None:
+            missed += _missed_inner(model, name, initial.meant, q)
+            continue
         elif name in model.compiled.names.cut_v:
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
@@ -169,6 +176,27 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
+
+
+def _missed_inner(model: Model, name: str, asked: Array | None, q: Array) -> list[str]:
+    """Say which inner coordinates of a chain a start at q (nq,) does not have."""
+    connection, chain = model.system.connections[name], _chain(model, name)
+    if chain is None or asked is None:
+        return []
+    seen = relative(model, connection.first, connection.second, q)
+    used = chain.toward(seen.rotation, seen.position, asked)
+    labels = [(f"{name}.{inner}", "" if unit == "1" else f" {unit}") for inner, unit in _inner(chain)]
+    return _missed(labels, asked, used, np.abs(used - asked))
+
+
+def _inner(chain: KinematicChain) -> list[tuple[str, str]]:
+    return list(zip(chain.inner_names, chain.inner_units, strict=True))
+
+
+def _chain(model: Model, name: str) -> KinematicChain | None:
+    connection = model.system.connections.get(name)
+    element = connection.element if connection is not None else None
+    return element if isinstance(element, KinematicChain) else None
 
 
 def _missed_sides(model: Model, starts: Starts) -> list[str]:

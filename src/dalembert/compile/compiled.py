@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..connections.constraints.chains import KinematicChain
 from ..connections.drives import Drive
 from ..errors import SingularityError
 from ..system import System
@@ -66,6 +67,15 @@ class Compiled:
     numbers: OwnNumbers
 
 
+def _from_starts(system: System) -> System:
+    """Let kinematic chains be searched near the start values of their inner coordinates; changes the system."""
+    for name, connection in system.connections.items():
+        initial = system.initials.get(name)
+        if isinstance(connection.element, KinematicChain) and initial is not None and initial.position is not None:
+            system.connections[name] = replace(connection, element=connection.element.with_start(initial.position))
+    return system
+
+
 def compile_system(origin: System) -> Compiled:
     """Return what the model of a system is made of.
 
@@ -79,7 +89,7 @@ def compile_system(origin: System) -> Compiled:
     """
     for body in origin.bodies.values():
         body.validate()
-    system = with_links(origin.copy())
+    system = _from_starts(with_links(origin.copy()))
     forest = Forest(system)
     names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
     tables = {

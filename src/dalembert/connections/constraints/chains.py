@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...checks import finite_array, finite_number, shape_of
 from ...errors import ModelError
-from ...rotation import as_rotation_matrix, quaternion_from_matrix, unit_vector
+from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
 from ..formulas.calculus import Calculus, Matrix, Vector, transposed
 from ..formulas.expressions import Program
 from ..formulas.poses import PosePrograms, motion_columns, typical_length
@@ -79,8 +80,12 @@ class KinematicChain(Constraint):
     ones (the spin of that bar) stay where the search leaves them.
 
     Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
-    `inner` has to choose, and takes the one that the search from `near` finds. The rank is that of generic positions.
-    Where the chain is stretched or folded so that it drops, a run ends with an error: the hinges can follow no further.
+    `inner` has to choose, and takes the one that the search from `near` finds. ``system.initial("chain.0.angle",
+    position=0.3)`` gives inner coordinates start values: positions are found that meet them, and `inner` of the model's
+    chain, ``model.system.connections["chain"].element``, comes as near to them as it can.
+
+    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, a run ends with an
+    error: the hinges can follow no further.
 
     Attributes
     ----------
@@ -108,6 +113,8 @@ class KinematicChain(Constraint):
     """Sets of inner coordinates (k, n) from which they are searched."""
     length: float = field(init=False, repr=False)
     """A length of the chain, m, at which turns count as displacements."""
+    wanted: Array | None = field(init=False, repr=False, default=None)
+    """Inner coordinates (n,) to which `inner` comes nearest, NaN where any will do."""
     form: ClassVar[str] = "chain"
 
     def __post_init__(self) -> None:
@@ -185,6 +192,10 @@ class KinematicChain(Constraint):
             If the chain cannot take that pose.
         """
         R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
+        if self.wanted is not None:
+            gamma = self.toward(R, p, self.wanted)
+            if float(np.abs(self._error(R, p, gamma)).max()) < 1e-7 * (1.0 + self.length):
+                return dict(zip(self.inner_names, gamma.tolist(), strict=True))
         gamma, miss = self._nearest(R, p)
         if miss > 1e-5 * (1.0 + self.length):
             raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
@@ -199,10 +210,7 @@ class KinematicChain(Constraint):
         starts, most = (self.starts[:2], 100) if near is None else (near[None], NEXT)
         found = [self.programs.nearest(rotation, position, start, self.length, ROUGH, most) for start in starts]
         inner = min(found, key=lambda pair: pair[1])[0]
-        C, c, _ = self.programs.at(inner)
-        turn = quaternion_from_matrix(rotation @ C.T)
-        e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
-        return e, inner
+        return self._error(rotation, position, inner), inner
 
     def room_left(self, rotation: Array, position: Array) -> float:
         """Return how far the hinges are from where they are stretched or folded: 0 there, up to 1."""
@@ -219,6 +227,100 @@ class KinematicChain(Constraint):
                 break
             found.append(self.programs.nearest(R, p, start, self.length))
         return min(found, key=lambda pair: pair[1])
+
+    # -- inner coordinates that are asked for
+
+    @property
+    def inner_units(self) -> tuple[str, ...]:
+        """Units of the inner coordinates: rad, m, or 1."""
+        return tuple(unit for part in self.parts if isinstance(part, Hinge) for unit in part.coordinate_units)
+
+    def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
+        """Return inner coordinates that are asked for, (n,), NaN where none is; from a mapping by name, or an array.
+
+        Parameters
+        ----------
+        item : str
+            What errors should call this.
+        given : dict of str to number, or (n,)
+        before : (n,)
+            Those that were asked for before.
+        """
+        names, n = self.inner_names, len(self.inner_names)
+        if not isinstance(given, Mapping):
+            numbers = [given] if n == 1 and shape_of(given) == () else given
+            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="position"), strict=True))
+        values = np.full(n, np.nan) if before is None else before.copy()
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
+            values[names.index(name)] = finite_number(value, item=item, field=name)
+        first = 0
+        for k, part in enumerate(self.parts):
+            if not isinstance(part, Hinge):
+                continue
+            turn = values[first : first + 4] if "qw" in part.coordinates else np.zeros(0)
+            first += part.nq
+            if np.isnan(turn).any() and not np.isnan(turn).all():
+                whole = ", ".join(f"{k}.{name}" for name in part.coordinates[:4])
+                raise ModelError(item, "position", dict(given), f"give a quaternion as a whole: {whole}")
+            if turn.size and not np.isnan(turn).any():
+                quaternion(*turn)  # refuses a quaternion of length zero
+                turn /= np.linalg.norm(turn)
+        return values
+
+    def with_start(self, asked: Array) -> KinematicChain:
+        """Return the same chain with inner coordinates searched near those that are asked for, (n,), NaN: as it is."""
+        twin = copy(self)
+        start = np.where(np.isnan(asked), self.starts[0], asked)
+        object.__setattr__(twin, "starts", np.vstack([start, self.starts]))
+        object.__setattr__(twin, "wanted", asked)
+        return twin
+
+    def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
+        """Return how a pose misses the nearest that the chain can take with the asked coordinates held, and where.
+
+        As `beyond`: (6,) m and inner coordinates (n,).
+        """
+        free = np.isnan(asked)
+        starts = [*self.starts[:2]] if near is None else [near, self.starts[0]]
+        found = [
+            self.programs.nearest(rotation, position, np.where(free, start, asked), self.length, ROUGH**2, free=free)
+            for start in starts
+        ]
+        inner = min(found, key=lambda pair: pair[1])[0]
+        return self._error(rotation, position, inner), inner
+
+    def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
+        """Return the inner coordinates (n,) at a pose that come nearest to those asked for, (n,), NaN: any."""
+        e, gamma = self.held(rotation, position, asked)
+        if float(np.abs(e).max()) < 1e-11 * self.length:
+            return gamma
+        given = ~np.isnan(asked)
+        gamma = self.programs.nearest(rotation, position, gamma, self.length)[0]
+        for _ in range(20):
+            _, N = self.slopes(gamma)
+            off = (asked - gamma)[given]
+            step = N @ np.linalg.lstsq(N[given], off, rcond=1e-9)[0] if N.shape[1] else np.zeros(len(gamma))
+            step /= max(1.0, 2.0 * float(np.abs(step).max()))
+            trial = self.programs.nearest(rotation, position, gamma + step, self.length)[0]
+            if not np.linalg.norm((asked - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):
+                break
+            gamma = trial
+        return gamma
+
+    def slopes(self, gamma: Array) -> tuple[Array, Array]:
+        """Return Y^+ (n, 6) on [w; v] of the second marker, and the motions (n, k) that do not move it, orthonormal."""
+        scale = np.array([self.length] * 3 + [1.0] * 3)
+        U, s, Vt = np.linalg.svd(scale[:, None] * self.programs.at(gamma)[2])
+        rank = int((s > 1e-9 * s.max(initial=0.0)).sum())
+        return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
+
+    def _error(self, rotation: Array, position: Array, inner: Array) -> Array:
+        """Return e of core/closures/chain.hpp, (6,) m: the turn at the length of the chain, and the displacement."""
+        C, c, _ = self.programs.at(inner)
+        turn = quaternion_from_matrix(rotation @ C.T)
+        return np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
 
     def _first_start(self) -> Array:
         found = []

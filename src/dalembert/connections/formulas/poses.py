@@ -99,20 +99,27 @@ class PosePrograms:
         return np.concatenate([C @ out[:3], C @ out[3:]])
 
     def nearest(
-        self, R: Array, p: Array, start: Array, length: float = 1.0, settled: float = 1e-11, most: int = 100
+        self,
+        R: Array,
+        p: Array,
+        start: Array,
+        length: float = 1.0,
+        settled: float = 1e-11,
+        most: int = 100,
+        free: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
         """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad.
 
         Out of reach, it ends where a step gains less than the part `settled` of the square of what is missed. At most
-        `most` steps are tried.
+        `most` steps are tried. Coordinates that are not `free` (n,) stay as they are.
         """
 
         def error(q: Array) -> tuple[Array, Array]:
             C, c, H = self.at(q)
             e = R @ C.T
             turn = 0.5 * np.array([e[2, 1] - e[1, 2], e[0, 2] - e[2, 0], e[1, 0] - e[0, 1]])
-            scale = np.array([length] * 3 + [1.0] * 3)
-            return np.concatenate([length * turn, p - c]), scale[:, None] * H
+            scale = np.array([length] * 3 + [1.0] * 3)[:, None]
+            return np.concatenate([length * turn, p - c]), scale * (H if free is None else H * free)
 
         q, damping = np.array(start, dtype=float), 1e-12
         e, H = error(q)
