@@ -39,6 +39,7 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     const std::int32_t limit = step.operation == Operation::constant ? count_of(rows.constants.size())
                                : step.operation == Operation::input  ? inputs
                                                                      : i;
+    mind(within(step.branch, -program.count, program.count + 1), "a threshold is out of range");
     mind(!looks_up || within(step.a, 0, tables), "a program looks up a table that there is not");
     for (const std::int32_t place : {looks_up ? 0 : step.a, step.b, step.c, step.d})
       mind(place >= 0 && (!place || place < limit), "an operation refers to something out of range");
@@ -442,6 +443,30 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");
 }
 
+// where the laws of elements change branches
+void find_thresholds(Tables &t, ModelData &m) {
+  t.thresholds.clear();
+  for (std::size_t k = 0; k < t.elements.size(); ++k) {
+    ElementData &e = t.elements[k];
+    e.threshold = count_of(t.thresholds.size()), e.thresholds = 0;
+    const auto add = [&](std::int32_t number, bool whole) {
+      e.thresholds = std::max(e.thresholds, number);
+      t.thresholds.resize(std::size_t(e.threshold + e.thresholds), ThresholdData{std::int32_t(k), 0});
+      t.thresholds[std::size_t(e.threshold + number - 1)].whole |= whole;
+    };
+    if (e.form == LawForm::limits)
+      add(2, false);
+    if (e.form != LawForm::program || e.quiet)
+      continue;
+    const ProgramData &program = t.laws_of_elements.programs[std::size_t(e.law)];
+    for (std::int32_t i = program.first; i < program.first + program.count; ++i)
+      if (const Instruction &step = t.laws_of_elements.instructions[std::size_t(i)]; step.branch)
+        add(std::abs(step.branch), step.operation == Operation::floor);
+  }
+  m.thresholds = pointer(t.thresholds);
+  m.threshold_count = count_of(t.thresholds.size());
+}
+
 void complete_elements(Tables &t, ModelData &m) {
   complete_tables(t, m);
   m.programs = complete_programs(t.laws_of_elements, most_inputs, count_of(t.tables.size()));
@@ -471,6 +496,7 @@ void complete_elements(Tables &t, ModelData &m) {
     e.measured = m.measure_count;
     m.measure_count += e.measures;
   }
+  find_thresholds(t, m);
   m.elements = pointer(t.elements);
   m.element_count = count_of(t.elements.size());
 }

@@ -438,7 +438,7 @@ bool has_lanes(const ModelData &m, const Call &call) {
     return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->host || call.conditions->answers)
+  if (m.feedback_count || call.conditions->host || call.conditions->answers || call.conditions->sides)
     return false;
   return call.kernel == Kernel::motion || call.kernel == Kernel::supplied || (call.kernel == Kernel::dynamics && !m.spare_rows);
 }

@@ -160,6 +160,7 @@ enum class Operation : std::int32_t {
 struct Instruction {
   Operation operation;
   std::int32_t a, b, c, d;
+  std::int32_t branch; // of an operation with branches: 0, or its threshold, from 1 in each program; less than 0: seen from the other side
 };
 
 // A law as a program: instructions from `first`, whose results `outputs` are what the law gives.
@@ -264,6 +265,12 @@ struct ElementData {
   std::int32_t measured;            // where its measures stand among those of all elements
   std::int32_t quiet;               // gives signals that nothing else takes: evaluated for the record only
   std::int32_t bounded;             // some port is that of an actuator
+  std::int32_t threshold, thresholds; // where its law changes branches: places in ModelData::thresholds
+};
+// A number of a law at which that changes branches: where the number passes zero, or any whole number.
+struct ThresholdData {
+  std::int32_t element;
+  std::int32_t whole;
 };
 constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 
@@ -380,6 +387,8 @@ struct ModelData {
   std::int32_t actuator_count;
   bool looks_at_bodies;             // some element needs poses and velocities in the world
   const ElementData *elements;
+  const ThresholdData *thresholds;
+  std::int32_t threshold_count;
   const PortData *ports;
   const InputData *inputs;
   const FeedbackData *feedbacks;

@@ -69,7 +69,8 @@ template <> inline std::vector<Field> fields<ProgramData>() {
 }
 template <> inline std::vector<Field> fields<Instruction>() {
   using S = Instruction;
-  return {field("operation", &S::operation), field("a", &S::a), field("b", &S::b), field("c", &S::c), field("d", &S::d)};
+  return {field("operation", &S::operation), field("a", &S::a), field("b", &S::b), field("c", &S::c), field("d", &S::d),
+          field("branch", &S::branch)};
 }
 template <> inline std::vector<Field> fields<ElementData>() {
   using S = ElementData;

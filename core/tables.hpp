@@ -31,6 +31,7 @@ struct Tables {
   std::vector<std::int32_t> holonomic;
   std::vector<double> row_scale, column_scale;
   std::vector<ElementData> elements;
+  std::vector<ThresholdData> thresholds; // what follows from elements
   std::vector<PortData> ports;
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;

@@ -74,6 +74,7 @@ void BoundConditions::settle() {
   plain.parameters = parameters.data();
   plain.given = pointer(given), plain.paced = pointer(paced), plain.placed = pointer(placed);
   plain.active = pointer(active), plain.held = pointer(held);
+  plain.sides = sides.empty() ? nullptr : sides.data();
   plain.stabilization[0] = stabilization[0], plain.stabilization[1] = stabilization[1];
 }
 
@@ -249,7 +250,8 @@ nb::object marks(const BoundConditions &conditions, const std::vector<unsigned c
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
-          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers) {
+          const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers,
+          const std::vector<std::int32_t> &sliding) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -269,6 +271,13 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.host = host;
     self->code.pushes = pushes;
     self->code.looks = nb::cast<bool>(host.attr("looks"));
+  }
+  self->sides.clear();
+  for (const std::int32_t k : sliding) {
+    if (k < 0 || k >= m.data.threshold_count)
+      throw nb::value_error("there is no such threshold");
+    self->sides.resize(std::size_t(m.data.threshold_count), std::numeric_limits<double>::quiet_NaN());
+    self->sides[std::size_t(k)] = 0.0;
   }
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
   if (!answers.is_none()) {
@@ -299,7 +308,7 @@ void add_conditions(nb::module_ &module) {
       });
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none())
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{})
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
       .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });

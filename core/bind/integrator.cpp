@@ -36,6 +36,13 @@ struct Records {
   std::vector<double> t, q, v, x, a;
   std::vector<double> steps{}; // where steps ended, while samples were recorded
 
+  std::vector<double> switch_times{}, switch_sides{}; // of thresholds, from a time on
+
+  static void switched(void *self, double t, const double *sides, int count) {
+    Records &r = *static_cast<Records *>(self);
+    r.switch_times.push_back(t);
+    r.switch_sides.insert(r.switch_sides.end(), sides, sides + count);
+  }
   static void stepped(void *self, double t) { static_cast<Records *>(self)->steps.push_back(t); }
   static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
     Records &r = *static_cast<Records *>(self);
@@ -146,7 +153,13 @@ public:
   int start(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
     check(q, v, x, 1);
     restart();
-    return guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
+    run.begin_sides = sides_at(t);
+    const int outcome = guarded([&] { return model->integrators->start(model->data, run, memory.data, t, q.data(), v.data(), x.data()); });
+    const double *parts[6];
+    model->integrators->state(model->data, run, memory.data, parts);
+    if (parts[5])
+      Records::switched(&records, t, parts[5], model->data.threshold_count);
+    return outcome;
   }
 
   int advance(double until, std::int64_t most_steps, std::optional<Doubles> times, const Flag *flag) {
@@ -154,7 +167,7 @@ public:
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
     Attention attention(flag);
-    Recorder recorder{&Records::record, &records, attention.stop(), &Records::stepped};
+    Recorder recorder{&Records::record, &records, attention.stop(), &Records::switched, &Records::stepped};
     const Asked asked(scope, flag);
     const int outcome = guarded([&] {
       const Outcome found = model->integrators->advance(model->data, run, memory.data, until, most_steps, samples, recorder);
@@ -173,9 +186,26 @@ public:
     return times;
   }
 
+  // times (n,) and from each on the sides of thresholds, (n, threshold_count): those at starts too
+  nb::tuple take_switches() {
+    const npy_intp n = npy_intp(records.switch_times.size());
+    nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}), doubles(records.switch_sides.data(), {n, model->data.threshold_count}));
+    records.switch_times.clear();
+    records.switch_sides.clear();
+    return result;
+  }
+
+  // the sides that thresholds have in steps that are taken again, from times on
+  void set_switches(const Doubles &times, const Doubles &sides) {
+    if (!std::is_sorted(times.data(), times.data() + times.size()) || sides.size() != times.size() * std::size_t(model->data.threshold_count))
+      throw nb::value_error("the sides of thresholds do not fit");
+    known_times.assign(times.data(), times.data() + times.size());
+    known_sides.assign(sides.data(), sides.data() + sides.size());
+  }
+
   // t, q, v, x, a, dx
   nb::tuple state() {
-    const double *parts[5];
+    const double *parts[6];
     model->integrators->state(model->data, run, memory.data, parts);
     const ModelData &m = model->data;
     return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}), doubles(parts[3], {m.nv}),
@@ -200,6 +230,7 @@ public:
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
           ++last;
         restart();
+        run.begin_sides = sides_at(t.data()[k]);
         outcome = model->integrators->start(m, run, memory.data, t.data()[k], row_of(q, k, m.nq), row_of(v, k, m.nv), row_of(x, k, m.nx));
         if (outcome == Outcome::reached)
           outcome = model->integrators->dense(m, run, memory.data, t.data()[k + 1] - t.data()[k], row_of(q, k + 1, m.nq),
@@ -268,6 +299,7 @@ public:
     run.conditions = scope.conditions;
     run.atol = tolerances.data();
     run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
+    run.begin_sides = nullptr;
   }
 
   // where steps have to end; before the run has come to the first that was not among them
@@ -304,6 +336,12 @@ private:
     ~Asked() { scope.flag = nullptr; }
   };
   std::vector<double> breaks;
+  std::vector<double> known_times, known_sides;
+
+  const double *sides_at(double t) const {
+    const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();
+    return row ? known_sides.data() + (row - 1) * model->data.threshold_count : nullptr;
+  }
 
   void restart() {
     run.started = 0;
@@ -482,6 +520,8 @@ void add_integrator(nb::module_ &module) {
            nb::arg("flag") = nb::none())
       .def("take", &Integrator::take)
       .def("take_steps", &Integrator::take_steps)
+      .def("take_switches", &Integrator::take_switches)
+      .def("set_switches", &Integrator::set_switches, nb::arg("times"), nb::arg("sides"))
       .def("state", &Integrator::state)
       .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),

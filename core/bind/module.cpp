@@ -23,7 +23,7 @@ PyTypeObject *types[3]; // of models, points and conditions
 
 // the tree and its loops alone
 ModelData without_laws(ModelData bare) {
-  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = 0;
+  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws = bare.threshold_count = 0;
   return bare;
 }
 
@@ -134,7 +134,7 @@ struct Quiet {
     if (q.size() != std::size_t(model.data.nq))
       throw nb::value_error("q has the wrong size");
     ModelData data = of_conditions(model, chosen);
-    data.element_count = data.feedback_count = 0;
+    data.element_count = data.feedback_count = data.threshold_count = 0;
     return data;
   }
 };
@@ -298,7 +298,13 @@ NB_MODULE(_core, module) {
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })
       .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
-      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; });
+      .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
+      .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and whether they are whole numbers
+        nb::list all;
+        for (int k = 0; k < m.data.threshold_count; ++k)
+          all.append(nb::make_tuple(m.data.thresholds[k].element, bool(m.data.thresholds[k].whole)));
+        return all;
+      });
   add_methods(types[0]);
   nb::class_<BoundPoints> points(module, "Points");
   types[1] = reinterpret_cast<PyTypeObject *>(points.ptr());

@@ -3,6 +3,7 @@
 #include "elements/program.hpp"
 #include "elements/unknowns.hpp"
 #include "tree/chart.hpp"
+#include <algorithm>
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -103,18 +104,66 @@ static void call_function(const Functions &functions, int number, const Dual *in
   }
 }
 
+// those of one element
+template <class T> static Branches<T> branches_of(const Surroundings<T> &at, const ElementData &e) {
+  Branches<T> branches = at.branches;
+  if (!e.thresholds || !branches.sides)
+    return {};
+  branches.sides += e.threshold;
+  branches.margins = branches.margins ? branches.margins + e.threshold : nullptr;
+  return branches;
+}
+
+// A program where both branches of some thresholds, from number k on, are mixed: the mixture of what it gives on each side.
+template <class T>
+static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const Branches<T> &branches, int k, double *sides,
+                      const T *in, T *values, T *outputs) {
+  const ThresholdData *threshold = m.thresholds + e.threshold;
+  while (k < e.thresholds && !is_mixed(threshold[k], sides[k]))
+    ++k;
+  Branches<T> mine{sides, 0, branches.margins};
+  if (k == e.thresholds)
+    return run_program(m, m.programs, program, in, values, outputs, mine);
+  T other[most_outputs];
+  const double part = 0.5 * (1.0 + sides[k]), kept = sides[k];
+  sides[k] = -1.0;
+  run_mixed(m, program, e, branches, k + 1, sides, in, values, outputs);
+  sides[k] = 1.0;
+  run_mixed(m, program, e, branches, k + 1, sides, in, values, other);
+  sides[k] = kept;
+  for (int j = 0; j < program.outputs; ++j)
+    outputs[j] = (1.0 - part) * outputs[j] + part * other[j];
+}
+
+// a law that is a program, on the branches that are held
+template <class T> static void run_law(const ModelData &m, const Surroundings<T> &at, const ElementData &e, const T *in, T *outputs) {
+  const ProgramData &program = m.programs.programs[e.law];
+  const Branches<T> branches = branches_of(at, e);
+  if constexpr (!std::is_same_v<T, Pack>) { // packs have no mixtures
+    bool mixed = false;
+    for (int k = 0; branches.sides && k < e.thresholds; ++k)
+      mixed |= is_mixed(m.thresholds[e.threshold + k], branches.sides[k]);
+    if (mixed && e.thresholds <= most_mixed) {
+      double sides[most_mixed];
+      std::copy_n(branches.sides, e.thresholds, sides);
+      return run_mixed(m, program, e, branches, 0, sides, in, at.values, outputs);
+    }
+  }
+  run_program(m, m.programs, program, in, at.values, outputs, branches);
+}
+
 // the law of an element, for n inputs; its unknowns follow them
 template <class T> static void answer(const ModelData &m, const Surroundings<T> &at, const ElementData &e, T *in, int n, T *outputs) {
   switch (e.form) {
   case LawForm::program:
     if (e.unknowns)
       return solve_law(m, e, in, n, at.values, at.numbers, outputs);
-    return run_program(m, m.programs, m.programs.programs[e.law], in, at.values, outputs);
+    return run_law(m, at, e, in, outputs);
   case LawForm::function:
     return call_function(*at.functions, e.law, in, n, outputs, e.measures + e.states + 1 + e.signals);
   case LawForm::linear:
   case LawForm::limits: {
-    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : limits_law(in);
+    const Answer<T> given = e.form == LawForm::linear ? linear_law(in) : limits_law(in, branches_of(at, e));
     outputs[0] = given.force, outputs[1] = given.energy;
     return;
   }

@@ -13,8 +13,7 @@
 // Inputs in the order of ElementData: t, s, s', parameters (or further inputs).
 #pragma once
 
-#include "model.hpp"
-#include "scalar/math.hpp"
+#include "elements/branches.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -29,11 +28,13 @@ template <class T> DALEMBERT_INLINE Answer<T> linear_law(const T *in) {
   return {-(elastic + in[4] * in[2]), 0.5 * (elastic * stretch), elastic * in[2]};
 }
 
-// (2): lower, upper, stiffness, damping
-template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in) {
+// (2): lower, upper, stiffness, damping; its thresholds are the two limits
+template <class T> DALEMBERT_INLINE Answer<T> limits_law(const T *in, const Branches<T> &branches = {}) {
   const T &s = in[1], &rate = in[2], &lower = in[3], &upper = in[4];
   const T zero(0.0);
-  const auto below = less(s, lower), above = less(upper, s);
+  const bool held = branches.sides != nullptr;
+  const auto below = held ? less(branches.decisive(0, s - lower), zero) : less(s, lower);
+  const auto above = held ? less(zero, branches.decisive(1, s - upper)) : less(upper, s);
   const T depth = select(below, lower - s, select(above, upper - s, zero));
   const T damping = select(below, in[6], select(above, in[6], zero));
   const T elastic = in[5] * depth, whole = elastic - damping * rate;

@@ -4,7 +4,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T>
-void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs) {
+void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs,
+                 const Branches<T> &branches) {
   const Instruction *code = table.instructions + program.first;
   for (int k = 0; k < program.count; ++k) {
     const Instruction &i = code[k];
@@ -59,16 +60,16 @@ void run_program(const ModelData &m, const ProgramTable &table, const ProgramDat
       values[k] = hyperbolic_tangent(values[i.a]);
       break;
     case Operation::absolute:
-      values[k] = absolute(values[i.a]);
+      values[k] = branches.sides && i.branch ? select(branches.less_of(i, values[i.a], T(0.0)), -values[i.a], values[i.a]) : absolute(values[i.a]);
       break;
     case Operation::smaller:
-      values[k] = select(less(values[i.a], values[i.b]), values[i.a], values[i.b]);
+      values[k] = select(branches.less_of(i, values[i.a], values[i.b]), values[i.a], values[i.b]);
       break;
     case Operation::larger:
-      values[k] = select(less(values[i.a], values[i.b]), values[i.b], values[i.a]);
+      values[k] = select(branches.less_of(i, values[i.a], values[i.b]), values[i.b], values[i.a]);
       break;
     case Operation::less:
-      values[k] = select(less(values[i.a], values[i.b]), values[i.c], values[i.d]);
+      values[k] = select(branches.less_of(i, values[i.a], values[i.b]), values[i.c], values[i.d]);
       break;
     case Operation::lookup: {
       const T at[3] = {values[i.b], values[i.c], values[i.d]};
@@ -76,7 +77,7 @@ void run_program(const ModelData &m, const ProgramTable &table, const ProgramDat
       break;
     }
     case Operation::floor:
-      values[k] = whole(values[i.a]);
+      values[k] = whole(branches.sides && i.branch ? branches.decisive(i.branch - 1, values[i.a]) : values[i.a]);
       break;
     }
   }
@@ -84,8 +85,11 @@ void run_program(const ModelData &m, const ProgramTable &table, const ProgramDat
     outputs[k] = values[table.outputs[program.output + k]];
 }
 
-template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const double *, double *, double *);
-template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const Pack *, Pack *, Pack *);
-template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const Dual *, Dual *, Dual *);
+template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const double *, double *, double *,
+                          const Branches<double> &);
+template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const Pack *, Pack *, Pack *,
+                          const Branches<Pack> &);
+template void run_program(const ModelData &, const ProgramTable &, const ProgramData &, const Dual *, Dual *, Dual *,
+                          const Branches<Dual> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,6 +1,7 @@
 // What the evaluation of elements needs besides positions and speeds.
 #pragma once
 
+#include "elements/branches.hpp"
 #include "elements/laws.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -20,6 +21,7 @@ template <class T> struct Surroundings {
   const T *inputs = nullptr; // in place of the laws that they come from; null: those laws
   const T *control = nullptr; // nv: hinge forces from outside that actuators give; null: none
   T *asked = nullptr;        // ModelData::actuator_count: what is asked of the actuators at each bounded hinge, all together
+  Branches<T> branches{};    // of all elements
   const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
 };
 

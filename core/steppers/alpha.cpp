@@ -387,6 +387,7 @@ const Stepper alpha_stepper{
           copy(mine.A1, i.m.nv, mine.A);
           copy(mine.lambda, i.m.nc, mine.lambda0);
         },
+    .holds_branches = false, // its equations have no place for mixtures of branches
     .prepare = prepare_hermite,
     .at = hermite_at,
 };

@@ -3,6 +3,7 @@
 #include "steppers/explicit.hpp"
 #include "steppers/lanes.hpp"
 #include "steppers/table.hpp"
+#include "steppers/thresholds.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,9 @@ struct Work {
   Integration at;
 
   Work(const ModelData &m, Run &run, std::byte *memory)
-      : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, room, memory + lay_out(m, memory, room)} {}
+      : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, room, memory + lay_out(m, memory, room)} {
+    run.conditions.sides = m.threshold_count && adaptive && stepper.holds_branches ? room.sides : nullptr;
+  }
   Work(const Work &) = delete;
 };
 
@@ -116,16 +119,6 @@ double first_step(Work &work, double until) {
   return first_length(h, slope, bend, order, until - run.t, run.max_step);
 }
 
-// q v x at the fraction s of the step from room.q to room.q1, put back onto the loops
-Outcome interpolate(Work &work, double h, double s) {
-  const double t = work.at.run.t + s * h;
-  SteppingRoom &room = work.room;
-  work.stepper.at(work.at, h, s, room.z);
-  if (!displaced(work.at, t, room.z, room.qs, room.vs, room.xs))
-    return Outcome::host;
-  return onto_loops(work.at, t, room.qs, room.vs);
-}
-
 // samples that lie in the step just made, before it is moved on from
 Outcome sample(Work &work, double h, double t1, Samples &samples, const Recorder &recorder) {
   SteppingRoom &room = work.room;
@@ -137,7 +130,7 @@ Outcome sample(Work &work, double h, double t1, Samples &samples, const Recorder
       Outcome outcome = prepared ? Outcome::reached : work.stepper.prepare(work.at, h);
       prepared = true;
       if (outcome == Outcome::reached)
-        outcome = interpolate(work, h, (t - work.at.run.t) / h);
+        outcome = interpolate(work.stepper, work.at, h, (t - work.at.run.t) / h);
       if (outcome != Outcome::reached)
         return outcome;
       q = room.qs, v = room.vs, x = room.xs;
@@ -178,11 +171,15 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   run.length = 0.0;
   run.stretch = Stretch::around(run.breaks, t);
   run.arrived = 0;
+  run.cut = 0.0;
+  run.in_a_row = run.stalls = 0;
   if (!impose_drives(work.at, t, room.q, room.v, room.x))
     return Outcome::host;
   const Outcome outcome = onto_loops(work.at, t, room.q, room.v);
   if (outcome != Outcome::reached)
     return outcome;
+  if (run.conditions.sides && !begin_sides(work.at))
+    return Outcome::host;
   if (!rates(work.at, t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
   work.stepper.begin(work.at);
@@ -203,7 +200,23 @@ Outcome pass_break(Work &work) {
     return outcome;
   if (!rates(work.at, run.t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
+  if (run.conditions.sides && !settle_sides(work.at))
+    return Outcome::host;
   work.stepper.begin(work.at);
+  return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
+}
+
+// at a threshold: the branches and rates after it
+Outcome pass_threshold(Work &work, const Recorder &recorder) {
+  SteppingRoom &room = work.room;
+  Run &run = work.at.run;
+  const ModelData &m = work.at.m;
+  run.cut = 0.0;
+  if (!change_sides(work.at))
+    return Outcome::host;
+  work.stepper.begin(work.at);
+  if (recorder.switched)
+    recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
   return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
@@ -267,18 +280,25 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         outcome = passed;
         break;
       }
+      if (run.conditions.sides && recorder.switched)
+        recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
     }
     const double goal = std::min(until, run.stretch.end), left = goal - run.t;
     double h = std::min(run.step, run.max_step);
-    const bool last = h * 1.0000001 >= left;
-    if (last)
+    const bool cuts = run.cut > 0.0 && run.cut < left, last = !cuts && h * 1.0000001 >= left;
+    if (cuts)
+      h = run.cut;
+    else if (last)
       h = left;
     else if (2.0 * h > left && work.adaptive)
       h = 0.5 * left; // two equal steps rather than one and a splinter
-    if (!last && !(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
+    if (!last && !cuts && !(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
       outcome = Outcome::underflow;
       break;
     }
+    if (!cuts)
+      run.cut = 0.0;
+    forget_exits(work.at);
     double error;
     const Outcome step = take_step(work, h, error);
     if (step == Outcome::host) {
@@ -286,12 +306,40 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
     if (step != Outcome::reached || error > 1.0) {
+      run.cut = 0.0;
       const Outcome next = shorten(work, step, h, error, until);
       if (next == Outcome::reached && work.adaptive)
         continue;
       outcome = next;
       break;
     }
+    if (cuts && comes_nearer(work.at, h))
+      continue;
+    bool arrives = cuts; // at a threshold
+    if (run.conditions.sides && !cuts) {
+      Passage passage = Passage::none;
+      const Outcome watched = watch_thresholds(stepper, work.at, h, passage);
+      if (watched != Outcome::reached) {
+        outcome = watched;
+        break;
+      }
+      if (passage == Passage::here) {
+        const Outcome passed = ++run.stalls > most_stalls ? Outcome::underflow : pass_threshold(work, recorder);
+        if (passed == Outcome::reached)
+          continue;
+        outcome = passed;
+        break;
+      }
+      if (passage == Passage::again && recorder.switched)
+        recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
+      if (passage == Passage::inside || passage == Passage::again)
+        continue; // a shorter step ends there
+      arrives = passage == Passage::end;
+      if (passage == Passage::slight && recorder.switched)
+        recorder.switched(recorder.self, last ? goal : run.t + h, room.sides, m.threshold_count);
+    }
+    run.stalls = 0;
+    run.in_a_row = arrives ? run.in_a_row + 1 : 0;
     ++taken;
     const double t1 = last ? goal : run.t + h;
     run.arrived = t1 == run.stretch.end;
@@ -309,6 +357,13 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       outcome = Outcome::stopped;
       break;
     }
+    if (arrives) {
+      const Outcome passed = pass_threshold(work, recorder);
+      if (passed != Outcome::reached) {
+        outcome = passed;
+        break;
+      }
+    }
     if (stiff) {
       outcome = Outcome::stiff;
       break;
@@ -318,10 +373,11 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
   return outcome;
 }
 
-void state(const ModelData &m, const Run &, std::byte *memory, const double **parts) {
+void state(const ModelData &m, const Run &run, std::byte *memory, const double **parts) {
   SteppingRoom room;
   lay_out(m, memory, room);
   parts[0] = room.q, parts[1] = room.v, parts[2] = room.x, parts[3] = room.a, parts[4] = room.dx;
+  parts[5] = run.conditions.sides ? room.sides : nullptr;
 }
 
 Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
@@ -344,7 +400,7 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
     return Outcome::host;
   outcome = work.stepper.prepare(work.at, h);
   for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {
-    outcome = interpolate(work, h, fractions[k]);
+    outcome = interpolate(work.stepper, work.at, h, fractions[k]);
     if (outcome == Outcome::reached)
       recorder.record(recorder.self, run.t + fractions[k] * h, room.qs, room.vs, room.xs, nullptr);
   }

@@ -18,6 +18,8 @@ struct LaneRoom {
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
+  P *margins;                                          // threshold_count: where the runs begin
+  double *sides;                                       // threshold_count: none are held
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, LaneRoom &room) {
@@ -36,6 +38,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, LaneRoom &room) {
   room.e = arena.take<P>(n);
   room.K = arena.take<P>(16 * n);
   room.D = arena.take<P>(7 * n);
+  room.margins = arena.take<P>(std::size_t(m.threshold_count));
+  room.sides = arena.take<double>(std::size_t(m.threshold_count));
   return arena.used;
 }
 
@@ -55,6 +59,7 @@ struct LaneStepper {
   Stretch stretch[W];
   Pace pace[W];
   bool broken;    // there are breaks
+  bool begun;     // margins of thresholds are known
   unsigned alone; // lanes that have to run by themselves
 
   int n() const { return 2 * m.nv + m.nx; }
@@ -80,6 +85,21 @@ struct LaneStepper {
   // rates of speeds and of element states; lanes that cannot go on here are noted
   void accelerations(const P &time, const P *q, const P *v, const P *x, P *a, P *dx) {
     alone |= solve_motion(m, run.conditions, room.system, StateOf<P>{seen(time), q, v, x}, a, dx);
+    if (m.threshold_count && begun)
+      mind_thresholds();
+  }
+
+  // Lanes in which a law leaves the branch that it was on where the run began: their steps have to end there. Until then the
+  // branches that are held are those that fit.
+  void mind_thresholds() {
+    for (int k = 0; k < m.threshold_count; ++k) {
+      const P &now = room.system.margins[k], &then = room.margins[k];
+      if (!m.thresholds[k].whole)
+        alone |= bits(opposite(less(P(0.0), now * then)));
+      else
+        for (int lane = 0; lane < W; ++lane)
+          alone |= std::floor(now[lane]) != std::floor(then[lane]) ? 1u << lane : 0u;
+    }
   }
 
   // positions and speeds onto the loops; returns the lanes in which that fails
@@ -303,7 +323,7 @@ struct LaneStepper {
   }
 
   void begin(double from, double until, const Samples &samples) {
-    broken = false;
+    broken = begun = false;
     for (int lane = 0; lane < W; ++lane) {
       const int source = lane < task.count ? lane : task.count - 1;
       broken |= task.breaks[source].count > 0;
@@ -327,6 +347,9 @@ struct LaneStepper {
     if (m.nc && run.project)
       alone |= onto_loops(P(from), room.q, room.v);
     accelerations(P(from), room.q, room.v, room.x, room.a, room.dx);
+    std::copy_n(room.system.margins, m.threshold_count, room.margins);
+    begun = true;
+    mind_thresholds();
     for (int lane = 0; lane < task.count; ++lane)
       if (samples.count && samples.times[0] <= from) {
         put(lane, room.q, room.v, room.x);
@@ -506,7 +529,10 @@ std::size_t bytes_lanes(const ModelData &m) {
 void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task) {
   LaneRoom room;
   lay_out(m, memory, room);
-  LaneStepper stepper{m, run, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, false, 0};
+  Run mine = run;
+  std::fill_n(room.sides, m.threshold_count, std::numeric_limits<double>::quiet_NaN());
+  mine.conditions.sides = m.threshold_count ? room.sides : nullptr; // so that margins are told
+  LaneStepper stepper{m, mine, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, false, false, 0};
   stepper.go(begin, until, samples);
 }
 

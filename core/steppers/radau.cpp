@@ -200,6 +200,7 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
     for (int k = 0; k < n; ++k)
       Zw[stage * n + k] = radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
   double before = 0.0;
+  const bool mixed = run.conditions.sides && slides(m, run.conditions); // mixtures of branches come from differences: as rough
   radau_room.kept->rate = 0.0;
   for (int round = 0; round < radau::most_rounds; ++round) {
     radau_room.kept->rounds = round + 1;
@@ -239,7 +240,8 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
     const double rate = round ? size / before : 0.0;
     if (!std::isfinite(size))
       return Outcome::not_finite;
-    if (round) {
+    const bool all_rounding = mixed && size < 0.01 * tolerance;
+    if (round && !all_rounding) {
       radau_room.kept->rate = rate;
       if (rate >= 1.0 || std::pow(rate, radau::most_rounds - round - 1) / (1.0 - rate) * size > tolerance)
         return Outcome::unsolved;
@@ -247,7 +249,7 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
     for (int stage = 0; stage < 3; ++stage)
       for (int k = 0; k < n; ++k)
         Z[stage * n + k] = radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
-    if (size == 0.0 || (round && rate / (1.0 - rate) * size < tolerance))
+    if (size == 0.0 || all_rounding || (round && rate / (1.0 - rate) * size < tolerance))
       return Outcome::reached;
     before = size;
   }

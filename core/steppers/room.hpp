@@ -20,6 +20,7 @@ struct SteppingRoom {
   double *K;                       // stages x n: rates [xi'; a; x']
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
+  double *sides, *slack, *least, *passed, *held, *kept; // threshold_count: see thresholds.hpp
   bool near = false;               // stages are put onto the loops before rates are evaluated
 };
 
@@ -54,10 +55,18 @@ inline double position_size(const ModelData &m, const double *q, int f) { return
 // size of increments in units of the tolerance between the two states, root mean square
 double measure(const Integration &i, const double *z, const double *q1, const double *v1, const double *x1, int *worst = nullptr);
 
+// how far inside the branches that are held the state is, at the last evaluation: less than zero beyond their ends
+double exit_of(const Integration &i, int threshold);
+// Keeps the least of it. Beyond its end a branch may have no value, as sqrt(max(s, 0)) has none: then rates are those of the
+// branch that fits.
+bool note_exits(const Integration &i, const StateOf<double> &state, double *a, double *dx);
+
 // the equations of motion at a state; false if what is evaluated outside has failed
 inline bool rates(const Integration &i, double t, const double *q, const double *v, const double *x, double *a, double *dx) {
   ++i.run.counts.evaluations;
-  return dynamics(i.m, i.run.conditions, i.room.motion, {i.run.stretch.seen(t), q, v, x}, a, dx);
+  const StateOf<double> state{i.run.stretch.seen(t), q, v, x};
+  const bool done = dynamics(i.m, i.run.conditions, i.room.motion, state, a, dx);
+  return done && i.run.conditions.sides ? note_exits(i, state, a, dx) : done;
 }
 
 // positions and speeds of driven hinges; outside laws are asked where drives need them before the state is known

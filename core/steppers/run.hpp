@@ -82,6 +82,11 @@ struct Run {
   // where it has got to
   Stretch stretch;              // between two breaks
   std::int32_t arrived;         // at a break, whose other side has not been looked at yet
+  double cut;                   // the length of a step to a threshold that was found in a longer one; 0: none
+  double cut_slope;             // of what is left to the threshold over time there; 0: the length has been improved already
+  std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
+  std::int32_t stalls;          // thresholds passed since the last step
+  const double *begin_sides;    // of thresholds, to begin with; null: as the state says
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   std::int32_t stiff_signs, calm_signs, rejected_last, started;
@@ -106,6 +111,7 @@ struct Recorder {
   bool (*record)(void *self, double t, const double *q, const double *v, const double *x, const double *a);
   void *self;
   Stop stop{};
+  void (*switched)(void *self, double t, const double *sides, int count) = nullptr; // from a time on; null: nobody asks
   void (*stepped)(void *self, double t) = nullptr; // where steps end while samples are recorded; null: nobody asks
 };
 
@@ -134,7 +140,7 @@ struct IntegratorSet {
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
   Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v, const double *x);
   Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t most_steps, Samples &, const Recorder &);
-  // the current state: q v x a dx
+  // the current state: q v x a dx, and the sides of thresholds (null: none are held)
   void (*state)(const ModelData &, const Run &, std::byte *memory, const double **parts);
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
   Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,

@@ -23,10 +23,21 @@ struct Stepper {
   Outcome (*step)(const Integration &, double h, double &error);     // error in units of the tolerance
   double (*accept)(const Integration &, double h, double error) = nullptr; // the length of the next step, of adaptive ones
   void (*move_on)(const Integration &);                              // before the end of the step becomes the beginning
+  bool holds_branches = true;       // its steps, if it chooses them, end at thresholds; it evaluates rates last at the end of a step
   // dense output: prepared once for a step, then increments at fractions of it
   bool dense_from_stages = false;   // the stages of the step have to be known
   Outcome (*prepare)(const Integration &, double h);
   void (*at)(const Integration &, double h, double s, double *z);
 };
+
+// q v x of a stage at the fraction s of the step from room.q to room.q1, put back onto the loops; after `prepare`
+inline Outcome interpolate(const Stepper &stepper, const Integration &i, double h, double s) {
+  const double t = i.run.t + s * h;
+  SteppingRoom &room = i.room;
+  stepper.at(i, h, s, room.z);
+  if (!displaced(i, t, room.z, room.qs, room.vs, room.xs))
+    return Outcome::host;
+  return onto_loops(i, t, room.qs, room.vs);
+}
 
 } // namespace dalembert::DALEMBERT_ISA

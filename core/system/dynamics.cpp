@@ -24,6 +24,8 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   room.signals = arena.take<T>(std::size_t(m.signal_count));
   room.unused = arena.take<T>(std::size_t(m.nx));
   room.feedback = arena.take<T>(std::size_t(m.feedback_count));
+  room.margins = arena.take<T>(std::size_t(m.threshold_count));
+  room.sides = arena.take<double>(std::size_t(m.threshold_count));
   room.numbers = arena.take<double>(std::size_t(m.programs.most_values));
   room.hosted = arena.take<double>(3 * std::size_t(m.hosted_laws));
   room.loads = arena.take<double>(6 * std::size_t(m.users));
@@ -119,6 +121,12 @@ template <class T> unsigned solve_motion(const ModelData &m, const Conditions &c
   apply_loads(m, c, room, surroundings(c, room, s, dx), s, m.nc > 0);
   finish_forward(m, ws, room.tau, c.given, a, static_cast<T *>(nullptr));
   return m.nc ? close_loops(m, room.loops, c.given, a, room.lambda) : 0u;
+}
+
+void look_at_thresholds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const StateOf<double> &s) {
+  room.loops.ws.t = s.t;
+  start_forward(m, room.loops.ws, s.q, s.v, false);
+  apply_loads(m, c, room, surroundings(c, room, s, static_cast<double *>(nullptr)), s, false);
 }
 
 static DALEMBERT_INLINE bool holds(const Conditions &c, int chord) { return !c.active || c.active[chord]; }

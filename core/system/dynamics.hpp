@@ -20,6 +20,9 @@ bool consult(const ModelData &m, const Conditions &c, SystemRoom<double> &room, 
 // loops come near to depending on each other: these have to be done by themselves. None for numbers.
 template <class T> unsigned solve_motion(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *a, T *dx);
 
+// The numbers that decide between branches of laws at a state, in room.margins; what else stands in the room is lost.
+void look_at_thresholds(const ModelData &m, const Conditions &c, SystemRoom<double> &room, const StateOf<double> &s);
+
 // Residuals at a motion with accelerations a and multipliers lambda: in room.passed what every hinge has to supply (all
 // hinge forces), in room.tau what elements and the outside give there, in room.cut the same at cut hinges; in p_A of the
 // workspace what each hinge passes to its body. seconds: null, or second rates of the rows (nc). The frames stand in the

@@ -24,6 +24,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, MotionRoom &room, bool 
   if (loads || m.feedback_count)
     arena.skip(lay_out(m, arena.here(), room.loads));
   arena.skip(lay_out(m, arena.here(), room.feedback));
+  arena.skip(lay_out(m, arena.here(), room.sliding));
   return arena.used;
 }
 
@@ -142,17 +143,27 @@ static bool solve_feedback(LoadEquation &equation) {
   return false;
 }
 
-bool dynamics(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx) {
-  if (!consult(m, c, room.system, s))
-    return false;
+// for the branches that stand in the room
+static void answer_motion(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx) {
   if (!m.feedback_count) {
     solve_motion(m, c, room.system, s, a, dx);
-    return true;
+    return;
   }
   LoadEquation equation{m, c, room, s, a, dx};
   if (!solve_feedback(equation))
     for (int f = 0; f < m.nv; ++f) // no such loads: the caller sees what is not finite
       a[f] = std::numeric_limits<double>::quiet_NaN();
+}
+
+bool dynamics(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx) {
+  room.system.sliding = false;
+  if (!consult(m, c, room.system, s))
+    return false;
+  const auto motion = [&](double *accelerations, double *rates) { answer_motion(m, c, room, s, accelerations, rates); };
+  if (c.sides && slides(m, c))
+    slide(m, c, room.system, room.sliding, s, a, dx ? dx : room.system.unused, motion);
+  else
+    motion(a, dx);
   return true;
 }
 

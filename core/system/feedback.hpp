@@ -9,6 +9,7 @@
 #pragma once
 
 #include "system/loads.hpp"
+#include "system/sliding.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -24,12 +25,14 @@ struct MotionRoom {
   SystemRoom<double> system;
   LoadRoom loads;
   FeedbackRoom feedback;
+  SlidingRoom sliding;
 };
 
 // loads: room for loads of connections, which models need that feed them back; others where they are wanted
 std::size_t lay_out(const ModelData &m, std::byte *base, MotionRoom &room, bool loads);
 
-// The equations of motion: accelerations a (nv), rates dx (nx; may be null), multipliers in room.system.lambda. False if
+// The equations of motion, on the branches of laws that are held, and where the motion slides between two of them on the mixture
+// that keeps it there: accelerations a (nv), rates dx (nx; may be null), multipliers in room.system.lambda. False if
 // what is evaluated outside has failed. Where no loads fit, a is not finite.
 bool dynamics(const ModelData &m, const Conditions &c, MotionRoom &room, const StateOf<double> &s, double *a, double *dx);
 

@@ -101,7 +101,7 @@ struct Needs {
     elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.asked || out.applied || out.cut_effort ||
                out.energy;
     passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || (out.held && (c.given || c.held)) || ((out.tau || out.energy) && c.given);
-    moves = out.a || out.dx || out.tau || out.held || passes || (elements && m.feedback_count);
+    moves = out.a || out.dx || out.tau || out.held || passes || (elements && (m.feedback_count || c.sides));
     placed = elements || out.cut_q || out.cut_v;
   }
 };

@@ -20,6 +20,9 @@ template <class T> struct SystemRoom {
   T *signals, *unused; // of the elements; nx: rates of states that nobody asks for
   T *feedback;        // loads that connections transmit
   T *passed;          // nv: hinge forces that go with a motion
+  T *margins;         // threshold_count: the numbers that decide between branches, where sides are held
+  double *sides;      // threshold_count: those of the conditions, with the mixtures found
+  bool sliding = false; // `sides` count, not those of the conditions
   double *numbers;    // room for programs
   double *hosted;     // 3 per hosted law
   double *loads;      // users x 6: from outside
@@ -42,6 +45,8 @@ inline Surroundings<T> surroundings(const Conditions &c, const SystemRoom<T> &ro
   if constexpr (!std::is_same_v<T, Pack>) // packs have no host
     at.control = room.control;
   at.asked = room.asked;
+  if (c.sides)
+    at.branches = {room.sliding ? room.sides : c.sides, c.sides_apart, room.margins};
   return at;
 }
 

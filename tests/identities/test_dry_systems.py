@@ -148,6 +148,19 @@ def test_random_trees_with_friction_by_load(seed: int) -> None:
     mind_the_laws(result)
 
 
+def test_friction_of_others_presses_a_row_on_its_stop() -> None:
+    """Flights end that friction of moving rows makes ever shorter; without it the row would leave its stop."""
+    rng = np.random.default_rng(5213)
+    system = roughened(random_system(rng, 4, hinges=LOADED), rng, loads=0.8)
+    model = system.compile()
+    _, v = random_state(system, rng)
+    start = da.State(q=da.start_state(model)[0].q, v=0.5 * v)
+    result = da.simulate(model, 0.48, state=start, rtol=1e-9, atol=1e-11)
+    scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
+    assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
+    mind_the_laws(result)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_random_loops_with_friction_by_load(seed: int) -> None:
     rng = np.random.default_rng(60 + seed)

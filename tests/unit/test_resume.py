@@ -302,3 +302,20 @@ def test_runs_in_other_threads_agree() -> None:
         runs = list(pool.map(lambda _: da.simulate(m.model, m.span, state=m.state), range(8)))
     for run in runs[1:]:
         same(run, runs[0])
+
+
+@pytest.mark.parametrize("method", ["auto", "radau"])
+@pytest.mark.parametrize("law", ["-9.81 - where(s < 0, 1e4*s, 0)", "2*sin(3*t) - sign(ds)", "-floor(4*s)"])
+def test_interrupted_runs_of_laws_with_branches(law: str, method: str) -> None:
+    s = da.System("block", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.initial("X", position=1.0)
+    s.connect("law", da.Element("hinge", law, active=True), "X")
+
+    def run(**options: Any) -> da.Result:
+        return da.simulate(s, 4.0, method=method, **options)
+
+    whole = run(control=Press())
+    again = interrupted(run, 0.7, 1.9, 3.3)
+    same(again, whole)
+    np.testing.assert_array_equal(again.at([0.3, 2.1])["law.effort"], whole.at([0.3, 2.1])["law.effort"])

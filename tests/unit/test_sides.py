@@ -33,6 +33,37 @@ def test_an_angle_led_past_a_half_turn_is_the_same_in_run_residual_and_driven_mo
     assert da.mobility(model, t=2.0).left == 0
 
 
+def led_arm(law: da.laws.Law) -> da.System:
+    s = da.System("led arm")
+    arm = s.body("arm", da.rod(length=1.0, mass=1.0))
+    s.connect("R", da.Revolute("z"), s.ground, arm)
+    s.connect("lean", da.AxisAngle("x", "x", 1.2), s.ground, arm)
+    s.initial("R", position=1.2)
+    s.drive("lean", position=law)
+    return s
+
+
+@pytest.mark.parametrize("method", ["auto", "dopri5", "radau"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        da.Polynomial((1.2, 1.0, 0.5)),
+        da.Polynomial((1.2, np.pi - 1.2)),
+        da.Polynomial((1.2, 0.0, np.pi - 1.2)),
+        da.Harmonic(2.0, 1.0, 0.0, 1.2),
+        da.Ramp(1.2, 2 * np.pi - 1.2, 2.0),
+    ],
+)
+def test_an_angle_led_through_a_half_turn_goes_on_or_says_why_not(law: da.laws.Law, method: str) -> None:
+    try:
+        result = da.simulate(led_arm(law), 1.8, method=method)
+    except da.IntegrationError as error:
+        assert "'lean' leads an angle between two axes" in str(error)
+        return
+    went_on = np.abs(result["R.position"] - [law(t)[0] for t in result.t]).max() < 1e-6
+    assert went_on or any("turned back" in note for note in result.stats.notes)
+
+
 def ring(inside: bool, start: float) -> da.System:
     s = da.System("ring", gravity=(0, 0, 0))
     roller = s.body("roller", da.cylinder(0.1, 0.02, mass=1.0))

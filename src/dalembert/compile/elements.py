@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -14,10 +14,11 @@ from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.elements.element import MEASURES, Element
 from ..connections.elements.plain import ForceConnection
-from ..connections.elements.signals import Reaction, Sensor
+from ..connections.elements.signals import Delay, Reaction, Sensor
 from ..connections.formulas.calculus import extracted
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.parts import inputs_of
+from ..connections.formulas.thresholds import thresholds_of
 from ..connections.hinges import Hinge
 from ..connections.laws import Law
 from ..errors import ModelError, UserFunctionError
@@ -365,7 +366,9 @@ class _Row:
         if element.program is None:
             form, law = "function", tables.add_function(self.name, element)
         else:
-            form, law = "program", tables.programs.take(_without_signals(element))
+            program = _without_signals(element)
+            matter = program.outputs[: element.measures + len(element.states)]
+            form, law = "program", tables.programs.take(program, self._thresholds(program, element.takes, matter))
         tables.add_element(
             self.name,
             self.ports,
@@ -412,7 +415,7 @@ class _Row:
             [],
             0,
             form=number("law_form", "program"),
-            law=tables.programs.take(into),
+            law=tables.programs.take(into, {} if quiet else self._thresholds(into, names, into.outputs[1:2])),
             parameter=self.parameter,
             parameters=len(element.parameters),
             input=first,
@@ -422,6 +425,17 @@ class _Row:
             quiet=quiet,
         )
         tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
+
+    def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
+        """Return the thresholds that motion passes of a program of the element, for places of results that matter."""
+        element = self.element
+        if element.unknowns:
+            return {}
+        sources = element.sources
+        given = {key for key, source in sources.items() if not isinstance(source, (str, Sensor, Reaction, Delay))}
+        fixed = [k for k, name in enumerate(names) if k == 0 or name in element.parameters or name in given]
+        never = [k for k, name in enumerate(names) if isinstance(sources.get(name), Reaction)]
+        return thresholds_of(program, outputs, fixed, never)
 
     def _take(self, k: int, graph: SignalGraph) -> None:
         """Add what a signal's row takes of the element's place k: a measure, a rate, a state, an input."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from ..connections.hinges import Hinge
 from .schema import Rows, number
 
 __all__ = ["JointTables", "ProgramTables"]
+
+NONE: Mapping[int, int] = MappingProxyType({})
 
 
 class ProgramTables:
@@ -34,8 +38,8 @@ class ProgramTables:
         self.outputs: list[int] = []
         self.tables: list[Any] = []
 
-    def take(self, program: Program) -> int:
-        """Add a program; return its number."""
+    def take(self, program: Program, thresholds: Mapping[int, int] = NONE) -> int:
+        """Add a program, and the thresholds of its operations by place; return its number."""
         shifts = {
             number("operation", "constant"): len(self.constants),
             number("operation", "lookup"): len(self.tables),
@@ -46,8 +50,9 @@ class ProgramTables:
             output=len(self.outputs),
             outputs=len(program.outputs),
         )
-        for code, a, b, c, d in program.instructions:
-            self.instructions.add(operation=code, a=a + shifts.get(code, 0), b=b, c=c, d=d)
+        for place, (code, a, b, c, d) in enumerate(program.instructions):
+            branch = thresholds.get(place, 0)
+            self.instructions.add(operation=code, a=a + shifts.get(code, 0), b=b, c=c, d=d, branch=branch)
         self.constants += program.constants
         self.outputs += program.outputs
         self.tables += program.tables

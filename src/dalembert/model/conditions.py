@@ -49,6 +49,8 @@ class Conditions(_core.Conditions):
         What a sampled control has answered, in a run.
     history : History or None
         Of a run, for inputs with a delay.
+    sliding : frozenset of int
+        Thresholds of laws, by number, along which the motion slides: both branches act, mixed so that it stays there.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
     given, paced, placed : (nv,) bool
@@ -78,6 +80,7 @@ class Conditions(_core.Conditions):
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
         answers: Answers | None = None,
+        sliding: frozenset[int] = frozenset(),
     ) -> None:
         parameters = np.ascontiguousarray(parameters, dtype=float)
         count = model.element_numbers
@@ -99,14 +102,15 @@ class Conditions(_core.Conditions):
             asked is not None,
             *stabilization,
             answers,
+            sorted(sliding),
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
-        self.host = host
+        self.host, self.sliding = host, sliding
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers")
+        names = ("control", "history", "stabilization", "answers", "sliding")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -131,21 +135,23 @@ class Conditions(_core.Conditions):
     @property
     def as_described(self) -> bool:
         """Whether they are none but those of the description."""
-        plain = not (self.locked or self.off or self.control or self.history or any(self.stabilization))
+        plain = not (self.locked or self.off or self.control or self.history or self.sliding or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def holds(self) -> NDArray[np.bool_]:
         """Return which constraint rows hold, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
-    def plain(self) -> tuple[list[float], list[int], list[str]]:
-        """Return parameters, locked freedoms and closures that are off, as lists."""
-        return [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
+    def plain(self) -> tuple[list[Any], ...]:
+        """Return parameters, locked freedoms, closures that are off and, if any, sliding thresholds, as lists."""
+        always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
+        return (*always, sorted(self.sliding)) if self.sliding else always
 
     def like(self, plain: Sequence[Any]) -> Conditions:
         """Return the conditions with what `plain` of others has told; control and history stay."""
-        parameters, locked, off = plain
-        return self.changed(parameters=np.array(parameters, dtype=float), locked=frozenset(locked), off=frozenset(off))
+        parameters, *marks = plain
+        locked, off, sliding = map(frozenset, (*marks, *[()] * (3 - len(marks))))
+        return self.changed(parameters=np.array(parameters, dtype=float), locked=locked, off=off, sliding=sliding)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.model, self.parameters, self.locked, self.off, self._how)

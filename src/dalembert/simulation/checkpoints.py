@@ -13,7 +13,7 @@ from ..result import EventRecord
 
 __all__ = ["packed", "unpacked"]
 
-_HEAD = b"dalembert checkpoint 2\n"
+_HEAD = b"dalembert checkpoint 3\n"
 _PAST = "history_"
 _PLAIN = (
     "notes",
@@ -45,6 +45,8 @@ def packed(point: dict[str, Any]) -> bytes:
         x=x,
         counts=point["counts"],
         g=point["g"],
+        switch_times=point["switchings"][0],
+        switch_sides=point["switchings"][1],
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
         **{f"{_PAST}{k}": part for k, part in enumerate(point["history"])},
     )
@@ -69,5 +71,6 @@ def unpacked(blob: bytes) -> dict[str, Any]:
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")
     point["counts"], point["g"] = parts["counts"], parts["g"]
+    point["switchings"] = parts["switch_times"], parts["switch_sides"]
     point["history"] = tuple(parts[f"{_PAST}{k}"] for k in range(sum(name.startswith(_PAST) for name in parts)))
     return point

@@ -91,6 +91,10 @@ class Decider:
         """Return conditions under which no row has friction."""
         return with_signs(self.rows, self.base, np.zeros(len(self.rows)), self.rest)
 
+    def under_way(self) -> Conditions:
+        """Return conditions under which rows that move have friction, and no others."""
+        return with_signs(self.rows, self.base, self.sign, self.rest)
+
     def under(self, modes: Modes) -> Conditions:
         """Return conditions with modes; what is driven or locked by others goes by the sign of speeds."""
         rows = self.rows

@@ -260,8 +260,7 @@ class Dry:
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        none = Decider(rows, base, now, side != 0, side != 0, side, u, self.rest).without_friction()
-        free = normal * Evaluated(rows, none, now).a[closed]
+        free = normal * self._free_rates(now, base, side, u)[closed]
         least_speed = 10.0 * self.reach * self.wide
         least = {"least_speed": least_speed, "least_flight": 10 * self.reach}
         x = blow(A, closing, rows.restitution[closed], pressing(A, free), **least)
@@ -270,6 +269,14 @@ class Dry:
         for k, speed in zip(closed, closing, strict=True):
             if speed < -least_speed:
                 change.hits.append(Hit(int(k), int(side[k]), float(-speed)))
+
+    def _free_rates(self, now: Situation, base: Conditions, side: Array, u: Array) -> Array:
+        """Return accelerations of rows while no stop pushes; friction of the others that move goes on."""
+        rows = self.rows
+        still = (side != 0) | (rows.together(u) <= self.rest * self.wide)
+        decider = Decider(rows, base, now, still, self._mine(base), side, u, self.rest)
+        rates = Evaluated(rows, decider.under_way(), now).a
+        return rates if np.isfinite(rates).all() else Evaluated(rows, decider.without_friction(), now).a
 
     def _jam(self, now: Situation, base: Conditions, jams: Sequence[int], change: Change) -> None:
         """Stop rows that jam."""

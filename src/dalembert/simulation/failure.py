@@ -15,6 +15,7 @@ from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import laws_that_fail
+from .led_angles import axes_meet
 from .settling import what_jumps
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"{where} {which} is not finite: look at the forces {when}, and at freedoms without inertia"
         )
     if outcome in (UNSOLVED, UNDERFLOW):
-        guilty = what_jumps(run)
+        guilty = axes_meet(model, t) or what_jumps(run)
         if guilty:
             return IntegrationError(f"{where} no step is small enough: {guilty}")
     if outcome == UNSOLVED:

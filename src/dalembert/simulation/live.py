@@ -139,7 +139,9 @@ class Live:
         if output.history is not None:
             raise ModelError("Live", "output", name, "it depends on what happened before: ask live.result() for it")
         states = (state.q[None], state.v[None], state.x[None])
-        motion = Motion(self._run.model, [state.t], *states, conditions=always(self._conditions))
+        held = self._conditions is self._run.conditions  # the law of an element may hold it at a jump
+        conditions = self._run.segments[-1].conditions if held else self._conditions
+        motion = Motion(self._run.model, [state.t], *states, conditions=always(conditions))
         value = output.value(motion)[0]
         return float(value) if output.shape == () else value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..result import Motion, Result, Stats
 from .motion_notes import motion_notes
 from .open_loops import loop_notes
@@ -42,7 +44,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         dense=run.track.dense,
         conditions=run.track.periods() if run.track.changed else None,
         steps=run.track.steps,
-        breaks=run.breaks,
+        breaks=np.union1d(run.breaks, run.track.switchings.arrays()[0]),
     )
     result.resume_point = point
     return result

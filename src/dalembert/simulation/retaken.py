@@ -53,7 +53,7 @@ class Retaken:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
         wanted, places = np.unique(times, return_inverse=True)
         begin, end = self.span
-        breaks = self.run_breaks()
+        breaks = self._known_breaks()
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         with Interrupt() as interrupt:
@@ -68,7 +68,11 @@ class Retaken:
         return q, v, x
 
     def run_breaks(self) -> Array:
-        """Return where the equations of motion break, (k,) s."""
+        """Return where the equations of motion break, (k,) s, and about where laws changed branches."""
+        known = self._known_breaks()
+        return np.union1d(known, self._single.breaks) if self.conditions.model.thresholds else known
+
+    def _known_breaks(self) -> Array:
         return breaks_until(self.conditions, *self.span, smooth=not self.options.step, also=self.breaks)
 
     def step_ends(self) -> Array:

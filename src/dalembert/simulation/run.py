@@ -23,11 +23,13 @@ from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import at_limit, failure
+from .led_angles import axes_meet
 from .options import Options
 from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
 from .settling import what_jumps
+from .switchings import Switchings
 from .track import Segment, Track
 
 if TYPE_CHECKING:
@@ -108,8 +110,10 @@ class Run:
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
+        switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
-        self.track = Track(times is not None and not watch.events and self.history is None)
+        sampled = times is not None and not watch.events and self.history is None and not len(switchings.whole)
+        self.track = Track(sampled, switchings)
         self.records, self.segments = self.track.records, self.track.segments
 
     @property
@@ -156,10 +160,20 @@ class Run:
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
+        self._take_switchings()
         if outcome != REACHED:
             raise failure(self, outcome)
         self._remember(begins=True)
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+
+    def _take_switchings(self) -> None:
+        """Keep the branches of laws that steps were on; where the motion slides between two, a segment begins."""
+        for t, slides in self.track.switchings.take(self.integrator):
+            last = self.segments[-1]
+            if slides != last.conditions.sliding:
+                conditions = self.conditions.changed(sliding=slides)
+                self.notes += self.track.switchings.notes(self.model, t, slides)
+                self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_slack))
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Go on from here under other conditions."""
@@ -221,6 +235,7 @@ class Run:
                 failed = error
             stepped = time.perf_counter()
             rows = self.integrator.take()
+            self._take_switchings()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
             self._remember()
@@ -282,7 +297,7 @@ class Run:
         ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
         crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
         if ahead > SLOW:
-            guilty = what_jumps(self)
+            guilty = axes_meet(self.model, t) or what_jumps(self)
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
         if ahead > CRAWL and number >= 4 * LOOK:
@@ -337,6 +352,7 @@ class Run:
     def _happen(self, crossings: list[Crossing], also: list[int]) -> bool:
         """Do what events at the same moment ask for, and go on from there; returns whether one of them ends the run."""
         moment, state = crossings[0].moment, crossings[0].state
+        self.track.drop_switchings(moment)
         fresh = moment > self.records.last_time()
         if fresh:
             self.records.add(moment, state.q, state.v, state.x)
@@ -467,6 +483,7 @@ class Run:
             "model": likeness(self.model),
             "dry": None if self.dry is None else self.dry.plain(),
             "answers": self._answers(),
+            "switchings": self.track.switchings.arrays(),
             "history": () if self.history is None else self.history.arrays(),
         }
 
@@ -486,6 +503,8 @@ class Run:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             self.conditions = self.conditions.like(plain)
             self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
+        self.conditions = self.conditions.changed(sliding=frozenset())
+        self.track.switchings.fill(*point["switchings"])
         if self.dry is not None:
             self.dry.restore(point["dry"])
         if self.sampling is not None:

@@ -18,6 +18,7 @@ from ..errors import IntegrationError
 from ..model import Conditions
 from ..result import Periods
 from .options import Options
+from .switchings import Switchings
 
 if TYPE_CHECKING:
     from .. import _core
@@ -86,13 +87,15 @@ class Segment:
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # steppers that take its steps once more
 
     @contextmanager
-    def stepper(self) -> Iterator[_core.Integrator]:
+    def stepper(self, switchings: Switchings | None = None) -> Iterator[_core.Integrator]:
         """Lend a stepper that takes steps of the segment once more; a result may be read by several threads at once."""
         try:
             stepper = self.spare.pop()
         except IndexError:
             stepper = replace(self.options, watch=False).integrator(self.conditions)
         stepper.set_breaks(self.breaks)
+        if switchings is not None:
+            switchings.tell(stepper)
         stepper.usual_slack = self.usual_slack
         try:
             yield stepper
@@ -110,9 +113,12 @@ class Track:
     ----------
     sampled : bool
         States are recorded where they were wanted, not at every step.
+    switchings : Switchings
+        Branches of laws.
     """
 
-    def __init__(self, sampled: bool) -> None:
+    def __init__(self, sampled: bool, switchings: Switchings) -> None:
+        self.switchings = switchings
         self.sampled = sampled
         self.segments: list[Segment] = []
         self.records = Records()
@@ -128,12 +134,18 @@ class Track:
         """Where steps ended, (n,) s."""
         return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
+    def drop_switchings(self, t: float) -> None:
+        """Forget branches of laws, and where the motion slid, later than a time."""
+        self.switchings.drop_after(t)
+        while self.segments[-1].begin > t:
+            self.segments.pop()
+
     # ---- states between those on record
 
     def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at fractions (k,) of the step between two states, by the dense output of the method."""
         rows = np.zeros(len(fractions), dtype=np.int64)
-        return _dense_states(self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
+        return _dense_states(self, self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment that a time lies in; where one ends and another begins, the later."""
@@ -157,7 +169,7 @@ class Track:
             wanted = order[mine == k]
             rows = place[wanted].astype(np.int64)
             fractions = (times[wanted] - t[rows]) / step[wanted]
-            for out, part in zip(found, between(self.segments[k], t, states, rows, fractions), strict=True):
+            for out, part in zip(found, between(self, self.segments[k], t, states, rows, fractions), strict=True):
                 out[wanted] = part
         return found[0], found[1], found[2]
 
@@ -166,7 +178,7 @@ class Track:
         t, *states = self.records.arrays()
         found = [np.empty((len(rows), part.shape[1])) for part in states]
         for place, row in enumerate(rows):
-            ends = _sampled_states(self.segment_at(t[row]), t, states, np.array([row]), np.array([1.0 - 1e-12]))
+            ends = _sampled_states(self, self.segment_at(t[row]), t, states, np.array([row]), np.array([1.0 - 1e-12]))
             for out, part in zip(found, ends, strict=True):
                 out[place] = part[0]
         return found[0], found[1], found[2]
@@ -188,11 +200,11 @@ class Track:
 
 
 def _dense_states(
-    segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states at fractions (k,) of the steps from rows (k,), in order, to those after them."""
     q, v, x = states
-    with segment.stepper() as stepper:
+    with segment.stepper(track.switchings) as stepper:
         found = stepper.dense(t, q, v, x, rows, fractions)
     if len(found[0]) != len(rows):
         where = t[rows[len(found[0])]]
@@ -201,11 +213,11 @@ def _dense_states(
 
 
 def _sampled_states(
-    segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
+    track: Track, segment: Segment, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states between samples, by the method itself from the first of each two."""
     found = [np.empty((len(rows), part.shape[1])) for part in states]
-    with segment.stepper() as stepper:
+    with segment.stepper(track.switchings) as stepper:
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             begin, end = t[row], t[row + 1]

@@ -246,8 +246,9 @@ class AxisAngle(Constraint):
         Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations.
 
     Row: cos(angle between the axes) = cos(angle). A drive prescribes the angle; led past 0 or pi it goes on to the
-    other side, as motion does that can turn about one axis only. Where both sides are reached in many ways, as at a
-    ball joint, the axes must keep clear of each other: as they meet, the row tells nothing.
+    other side, as motion does that can turn about one axis only, unless a step ends where the axes meet: there the
+    row tells nothing, and a run ends with an error that says so, or with a note if it turned back. Where both sides
+    are reached in many ways, as at a ball joint, the axes must keep clear of each other.
     """
 
     axis_1: Any = "x"

@@ -20,7 +20,8 @@ __all__ = ["continuous", "work_and_loss"]
 
 Array = NDArray[np.float64]
 
-_JUST = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps
+_JUST = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps, ...
+_INSIDE = 1e-10  # ... and in parts of the interval: thresholds of states are found to rounding of these
 
 
 def work_and_loss(result: Result) -> tuple[Array, Array]:
@@ -81,7 +82,8 @@ class _Grid:
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
-                near = times[there] + way * np.maximum(_JUST * np.abs(times[there]), 1e-300)
+                inside = np.maximum(_JUST * np.abs(times[there]), _INSIDE * (self.end - self.begin)[there])
+                near = times[there] + way * inside
                 out[there] = value(result._motion_at(near))
         return sides
 

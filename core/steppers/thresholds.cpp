@@ -1,0 +1,378 @@
+#include "steppers/thresholds.hpp"
+#include <limits>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double slight = 0.1;     // tolerances: a change of branch that matters less is not stepped up to
+constexpr int looks = 8;           // parts of a step in which dense output is looked at
+constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
+constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
+constexpr int most_in_a_row = 20;  // steps that end at thresholds: after that kinks are left to the control of errors
+constexpr double most_levels = 100.0; // of whole numbers in a step: what passes more is left to the control of errors
+constexpr int most_rounds = 12;    // of branches that change each other
+
+bool evaluate(const Integration &i) {
+  SteppingRoom &room = i.room;
+  return rates(i, i.run.t, room.q, room.v, room.x, room.a, room.dx);
+}
+
+bool left(const Integration &i, int k) { return exit_of(i, k) < -i.room.slack[k]; }
+
+// the side that a margin is on
+double side_of(const ThresholdData &threshold, double margin) {
+  return threshold.whole ? std::floor(margin) : margin < 0.0 ? -1.0 : 1.0;
+}
+
+// the side beyond a threshold where its margin is, or, of one along which the motion slides, the side on which it leaves
+double other_side(const Integration &i, int k, double margin) {
+  const double side = i.room.sides[k];
+  if (i.m.thresholds[k].whole)
+    return margin - side < 0.5 ? side - 1.0 : side + 1.0;
+  return side != 0.0 ? -side : i.room.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
+}
+
+// how far inside its branches the state of the last evaluation is: the least of all
+double least_exit(const Integration &i) {
+  double least = never;
+  for (int k = 0; k < i.m.threshold_count; ++k)
+    least = std::min(least, exit_of(i, k) + i.room.slack[k]);
+  return least;
+}
+
+// the same at a fraction of the step
+Outcome least_at(const Stepper &stepper, const Integration &i, double h, double s, double &least) {
+  SteppingRoom &room = i.room;
+  const bool end = s >= 1.0;
+  const Outcome outcome = end ? Outcome::reached : interpolate(stepper, i, h, s);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(i, i.run.t + s * h, end ? room.q1 : room.qs, end ? room.v1 : room.vs, end ? room.x1 : room.xs, room.error, room.error + i.m.nv))
+    return Outcome::host;
+  least = least_exit(i);
+  return Outcome::reached;
+}
+
+// Whether it makes no difference that the step went on, from a fraction of it, on branches that it has left at its end. If so,
+// those that fit are taken.
+Outcome changes_slightly(const Integration &i, double h, double from, bool &slightly) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  const int n = increments(m);
+  double *before = room.error3, *after = room.error; // rates
+  slightly = false;
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (left(i, k) && (is_mixed(m.thresholds[k], room.sides[k]) || room.sides[k] != room.sides[k]))
+      return Outcome::reached;
+  copy(room.sides, m.threshold_count, room.passed);
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (left(i, k))
+      room.sides[k] = side_of(m.thresholds[k], room.motion.system.margins[k]);
+  if (!rates(i, i.run.t + h, room.q1, room.v1, room.x1, after, after + m.nv))
+    return Outcome::host;
+  const bool consistent = least_exit(i) >= 0.0;
+  for (int f = 0; f < m.nv; ++f)
+    before[f] = 0.0, before[m.nv + f] = (after[f] - room.a1[f]) * (1.0 - from) * h;
+  for (int k = 0; k < m.nx; ++k)
+    before[2 * m.nv + k] = (after[m.nv + k] - room.dx1[k]) * (1.0 - from) * h;
+  const double size = measure(i, before, room.q1, room.v1, room.x1) * std::sqrt(double(n));
+  slightly = consistent && size < slight;
+  if (slightly) {
+    copy(after, m.nv, room.a1);
+    copy(after + m.nv, m.nx, room.dx1);
+    for (int k = 0; k < m.threshold_count; ++k)
+      room.slack[k] = room.sides[k] == room.passed[k] ? room.slack[k] : 0.0;
+  } else {
+    copy(room.passed, m.threshold_count, room.sides);
+  }
+  return Outcome::reached;
+}
+
+} // namespace
+
+double exit_of(const Integration &i, int k) {
+  const SteppingRoom &room = i.room;
+  const double side = room.sides[k], margin = room.motion.system.margins[k];
+  if (side != side)
+    return never;
+  if (i.m.thresholds[k].whole)
+    return std::min(margin - side, side + 1.0 - margin);
+  if (side == 0.0)
+    return 1.0 - std::fabs(room.motion.system.sides[k]);
+  return side * margin;
+}
+
+bool note_exits(const Integration &i, const StateOf<double> &state, double *a, double *dx) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  bool beyond = false;
+  for (int k = 0; k < m.threshold_count; ++k) {
+    const double exit = exit_of(i, k);
+    room.least[k] = std::min(room.least[k], exit);
+    beyond |= exit < 0.0;
+  }
+  if (!beyond || (all_finite(a, m.nv) && all_finite(dx, m.nx)))
+    return true;
+  copy(room.sides, m.threshold_count, room.held);
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (exit_of(i, k) < 0.0 && !slides_at(m, room.sides, k))
+      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+  const bool done = dynamics(m, i.run.conditions, room.motion, state, a, dx);
+  copy(room.held, m.threshold_count, room.sides);
+  return done;
+}
+
+void forget_exits(const Integration &i) {
+  if (i.run.conditions.sides)
+    std::fill_n(i.room.least, i.m.threshold_count, never);
+}
+
+Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h, Passage &passage) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  passage = Passage::none;
+  bool any = false;
+  for (int k = 0; k < m.threshold_count; ++k)
+    any |= room.least[k] < -room.slack[k];
+  if (!any) {
+    for (int k = 0; k < m.threshold_count; ++k)
+      room.slack[k] = exit_of(i, k) > 0.0 ? 0.0 : room.slack[k];
+    return Outcome::reached;
+  }
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (m.thresholds[k].whole && std::fabs(room.motion.system.margins[k] - room.sides[k]) > most_levels) {
+      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+      passage = Passage::again;
+    }
+  if (passage == Passage::again)
+    return Outcome::reached;
+  // which part of the step
+  Outcome outcome = stepper.prepare(i, h);
+  double low = 0.0, high = 0.0, above = 0.0, below = 0.0, found = 0.0;
+  for (int part = 1; part <= looks && outcome == Outcome::reached && !(below < 0.0); ++part) {
+    low = high, above = below;
+    high = double(part) / looks;
+    outcome = least_at(stepper, i, h, high, below);
+  }
+  if (outcome != Outcome::reached || !(below < 0.0))
+    return outcome;
+  // whether it matters
+  double end = below;
+  if (high < 1.0)
+    outcome = least_at(stepper, i, h, 1.0, end);
+  bool slightly = false;
+  if (outcome == Outcome::reached && end < 0.0)
+    outcome = changes_slightly(i, h, low, slightly);
+  if (slightly)
+    passage = Passage::slight;
+  if (outcome != Outcome::reached || slightly)
+    return outcome;
+  // where: inverse quadratic interpolation with halving (Chandrupatla 1997); a, b: around it, b the newer, c the one before
+  double a = low, at_a = above, b = high, at_b = below, c = low, at_c = above;
+  found = below;
+  for (int round = 0; round < 60 && high - low > precise; ++round) {
+    double part = 0.5;
+    const double xi = (a - b) / (c - b), phi = (at_a - at_b) / (at_c - at_b);
+    if (round && c != a && c != b && phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi)
+      part = at_a / (at_b - at_a) * at_c / (at_b - at_c) + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b);
+    else if (!round && above > 0.0)
+      part = at_a / (at_a - at_b);
+    const double least = 0.5 * precise / std::fabs(b - a);
+    const double s = a + std::min(1.0 - least, std::max(least, part)) * (b - a);
+    double value;
+    outcome = least_at(stepper, i, h, s, value);
+    if (outcome != Outcome::reached)
+      return outcome;
+    if ((value < 0.0) == (at_a < 0.0)) {
+      c = a, at_c = at_a;
+    } else {
+      c = b, at_c = at_b;
+      b = a, at_b = at_a;
+    }
+    a = s, at_a = value;
+    if (value < 0.0)
+      high = s, found = value;
+    else
+      low = s;
+  }
+  double value;
+  outcome = least_at(stepper, i, h, std::min(1.0, high + together), value);
+  if (outcome != Outcome::reached)
+    return outcome;
+  for (int k = 0; k < m.threshold_count; ++k)
+    room.passed[k] = left(i, k) ? 1.0 : 0.0;
+  const double after = std::min(1.0, high + together) - high;
+  i.run.cut_slope = after > 0.5 * together ? (value - found) / (after * h) : 0.0;
+  const double shortest = 4e-16 * std::fabs(i.run.t);
+  passage = high * h <= shortest ? Passage::here : high >= 1.0 - together ? Passage::end : Passage::inside;
+  i.run.cut = passage == Passage::inside ? high * h : 0.0;
+  return Outcome::reached;
+}
+
+// What other branches at marked thresholds, seen from a state, make of motion in a time, in tolerances; after an evaluation of
+// the state with those that are held, whose rates stand in a1 and dx1.
+static double jumps(const Integration &i, double t, const double *q, const double *v, const double *x, double time) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  double *rate = room.error, *z = room.error3;
+  std::copy_n(room.sides, m.threshold_count, room.kept);
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (room.passed[k] != 0.0)
+      room.sides[k] = other_side(i, k, room.motion.system.margins[k]);
+  const bool done = rates(i, t, q, v, x, rate, rate + m.nv);
+  std::copy_n(room.kept, m.threshold_count, room.sides);
+  for (int f = 0; f < m.nv; ++f)
+    z[f] = 0.0, z[m.nv + f] = time * (rate[f] - room.a1[f]);
+  for (int k = 0; k < m.nx; ++k)
+    z[2 * m.nv + k] = time * (rate[m.nv + k] - room.dx1[k]);
+  return done ? measure(i, z, q, v, x) * std::sqrt(double(increments(m))) : never;
+}
+
+bool comes_nearer(const Integration &i, double h) {
+  Run &run = i.run;
+  SteppingRoom &room = i.room;
+  double rest = never;
+  for (int k = 0; k < i.m.threshold_count; ++k)
+    if (i.room.passed[k] != 0.0)
+      rest = std::min(rest, exit_of(i, k) + i.room.slack[k]);
+  const double change = run.cut_slope < 0.0 ? -rest / run.cut_slope : 0.0;
+  run.cut_slope = 0.0;
+  if (!(std::fabs(change) < 1e-3 * h) || !(std::fabs(change) > 1e-11 * h))
+    return false;
+  run.cut = h + change;
+  return jumps(i, run.t + h, room.q1, room.v1, room.x1, change) > 1e-3 * slight;
+}
+
+bool begin_sides(const Integration &i) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  std::fill_n(room.slack, m.threshold_count, 0.0);
+  std::fill_n(room.passed, m.threshold_count, 0.0);
+  if (i.run.begin_sides) {
+    copy(i.run.begin_sides, m.threshold_count, room.sides);
+    return true;
+  }
+  std::fill_n(room.sides, m.threshold_count, std::numeric_limits<double>::quiet_NaN());
+  if (!evaluate(i))
+    return false;
+  bool ties = false;
+  for (int k = 0; k < m.threshold_count; ++k) {
+    const double margin = room.motion.system.margins[k];
+    room.sides[k] = side_of(m.thresholds[k], margin);
+    room.passed[k] = margin == 0.0 && !m.thresholds[k].whole ? 1.0 : 0.0;
+    ties |= room.passed[k] != 0.0;
+  }
+  return ties ? change_sides(i) : true;
+}
+
+bool settle_sides(const Integration &i) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  for (int round = 0; round < most_rounds; ++round) {
+    bool changed = false;
+    for (int k = 0; k < m.threshold_count; ++k) {
+      if (!left(i, k))
+        continue;
+      const double mixture = room.motion.system.sides[k];
+      room.sides[k] = slides_at(m, room.sides, k) ? (mixture < 0.0 ? -1.0 : 1.0) : side_of(m.thresholds[k], room.motion.system.margins[k]);
+      changed = true;
+    }
+    if (!changed)
+      return true;
+    if (!evaluate(i))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+// the rate of a margin with a law on one side of it
+bool rate_on(const Integration &i, int k, double side, double &rate) {
+  SteppingRoom &room = i.room;
+  const double kept = room.sides[k];
+  room.sides[k] = side;
+  if (!evaluate(i))
+    return false;
+  margin_rates(i.m, i.run.conditions, room.motion.system, room.motion.sliding, {i.run.stretch.seen(i.run.t), room.q, room.v, room.x}, room.a,
+               room.dx, room.motion.sliding.above);
+  rate = room.motion.sliding.above[k];
+  room.sides[k] = kept;
+  return true;
+}
+
+// by how much the rates of the state differ from those in room.error, in tolerances, for a step of the usual length
+double jump_of(const Integration &i) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  double *z = room.error3;
+  for (int f = 0; f < m.nv; ++f)
+    z[f] = 0.0, z[m.nv + f] = i.run.step * (room.a[f] - room.error[f]);
+  for (int k = 0; k < m.nx; ++k)
+    z[2 * m.nv + k] = i.run.step * (room.dx[k] - room.error[m.nv + k]);
+  return measure(i, z, room.q, room.v, room.x) * std::sqrt(double(increments(m)));
+}
+
+// whether mixtures of a law's branches can be had
+bool may_slide(const ModelData &m, const double *sides, int k) {
+  const ElementData &e = m.elements[m.thresholds[k].element];
+  int count = 0;
+  for (int j = 0; j < m.threshold_count; ++j)
+    count += slides_at(m, sides, j);
+  return e.form == LawForm::program && !e.unknowns && e.thresholds <= most_mixed && count < most_sliding;
+}
+
+} // namespace
+
+bool change_sides(const Integration &i) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  if (!evaluate(i))
+    return false;
+  std::copy_n(room.motion.system.margins, m.threshold_count, room.kept);
+  for (int k = 0; k < m.threshold_count; ++k) { // mixtures that have come to their ends, and whole numbers
+    if (room.passed[k] == 0.0)
+      continue;
+    if (m.thresholds[k].whole || slides_at(m, room.sides, k)) {
+      room.sides[k] = other_side(i, k, room.kept[k]);
+      room.passed[k] = 2.0;
+    }
+  }
+  for (int k = 0; k < m.threshold_count; ++k) {
+    if (room.passed[k] != 1.0)
+      continue;
+    const double old = room.sides[k];
+    double here, beyond;
+    if (!rate_on(i, k, old, here))
+      return false;
+    copy(room.a, m.nv, room.error);
+    copy(room.dx, m.nx, room.error + m.nv);
+    if (!rate_on(i, k, -old, beyond))
+      return false;
+    if (i.run.in_a_row > most_in_a_row && jump_of(i) < slight) {
+      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+      continue;
+    }
+    const double size = 1e-9 * (std::fabs(here) + std::fabs(beyond));
+    const bool returns = -old * beyond < -size, leaves = -old * here > size;
+    if (returns && leaves && may_slide(m, room.sides, k))
+      room.sides[k] = 0.0;
+    else if (leaves || room.kept[k] != 0.0 || -old * beyond > size) // at the start, from zero, it may as well stay
+      room.sides[k] = -old;
+  }
+  for (int k = 0; k < m.threshold_count; ++k)
+    room.slack[k] = room.passed[k] != 0.0 ? never : room.slack[k];
+  if (!evaluate(i) || !settle_sides(i))
+    return false;
+  for (int k = 0; k < m.threshold_count; ++k) {
+    if (room.passed[k] == 0.0)
+      continue;
+    room.slack[k] = std::max(0.0, -exit_of(i, k));
+    room.passed[k] = 0.0;
+  }
+  return true;
+}
+
+} // namespace dalembert::DALEMBERT_ISA

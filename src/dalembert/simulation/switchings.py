@@ -1,0 +1,84 @@
+"""Which branches laws were on, and when the motion slid between two of them: the log of a run.
+
+Within a step every law keeps the branch it was on where the step began. Steps that are taken again, for states between
+those on record, need to know them; and outputs need to know where the motion slid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+__all__ = ["Switchings"]
+
+Array = NDArray[np.float64]
+
+
+class Switchings:
+    """The sides of thresholds, from times on.
+
+    A side is -1 or 1, or a whole number; 0 where the motion slides, unless the threshold is one of whole numbers.
+
+    Parameters
+    ----------
+    whole : (n,) bool
+        Which thresholds are whole numbers.
+    """
+
+    def __init__(self, whole: NDArray[np.bool_]) -> None:
+        self.whole = whole
+        self.parts: list[tuple[Array, Array]] = []
+        self.told: set[str] = set()
+
+    def take(self, integrator: _core.Integrator) -> Iterator[tuple[float, frozenset[int]]]:
+        """Take what an integrator has passed; give times, and thresholds along which the motion slides from then."""
+        if not len(self.whole):
+            return
+        times, sides = integrator.take_switches()
+        if len(times):
+            self.parts.append((times, sides))
+        slides = (sides == 0) & ~self.whole
+        for t, row in zip(times.tolist(), slides, strict=True):
+            yield t, frozenset(np.flatnonzero(row).tolist())
+
+    def notes(self, model: Model, t: float, slides: frozenset[int]) -> list[str]:
+        """Return what is said the first time that a law holds the motion where it jumps."""
+        names = {place.row: name for name, place in model.compiled.elements.places.items()}
+        owners = sorted({names.get(model.thresholds[k][0], "") for k in slides} - self.told)
+        self.told.update(owners)
+        return [
+            f"t = {t:.6g} s: {f'the law of element {name!r}' if name else 'a signal'} jumps there and drives the "
+            "motion back to the jump from both sides: it sticks or slides, held by the mixture of both that keeps it so"
+            for name in owners
+        ]
+
+    def arrays(self) -> tuple[Array, Array]:
+        """Return times (n,) and sides (n, thresholds)."""
+        if len(self.parts) > 1:
+            self.parts = [(np.concatenate([t for t, _ in self.parts]), np.vstack([sides for _, sides in self.parts]))]
+        return self.parts[0] if self.parts else (np.zeros(0), np.zeros((0, len(self.whole))))
+
+    def fill(self, times: Array, sides: Array) -> None:
+        """Put others in place of what there is."""
+        self.parts = [(times, sides)] if len(times) else []
+
+    def drop_after(self, t: float) -> None:
+        """Forget what was passed later than a time."""
+        while self.parts and self.parts[-1][0][-1] > t:
+            times, sides = self.parts.pop()
+            kept = times <= t
+            if kept.any():
+                self.parts.append((times[kept], sides[kept]))
+
+    def tell(self, integrator: _core.Integrator) -> None:
+        """Let an integrator know them, which takes steps again."""
+        if len(self.whole):
+            integrator.set_switches(*self.arrays())
