@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from .bodies.shapes import rod
 from .connections.elements import SpringDamper
 from .connections.hinges import Revolute
+from .errors import MissingPackageError
 from .library.mechanisms import bricard
 from .result import Result
 from .simulation import simulate
@@ -46,6 +48,7 @@ def run(folder: Path) -> None:
     system.draw(result.at(np.linspace(0, turn, 100)).q, trace=[where], path=folder / "four_bar.png")
     result.plot("rocker.angle", "A.effort", "D.force", path=folder / "four_bar_outputs.png")
     result.animate(folder / "four_bar.gif", speed=0.4, trace=[where], size=(4.4, 4.4))
+    _page(result, folder / "four_bar.html", speed=0.2, trace=[where], plots=["rocker.angle", "D.force"])
 
     system = bricard()
     print(system.check(), end="\n\n")
@@ -54,7 +57,16 @@ def run(folder: Path) -> None:
     system.draw(result.at(np.linspace(0, 2.5, 40)).q, trace=["rod 3"], path=folder / "bricard.png")
     result.plot_energy(path=folder / "bricard_energy.png")
     result.animate(folder / "bricard.gif", fps=20, trace=["rod 3"], size=(4.8, 4.4))
+    _page(result, folder / "bricard.html", trace=["rod 3"], plots=["P0.position"])
     print(f"Pictures and animations are in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}.")
+
+
+def _page(result: Result, path: Path, **options: Any) -> None:
+    """Write a page that plays by itself, unless dalembert was built without it."""
+    try:
+        result.export(path, **options)
+    except MissingPackageError as error:
+        print(f"No {path.name}: {error}")
 
 
 def _print(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> None:
