@@ -48,8 +48,8 @@ def stored_about(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: An
     if ending in told.get(owner, {}).get("labels", ()):  # a component, as tables have it
         whole = stored_about(labels, told, owner)
         assert whole is not None
-        units = [unit.strip() for unit in whole.unit.split(",")]
-        unit = units[whole.labels.index(ending)] if len(units) == len(whole.labels) else whole.unit
+        each = [unit.strip() for unit in whole.unit.split(",")]
+        unit = each[whole.labels.index(ending)] if len(each) == len(whole.labels) else whole.unit
         return Output(name, unit, (), f"{whole.meaning} ({ending})", _unknown)
     for level, owners, units in (
         ("position", labels.coordinates, labels.coordinate_units),
