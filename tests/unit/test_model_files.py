@@ -199,6 +199,13 @@ def test_what_is_wrong_is_said_with_its_place(change: tuple[str, str], said: str
         da.load(tmp_path / "four_bar.yaml")
 
 
+def test_includes_are_names_of_files(tmp_path: Path) -> None:
+    file = tmp_path / "m.yaml"
+    file.write_text("dalembert: 1\ninclude: 3\n")
+    with pytest.raises(da.FileError, match=r"m\.yaml:2:\d+: include is 3; give the name of a file"):
+        da.load(file)
+
+
 def test_bombs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "deep.yaml").write_text("dalembert: 1\nname: " + "[" * 200 + "]" * 200)
     with pytest.raises(da.FileError, match="depth"):

@@ -168,6 +168,23 @@ def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
         assert np.abs(model.constraint_residual(puppet.q)).max() < 1e-9
 
 
+def test_wrong_names_of_bodies_and_motions_are_said(motion: da.Result) -> None:
+    with pytest.raises(da.ModelError, match="pull: body is 'nobody'; there are 'crank'"):
+        Puppet(four_bar().compile()).pull("nobody", (0, 0, 0), (1, 0, 0))
+    with pytest.raises(da.ModelError, match="view: beside is 3; give results by name"):
+        scene_of_result(motion, Wanted(beside={"other": 3}))
+
+
+def test_one_name_is_as_good_as_a_list(motion: da.Result, tmp_path: Path) -> None:
+    one = motion.export(tmp_path / "one.html", plots="A.position", trace="coupler", arrows="D.force").read_bytes()
+    assert (
+        one
+        == motion.export(
+            tmp_path / "list.html", plots=["A.position"], trace=["coupler"], arrows=["D.force"]
+        ).read_bytes()
+    )
+
+
 def test_a_point_within_reach_is_brought_to_the_hand() -> None:
     s = four_bar()
     model = s.compile()

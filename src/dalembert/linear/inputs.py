@@ -26,6 +26,7 @@ from ..connections.constraints.plain import Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
+from ..model.conditions import parameter_value
 from .rows import Rows
 from .tangent import Tangent, rate_slopes
 
@@ -121,6 +122,25 @@ def changes_of(space: Tangent, names: Sequence[str]) -> list[Change]:
     return found
 
 
+def mind_fixed_rows(model: Model, names: Sequence[str], q: Array, t: float, item: str) -> None:
+    """Refuse numbers that move what loops and drives prescribe: a position that obeys them changes with such a number.
+
+    Derivatives by numbers are those at a position that stays.
+    """
+    for name in names:
+        value = parameter_value(model, name, model.parameters)
+        for step in (1e-3, -1e-3):
+            try:
+                near = model.with_parameters({name: value + step * (abs(value) or 1.0)})
+            except ModelError:  # an inertia that no body has; the other way, or it is none of places
+                continue
+            pairs = [(each.constraint_residual(q, t=t), *each.drive_motion(t)) for each in (model, near)]
+            if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
+                remedy = "it moves what loops or drives prescribe: use model.with_parameters, or root_locus"
+                raise ModelError(item, "name", name, remedy)
+            break
+
+
 def _nothing(space: Tangent, name: str, unit: str) -> Change:
     model = space.model
     nv, laws = model.nv, len(model.compiled.elements.inputs_by_law)
@@ -135,6 +155,7 @@ def _found(space: Tangent, name: str) -> Change | None:
         change.laws[[k for k, one in enumerate(model.compiled.elements.inputs_by_law) if one == name]] = 1.0
         return change
     if name in model.parameter_names:
+        mind_fixed_rows(model, [name], space.state.q, float(space.state.t), "linearize: inputs")
         change = _nothing(space, name, "")
         change.parameter = name
         return change

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..connections.hinges import Hinge
-from ..errors import DalembertError
+from ..errors import DalembertError, ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..system import System
 from .inputs import changes_of
 from .linear import Linear
 from .outputs import Read, read_outputs
+from .rows import Rows
 from .states import about
-from .tangent import Tangent, tangent_space
+from .tangent import Tangent, tangent_space, weakest
 
 __all__ = ["linearize"]
 
 Array = NDArray[np.float64]
 
 _ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
+_NEARLY = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
 REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
@@ -118,10 +120,26 @@ def linear_at(
             states, units, np.eye(len(states)), np.zeros((len(states), len(changes))), np.ones(len(states), bool)
         )
     else:
+        if not (isinstance(outputs, (str, Iterable)) or callable(outputs)):
+            raise ModelError("linearize", "outputs", outputs, "give names of outputs, or functions of a State")
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [*notes, *(unrest(space, A) or drifting(space, A)), *_rubbing(model)]
+    said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model)]
     return Linear(space, A, B, tuple(changes), read, tuple(said))
+
+
+def _uncertain(space: Tangent) -> list[str]:
+    """Return a note if the position is so close to a singular one that what closing leaves open shows in A."""
+    rows = Rows.of(space.model, space.conditions, float(space.state.t))
+    if not space.model.nc:
+        return []
+    least = weakest(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
+    if least >= _NEARLY:
+        return []
+    return [
+        f"the position is nearly singular (the least singular value of the loops is {least:.1e}): what is left open "
+        "where loops are closed, about 1e-12, changes the coefficients by about 1e-12 / its square; see da.mobility"
+    ]
 
 
 def _state_units(space: Tangent) -> list[str]:

@@ -236,7 +236,7 @@ def _along(
     for value in numbers.tolist():
         model = as_model(system(value)) if made is None else made
         given = state(value) if callable(state) and not isinstance(state, State) else state
-        where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
+        model, where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
         space = tangent_space(model, where, independent=names, speeds=paces, conditions=under, item=item)
         if names is None:  # the same coordinates all along
@@ -264,15 +264,17 @@ def _one(d: DynamicsDerivatives, k: int) -> DynamicsDerivatives:
 def _at_value(
     item: str, model: Model, parameters: list[str], value: float, state: Any, conditions: Conditions | None, made: bool,
     base: State | None,
-) -> tuple[State, Conditions | None]:  # fmt: skip
-    """Return the state and the conditions at one value of the parameter."""
+) -> tuple[Model, State, Conditions | None]:  # fmt: skip
+    """Return the model with its numbers, the state and the conditions at one value of the parameter."""
     if made:
         at = about(model, state, None, conditions, item=item)
-        return at.state, at.conditions
+        return at.model, at.state, at.conditions
+    if conditions is not None and conditions.model.family is model.family:
+        model = conditions.model
     if parameters[0] in model.parameter_names:
         now = model.conditions() if conditions is None else conditions
         at = about(model, state, None, now.with_parameter(parameters[0], value, item=item), item=item)
-        return at.state, at.conditions
+        return at.model, at.state, at.conditions
     owners = {parameter.removesuffix(".speed") for parameter in parameters}
     paced = [d for d in model.hinge_drives if d.name in owners and d.level == 1]
     free = [parameter for parameter in parameters if parameter.removesuffix(".speed") not in {d.name for d in paced}]
@@ -282,10 +284,10 @@ def _at_value(
     if free or base is None or state is not None:
         named = {**(state or {}), **dict.fromkeys(free, value)} if free else state
         at = about(model, named, None, conditions, item=item)
-        base, conditions = at.state, at.conditions
+        model, base, conditions = at.model, at.state, at.conditions
     for drive in paced:
         base = _paced(model, base, conditions, model.driven_freedoms(drive)[0], value)
-    return base, conditions
+    return model, base, conditions
 
 
 def _paced(model: Model, state: State, conditions: Conditions | None, freedom: int, value: float) -> State:

@@ -222,6 +222,9 @@ def modes(
     """
     if count is not None:
         positive("modes", count=count)
+        if count != int(count):
+            raise ModelError("modes", "count", count, "give a whole number")
+        count = int(count)
     at = about(system, state, t, conditions, item="modes")
     space = tangent_space(at.model, at.state, conditions=at.conditions, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8

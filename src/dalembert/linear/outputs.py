@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import ModelError
 from ..model import DynamicsDerivatives, Model
+from ..model.conditions import parameter_value
 from ..result.outputs import Motion, Output, always
 from .inputs import Change, present_inputs
 from .small_motions import small_motion_names
@@ -130,8 +131,21 @@ class _Directions:
         count, by = len(self.xi), h * self.scale[:, None]
         q = model.integrate(np.tile(s.q, (count, 1)), by * self.xi)
         motion = _Varied(self, by, model, np.full(count, s.t), q, s.v + by * self.dv, s.x + by * self.dx)
-        values = np.asarray(output.value(motion), dtype=float)
-        return values.reshape(count, -1).copy()
+        values = np.asarray(output.value(motion), dtype=float).reshape(count, -1).copy()
+        for k, change in enumerate(self.changes, self.space.size):
+            if change.parameter:
+                values[k] = self._with_number(output, change.parameter, float(by[k, 0]))
+        return values
+
+    def _with_number(self, output: Output, name: str, step: float) -> Array:
+        """Return an output (components,) at the state with another number of the system."""
+        s, base = self.space.state, self.space.conditions
+        base = self.space.model.conditions() if base is None else base
+        now = parameter_value(base.model, name, base.parameters)
+        conditions = base.with_parameter(name, now + step, item="linearize")
+        one = (np.array([s.t]), s.q[None], s.v[None], s.x[None])
+        value = output.value(Motion(conditions.model, *one, conditions=always(conditions)))
+        return np.asarray(value, dtype=float).reshape(-1)
 
 
 class _Varied(Motion):
@@ -160,22 +174,8 @@ class _Varied(Motion):
             more["inputs"] = laws
         if any(change.drive for change in at.changes):
             more["a"] = given
-        groups: dict[str, list[int]] = {}
-        for k in range(len(self)):
-            groups.setdefault(at.changes[k - n].parameter if k >= n else "", []).append(k)
-        joined: dict[str, Array] = {}
-        for parameter, rows in groups.items():
-            conditions = base
-            if parameter:
-                conditions = model.conditions() if base is None else base
-                now = float(conditions.parameters[model.parameter_names[parameter]])
-                conditions = conditions.with_parameter(parameter, now + float(h[rows[0], 0]), item="linearize")
-            some = {key: np.ascontiguousarray(value[rows]) for key, value in more.items()}
-            found = model._report(names, self.q[rows], self.v[rows], **some, conditions=conditions)
-            for place, values in zip(names, found, strict=True):
-                part = _core.report_parts[place]
-                joined.setdefault(part, np.empty((len(self), *values.shape[1:])))[rows] = values
-        return joined
+        found = model._report(names, self.q, self.v, **more, conditions=base)
+        return {_core.report_parts[place]: values for place, values in zip(names, found, strict=True)}
 
 
 def _size(space: Tangent, change: Change) -> float:
@@ -219,6 +219,8 @@ def _exact(
         where = base if ending == "position" else base.rpartition(".")[0]
         if where in model.connection_names or where in model.system.forces:
             return None
+        if any(c.parameter and model.parameter_names[c.parameter] >= model.element_numbers for c in at.changes):
+            return None  # places may follow such numbers
         try:
             J = model.jacobian(where, space.state.q)[3:] @ at.xi.T
         except ModelError:

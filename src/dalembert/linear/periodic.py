@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from ..checks import finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
-from ..model import Model, State
+from ..model import Model, State, as_model
 from ..result import Result
 from ..simulation.simulate import simulate
 from ..system import System
 from .locus import _matrices
-from .states import about
+from .states import About, about, mind_conditions
 from .tangent import Tangent, tangent_space
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
@@ -189,11 +189,36 @@ def floquet(
     >>> found.stable, round(float(abs(np.linalg.det(found.monodromy))), 6)
     (False, 1.0)
     """
-    at = about(system, state, t, None, item="floquet")
+    at = _begun(system, state, t, options, "floquet")
     positive("floquet", period=finite_number(period, item="floquet", field="period"))
-    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, item="floquet")
+    chosen: dict[str, Any] = {"independent": independent, "speeds": speeds, "conditions": at.conditions}
+    space = tangent_space(at.model, at.state, **chosen, item="floquet")
     result = _motion(at.model, at.state, period, rtol, options)
     return _carried(space, result, float(period))
+
+
+def _begun(system: System | Model, state: Any, t: float | None, options: dict[str, Any], item: str) -> About:
+    """Return where a motion starts; numbers and control of its options, or of a run, hold for its small changes too."""
+    model = as_model(system)
+    parameters = options.pop("parameters", None)
+    if parameters:  # come before those of a run
+        model = model.with_parameters(parameters)
+        if isinstance(state, Result):
+            state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+    at = about(model, state, t, None, item=item)
+    if at.conditions is not None:
+        if at.conditions.locked or at.conditions.off:
+            remedy = "hinges were locked or loops open in that run: describe the system as it was then"
+            raise ModelError(item, "state", state, remedy)
+        options.setdefault("control", at.conditions.control)
+        at.model = at.model.with_parameters(at.conditions.parameters)
+    control = options.get("control")
+    if control is not None:
+        at.conditions = at.model.conditions(control=control)
+        mind_conditions(at.model, at.conditions, item)
+    else:
+        at.conditions = None
+    return at
 
 
 def _motion(model: Model, state: State, period: float, rtol: float, options: dict[str, Any]) -> Result:
@@ -229,7 +254,7 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     """Return the monodromy matrix with a number of steps."""
     from scipy.linalg import expm
 
-    model, h = space.model, period / steps
+    h = period / steps
     begin = float(space.state.t) + h * np.arange(steps + 1)
     root = np.sqrt(3.0) / 6
     times = np.concatenate([begin, begin[:-1] + (0.5 - root) * h, begin[:-1] + (0.5 + root) * h])
@@ -243,15 +268,15 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     turns: list[Array | None] = [None] * (steps + 1)
     for k in range(steps):
         gauss = [at(steps + 1 + k), at(2 * steps + 1 + k)]
-        pair = [_kept(model, state, names) for state in gauss]
+        pair = [_kept(space, state, names) for state in gauss]
         if any(each is None for each in pair):
-            old = _here(model, at(k), names) if k else space
-            fresh = tangent_space(model, old.state, item="floquet")
+            old = _here(space, at(k), names) if k else space
+            fresh = tangent_space(space.model, old.state, conditions=space.conditions, item="floquet")
             turns[k], names = _turn(old, fresh), _names(fresh)
-            pair = [_here(model, state, names) for state in gauss]
+            pair = [_here(space, state, names) for state in gauss]
         spaces += [each for each in pair if each is not None]
-    end = _here(model, at(steps), names)
-    home = _here(model, at(steps), _names(space))
+    end = _here(space, at(steps), names)
+    home = _here(space, at(steps), _names(space))
     turns[steps] = _turn(end, home) if _names(space) != names else None
     A = _matrices(spaces)
     Phi = np.eye(space.size)
@@ -273,17 +298,18 @@ def _names(space: Tangent) -> Names:
     return [names[k] for k in space.positions], [names[k] for k in space.speeds]
 
 
-def _here(model: Model, state: State, names: Names) -> Tangent:
-    return tangent_space(model, state, independent=names[0], speeds=names[1], item="floquet")
+def _here(first: Tangent, state: State, names: Names) -> Tangent:
+    chosen: dict[str, Any] = {"independent": names[0], "speeds": names[1], "conditions": first.conditions}
+    return tangent_space(first.model, state, **chosen, item="floquet")
 
 
-def _kept(model: Model, state: State, names: Names) -> Tangent | None:
+def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
     """Return the space in given coordinates, None if they are poor there."""
     try:
-        space = _here(model, state, names)
+        space = _here(first, state, names)
     except DalembertError:
         return None
-    D = model.compiled.tables["column_scale"]
+    D = first.model.compiled.tables["column_scale"]
     Q = np.abs(space.Q) * D[space.positions] / D[:, None]
     V = np.abs(space.V) * D[space.speeds] / D[:, None]
     return space if max(Q.max(initial=0.0), V.max(initial=0.0)) < POOR else None
@@ -330,15 +356,15 @@ def periodic_orbit(
     IntegrationError
         If none is found near the guess.
     """
-    at = about(system, state, t, None, item="periodic_orbit")
+    at = _begun(system, state, t, options, "periodic_orbit")
     model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
     positive("periodic_orbit", period=T)
-    d = model.d_dynamics(here.t, here.q, here.v, here.x)
+    d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions)
     timed = bool(model.drives) or bool(np.abs(d.a.t).max(initial=0.0) > 1e-12)
     seek = not timed if free_period is None else bool(free_period)
     away = np.inf
     for count in range(most + 1):
-        space = tangent_space(model, here, prefer=free, item="periodic_orbit")
+        space = tangent_space(model, here, prefer=free, conditions=at.conditions, item="periodic_orbit")
         result = _motion(model, here, T, rtol, options)
         r, scale, kept = _missed(space, result, free)
         size = float(np.abs((r / scale)[kept]).max(initial=0.0))
@@ -383,7 +409,7 @@ def _newton(
     """Return changes of the start (n,) and of the period, (2)."""
     model = space.model
     end = result.final
-    found = model.dynamics(end.t, end.q, end.v, end.x)
+    found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
     f = np.concatenate([end.v[space.positions], found.a[space.speeds], found.dx])
     J = (Phi - np.eye(len(r))) * scale / scale[:, None]
     if seek:

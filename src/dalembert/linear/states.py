@@ -23,6 +23,7 @@ class About:
     Attributes
     ----------
     model : Model
+        With the own numbers of the conditions.
     state : State
     conditions : Conditions or None
     notes : list of str
@@ -54,8 +55,7 @@ def about(
         given = state.final if time is None else state.at(time)
         if conditions is None and state.conditions is not None and state.model is not None:
             then = state.conditions(np.array([given.t]))[0][1]
-            if then.model is model and not then.as_described:
-                conditions = then
+            conditions = None if then.as_described else _taken_over(model, then, item)
         state, time = given, given.t
     elif state is not None and not isinstance(state, (State, Mapping)):
         giver = getattr(state, "state", None)
@@ -65,6 +65,7 @@ def about(
         state = giver()
     if isinstance(conditions, Conditions):
         mind_conditions(model, conditions, item)
+        model = conditions.model  # with its own masses and places
     at = time if time is not None else float(getattr(state, "t", 0.0))
     if isinstance(state, State) and np.ndim(state.q) != 1:
         raise ModelError(item, "the shape of state.q", np.shape(state.q), "give one state")
@@ -77,9 +78,21 @@ def about(
     return About(model, found, conditions, notes)
 
 
+def _taken_over(model: Model, then: Conditions, item: str) -> Conditions:
+    """Return the conditions of a run for a model of the same system that was compiled apart."""
+    if then.model.family is model.family:
+        return then
+    if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
+        remedy = "the run had numbers, locks or control of its own, and was one of another system: give its model"
+        raise ModelError(item, "state", f"a result of {then.model.system.name!r}", remedy)
+    other = then.parameters != then.model.family.parameters
+    parameters = np.where(other, then.parameters, model.parameters)
+    return Conditions(model, parameters, then.locked, then.off, control=then.control)
+
+
 def mind_conditions(model: Model, conditions: Conditions, item: str) -> None:
     """Refuse conditions of another model, and control that acts between samples only."""
-    if conditions.model is not model:
+    if conditions.model.family is not model.family:
         raise ModelError(item, "conditions", conditions, "they are of another model: make them with model.conditions()")
     if isinstance(conditions.control, Sampled):
         remedy = "control that is sampled is no function of the state: linearise the plant, and close the loop yourself"

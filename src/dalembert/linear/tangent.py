@@ -44,6 +44,7 @@ Places = NDArray[np.intp]
 Marks = NDArray[np.bool_]
 
 RANK = 1e-9  # of scaled rows at a closed position: below it is rounding
+CLOSED = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
 _STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
@@ -250,10 +251,11 @@ def tangent_space(
     wanted = None if independent is None else _named(model, independent, item)
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
     weight = np.ones(model.nv)
-    weight[_named(model, prefer, item, "prefer")] = 1e-3  # pivots last
+    weight[_named(model, prefer, item, "free")] = 1e-3  # pivots last
     positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
         _mind_singular(model, state, rows, positions, Q)
+    _mind_nearly_singular(model, J[rows.placing][:, free], free)
     paces, V = positions, Q
     if not at_once:
         asked = None if speeds is None else _named(model, speeds, item, "speeds")
@@ -414,6 +416,34 @@ def _expected(model: Model, rows: Rows, free: int) -> int:
     """Return how many coordinates rows that do not repeat others in every configuration leave."""
     lean = set(model.independent_rows)
     return free - sum(1 for name, on in zip(model.constraint_names, rows.placing, strict=True) if on and name in lean)
+
+
+def weakest(J: Array) -> tuple[float, Array]:
+    """Return the smallest singular value of scaled rows (m, n) that is none of rounding, and its motion (n,)."""
+    if not J.size:
+        return 1.0, np.zeros(J.shape[1])
+    from scipy.linalg import qr
+
+    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
+    last = np.abs(np.diag(R))[max(_rank(R) - 1, 0)]
+    if last > 1e-2:  # pivots follow singular values but for a small factor: far from singular
+        return float(last), np.zeros(J.shape[1])
+    _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
+    rank = int((s > RANK * max(1.0, float(s.max(initial=0.0)))).sum())
+    return (float(s[rank - 1]), Vt[rank - 1]) if rank else (1.0, np.zeros(J.shape[1]))
+
+
+def _mind_nearly_singular(model: Model, J: Array, free: Places) -> None:
+    """Refuse a position that cannot be told from a singular one by loops closed to rounding."""
+    least, motion = weakest(J)
+    if least >= CLOSED:
+        return
+    names = small_motion_names(model)
+    shown = ", ".join(repr(names[k]) for k in free[np.abs(motion) > 0.1][:8])
+    raise SingularityError(
+        f"the position is singular, as exactly as loops are closed: what holds the motion of {shown} has a singular "
+        f"value of {least:.1e}; the motion beside it is not linear in the state. Linearise about another position"
+    )
 
 
 def _mind_singular(model: Model, state: State, rows: Rows, positions: Places, Q: Array) -> None:

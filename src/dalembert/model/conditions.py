@@ -190,6 +190,11 @@ def slot_slope(model: Model, name: str, slot: float) -> float:
     return -math.sqrt(max(1.0 - slot * slot, 0.0)) if is_angle(model, name) else 1.0
 
 
+def parameter_slot(model: Model, name: str, value: float) -> float:
+    """Return the number that the core has of a parameter as it is named."""
+    return math.cos(value) if is_angle(model, name) else value
+
+
 def parameter_value(model: Model, name: str, parameters: Array) -> float:
     """Return a parameter as it is named."""
     slot = float(parameters[parameter_place(model, name, "parameter")])
@@ -204,7 +209,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
         of = ", ".join(map(repr, sorted(expression.names)))
         raise ModelError(item, f"parameter {name!r}", value, f"it follows from {of}: it is {expression}; change that")
     if is_angle(model, name):
-        return math.cos(number)
+        return parameter_slot(model, name, number)
     owner, _, label = name.rpartition(".")
     force = model.family.system.forces.get(owner)
     plain = force is None or isinstance(force.element, (SpringDamper, HingeSpring, Limits))

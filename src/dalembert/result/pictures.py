@@ -158,4 +158,5 @@ def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: An
     from ..view.web.scenes import Wanted
 
     plots, arrows, beside, inertia, exaggerate = more
-    return Wanted(view, fps, speed, trace, plots, arrows, dict(beside or {}), inertia, exaggerate)
+    paths, plots, arrows = ([each] if isinstance(each, str) else list(each) for each in (trace, plots, arrows))
+    return Wanted(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate)

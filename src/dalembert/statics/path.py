@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..checks import finite_number
 from ..errors import ModelError
+from ..linear.inputs import mind_fixed_rows
 from ..model import Model, State, as_model
 from ..motion.bifurcation import meeting
 from ..motion.continuation import Tracer
@@ -243,6 +244,7 @@ def equilibrium_path(
     request = requested(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
     if request.trims:
         raise ModelError(item, "speeds", speeds, "speeds that are sought have no path: give them values")
+    mind_fixed_rows(request.model, load.numbers(request.model), request.q, request.balance.t, f"{item}: vary")
     request.balance = load.at(request.balance, begin)
     first = solved(request, friction="off", nearest=nearest)
     far = load.at(request.balance, end).look(first.q, first.x)

@@ -20,7 +20,9 @@ from ..analysis.redundancy import misfits
 from ..analysis.starts import Starts, missed_starts
 from ..checks import finite_number
 from ..errors import AssemblyError, ModelError
+from ..linear.inputs import mind_fixed_rows
 from ..model import Conditions, Model, Sampled, State
+from ..model.conditions import followed, parameter_slot, parameter_value
 from ..motion.closed import Measure, measures_of
 from ..motion.equations import RelativeEquations
 from ..simulation.dry_rows import DryRows, dry_rows
@@ -89,9 +91,9 @@ def with_numbers(balance: Balance, values: Mapping[str, float]) -> Balance:
     if others:
         parameters = conditions.parameters.copy()
         for name in others:
-            parameters[model.parameter_names[name]] = values[name]
-        conditions = conditions.changed(parameters=parameters)
-    return replace(balance, inputs=inputs, conditions=conditions)
+            parameters[model.parameter_names[name]] = parameter_slot(model, name, values[name])
+        conditions = conditions.changed(parameters=followed(model, parameters, others, "equilibrium"))
+    return replace(balance, model=conditions.model, inputs=inputs, conditions=conditions)
 
 
 def requested(
@@ -117,6 +119,7 @@ def requested(
             item, "system", model.system.name, "inputs with a da.Delay have no value at rest: leave the delay out"
         )
     conditions = model.conditions(dict(parameters or {}), control=control)
+    model = conditions.model  # with its own masses and places
     given = {name: finite_number(v, item=f"{item}: inputs", field=name) for name, v in dict(inputs or {}).items()}
     if given:
         model.input_values(given)  # names the unknown ones
@@ -124,6 +127,7 @@ def requested(
     unknown_names, guesses = _unknown(model, unknown, given, conditions, t, item)
     q, x, paces, notes = _start(model, state, holds, t, item)
     driven = model.driven_speeds()
+    mind_fixed_rows(model, [name for name in unknown_names if name not in model.input_names], q, t, f"{item}: unknown")
     columns, held = _held(model, holds, q, driven, item)
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
     notes += _resting_drives(model, v, t)
@@ -314,7 +318,7 @@ def _unknown(
         if name in model.input_names:
             values.append(_law_value(model, name, t))
         elif name in model.parameter_names:
-            values.append(float(conditions.parameters[model.parameter_names[name]]))
+            values.append(parameter_value(model, name, conditions.parameters))
         else:
             known = ", ".join(map(repr, [*model.input_names, *model.parameter_names][:12])) or "none"
             raise ModelError(f"{item}: unknown", "name", name, f"inputs and numbers of elements are: {known}")

@@ -227,6 +227,8 @@ def _entries(tree: Mapped, part: str) -> Iterator[tuple[str, Any, Where]]:
 
 def _listed(tree: Mapped, part: str) -> list[str]:
     data = tree.get(part, [])
+    if not isinstance(data, (str, list)):
+        raise FileError(str(tree.places[part]), part, data, "give the name of a file, or a list of them")
     return [data] if isinstance(data, str) else [str(each) for each in data]
 
 

@@ -79,6 +79,8 @@ class Puppet:
         model = self.model
         where = finite_array(local, (3,), item="pull", field="local")
         wanted = finite_array(target, (3,), item="pull", field="target")
+        if body not in model.system.bodies:
+            raise ModelError("pull", "body", body, f"there are {', '.join(map(repr, model.body_names))}")
         marker = model.system.bodies[body].at(*where)
         gap = wanted - model.pose(marker, self.q).position
         for _ in range(_STEPS):

@@ -104,6 +104,8 @@ def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]
 
 def _beside(stage: Stage, other: Any, times: Array) -> dict[str, Any]:
     """Return the motion of another result at the same times, as far as it goes."""
+    if not hasattr(other, "at") or getattr(other, "model", None) is None:
+        raise ModelError("view", "beside", other, "give results by name: {'stiffer': result}")
     if other.model.body_names != stage.model.body_names or other.model.coordinate_names != stage.model.coordinate_names:
         remedy = "results can be shown over each other if their systems have the same bodies and hinges"
         raise ModelError("view", "beside", other.model.system.name, remedy)

@@ -1,0 +1,124 @@
+"""Analyses under other masses and places say what a system described with these numbers says."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+
+OTHER = {"crank.tip.x": 0.33, "coupler.mass": 1.7, "coupler.com.z": 0.05, "k.stiffness": 300.0, "D.first.x": 0.75}
+
+
+def four_bar(tip: float = 0.3, mass: float = 1.0, z: float = 0.0, stiffness: float = 500.0, ground: float = 0.7):
+    s = da.System("four-bar")
+    crank = s.body("crank", mass=0.5, com=(0.15, 0, 0.02), inertia=(1e-3, 4e-3, 4e-3))
+    coupler = s.body("coupler", mass=mass, com=(0.4, 0, z), inertia=(1e-3, 0.05, 0.05))
+    rocker = s.body("rocker", mass=0.8, com=(0.3, 0, 0), inertia=(1e-3, 0.02, 0.02))
+    crank.marker("tip", tip, 0, 0)
+    s.connect("A", da.Revolute("y", damping=0.01), s.ground, crank)
+    s.connect("B", da.Revolute("y"), "crank.tip", coupler)
+    s.connect("C", da.Revolute("y"), coupler.at(0.8, 0, 0), rocker.at(0.6, 0, 0))
+    s.connect("D", da.Revolute("y"), s.ground.at(ground, 0, 0), rocker)
+    s.connect("k", da.SpringDamper(stiffness, 3.0, 0.2), coupler.at(0.4, 0, 0), s.ground.at(0.3, 0, 0.9))
+    return s
+
+
+def as_described():
+    return four_bar(0.33, 1.7, 0.05, 300.0, 0.75)
+
+
+def pendulum(mass: float = 2.0, *, held: bool = False):
+    s = da.System("pendulum")
+    bob = s.body("bob", mass=mass, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    bob.marker("tip", 0.7, 0, 0.1)
+    s.connect("A", da.Revolute("y", damping=0.1), s.ground, bob)
+    s.connect("k", da.SpringDamper(50.0, 0.0, 0.3), s.ground.at(0.5, 0, 1.0), "bob.tip")
+    if held:
+        s.connect("pd", da.HingeSpring(stiffness=4.0, damping=0.3), "A")
+    return s
+
+
+def same(a, b, within=1e-9):
+    np.testing.assert_allclose(np.sort_complex(a), np.sort_complex(b), rtol=within, atol=within)
+
+
+def test_an_equilibrium_closes_the_loops_of_its_own_numbers() -> None:
+    found, described = da.equilibrium(four_bar(), parameters=OTHER), da.equilibrium(as_described())
+    np.testing.assert_allclose(found.q, described.q, atol=1e-9)
+    assert np.abs(as_described().compile().constraint_residual(found.q)).max() < 1e-12
+    same(found.stable.eigenvalues, described.stable.eigenvalues)
+
+
+def test_a_path_over_a_mass_ends_where_the_heavier_system_rests() -> None:
+    path = da.equilibrium_path(four_bar(), "coupler.mass", 1.0, 3.0)
+    np.testing.assert_allclose(path.q[-1], da.equilibrium(four_bar(mass=3.0)).q, atol=1e-8)
+
+
+def test_an_unknown_mass_is_the_one_that_holds() -> None:
+    mass = da.equilibrium(four_bar(), unknown="coupler.mass", hold={"A": -1.6}).unknown["coupler.mass"]
+    assert da.equilibrium(four_bar(mass=mass), state={"A": -1.6}, nearest=True)["A"] == pytest.approx(-1.6, abs=1e-9)
+
+
+def test_small_motions_under_conditions_and_of_a_run_have_its_masses_and_places() -> None:
+    system, described = four_bar(), as_described()
+    model = system.compile()
+    same(da.linearize(model, conditions=model.conditions(OTHER)).eigenvalues, da.linearize(described).eigenvalues)
+    run, like = da.simulate(system, 0.1, parameters=OTHER), da.simulate(described, 0.1)
+    for given in (system, run.model):
+        same(da.linearize(given, run).eigenvalues, da.linearize(described, like).eigenvalues, 1e-6)
+
+
+@pytest.mark.parametrize(("name", "key"), [("coupler.mass", "mass"), ("crank.tip.x", "tip")])
+def test_a_root_locus_over_a_number_of_a_body_is_that_of_bodies_described_so(name: str, key: str) -> None:
+    values = [0.3, 0.33] if key == "tip" else [1.0, 1.7]
+    locus = da.root_locus(four_bar(), name, values)
+    for value, found in zip(values, locus.eigenvalues, strict=True):
+        same(found, da.linearize(four_bar(**{key: value})).eigenvalues)
+
+
+def test_floquet_and_orbits_carry_changes_under_the_numbers_and_the_control_of_the_motion() -> None:
+    heavier = {"bob.mass": 3.0}
+    same(da.floquet(pendulum(), 1.0, parameters=heavier).multipliers, da.floquet(pendulum(3.0), 1.0).multipliers)
+    run = da.simulate(pendulum(), 0.2, parameters=heavier)
+    same(da.floquet(pendulum(), 1.0, run).multipliers, da.floquet(pendulum(3.0), 1.0, run.final).multipliers)
+    found = da.floquet(pendulum(), 1.0, control=lambda state: np.array([-4.0 * state.q[0] - 0.3 * state.v[0]]))
+    same(found.multipliers, da.floquet(pendulum(held=True), 1.0).multipliers, 1e-6)
+
+
+def test_outputs_follow_a_place_that_is_an_input() -> None:
+    lin = da.linearize(pendulum(), {"A": 0.3}, inputs=["bob.tip.x", "bob.mass"], outputs=["bob.tip.position.x"])
+    np.testing.assert_allclose(lin.D, [[np.cos(0.3), 0.0]], atol=1e-9)
+
+
+def test_numbers_that_move_loops_are_no_inputs_unknowns_or_loads() -> None:
+    s = four_bar()
+    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
+        da.linearize(s, inputs="D.first.x")
+    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
+        da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
+    with pytest.raises(da.ModelError, match=r"'crank\.tip\.x'; it moves what loops"):
+        da.equilibrium_path(s, "crank.tip.x", 0.3, 0.33)
+
+
+@pytest.mark.parametrize("cranks", [2, 3])
+def test_a_flat_parallelogram_closed_to_rounding_is_as_singular_as_an_exact_one(cranks: int) -> None:
+    s = da.System("parallelogram")
+    bar = s.body("bar", da.rod(2.0, 3.0))
+    for i in range(cranks):
+        crank = s.body(f"crank{i}", mass=0.5, com=(0, 0, -0.25), inertia=(0.01, 0.01, 0.001))
+        s.connect(f"A{i}", da.Revolute("y"), s.ground.at(i, 0, 0), crank)
+        s.connect(f"B{i}", da.Revolute("y"), crank.at(0, 0, -0.5), bar.at(i, 0, 0))
+    for what in (da.linearize, da.modes):
+        with pytest.raises(da.SingularityError, match="the position is singular"):
+            what(s, {"A0": np.pi / 2})
+    near = da.linearize(s, {"A0": np.pi / 2 - 2e-5})
+    assert any("nearly singular" in note for note in near.notes)
+    assert not any("nearly singular" in note for note in da.linearize(s, {"A0": np.pi / 2 - 0.01}).notes)
+
+
+def test_wrong_counts_and_outputs_are_refused_by_name() -> None:
+    with pytest.raises(da.ModelError, match=r"modes: count is 1\.5"):
+        da.modes(pendulum(), count=1.5)  # type: ignore[arg-type]
+    with pytest.raises(da.ModelError, match="linearize: outputs is 3"):
+        da.linearize(pendulum(), outputs=3)  # type: ignore[arg-type]
+    with pytest.raises(da.ModelError, match="periodic_orbit: free is 'nothing'"):
+        da.periodic_orbit(pendulum(), 1.0, free=["nothing"])
