@@ -18,7 +18,7 @@ __all__ = ["stored_about", "told_of"]
 
 def told_of(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return what a file is to say of some outputs: unit, shape, meaning, labels, and what `describe` adds."""
-    told = {}
+    told: dict[str, dict[str, Any]] = {}
     for name in names:
         output = result.about(name)
         if output is not None:
