@@ -60,6 +60,7 @@ SHORT_WAYS = {
     ("showing", "view"): "System.draw, System.view and System.play",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.pictures", "view"): "Result.plot, Result.animate and the like",
+    ("simulation.ensemble", "view"): "Ensemble.plot",
     ("motion.reading", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",

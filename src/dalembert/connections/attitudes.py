@@ -179,7 +179,10 @@ class AttitudeSpline(Attitude):
                 raise ModelError(item, where, q[k - 1 : k + 1], "they are half a turn apart: give one in between")
             q[k] *= np.sign(cosine)
         self.times, self.rotations = np.asarray(times, dtype=float), q
-        self.laws = tuple(Spline(self.times, column, degree) for column in q.T)
+        try:
+            self.laws = tuple(Spline(self.times, column, degree) for column in q.T)
+        except ModelError as error:
+            raise ModelError(item, error.field, error.value, error.remedy) from None
         self._mind_length()
 
     def _mind_length(self) -> None:

@@ -47,7 +47,7 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
     arrays |= {name: result[name] for name in listed if name not in arrays}
     write_file(
         path,
-        _note(result),
+        _note(result, listed),
         arrays,
         dataset=lambda: _dataset(result, arrays),
         table=lambda: _table(result, arrays),
@@ -132,13 +132,17 @@ def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | Non
         prescribed=bool(note.get("prescribed")),
     )
     if model is None:
-        result._kept = {name: note[name] for name in ("model", "periods", "controlled") if name in note}
+        result._kept = {name: note[name] for name in ("model", "periods", "controlled", "outputs") if name in note}
     return result
 
 
-def _note(result: Result) -> dict[str, Any]:
-    """Return what goes with the numbers."""
-    model = result._kept if result.model is None else {"model": likeness(result.model)}
+def _note(result: Result, names: Sequence[str]) -> dict[str, Any]:
+    """Return what goes with the numbers, and with the outputs that are named."""
+    from ..result.stored import told_of
+
+    model = result._kept
+    if result.model is not None:
+        model = {"model": likeness(result.model), "outputs": told_of(result, names)}
     return {"holds": "result", "labels": asdict(result.labels), **run_note(result), **model}
 
 

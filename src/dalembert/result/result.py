@@ -20,6 +20,7 @@ from .outputs.history import continuous, work_and_loss
 from .outputs.output import value_of
 from .pictures import Pictures
 from .records import EventRecord, Labels, Stats
+from .stored import stored_about
 
 if TYPE_CHECKING:
     import pandas
@@ -288,7 +289,13 @@ class Result(Pictures):
 
     def describe(self, name: str) -> str:
         """Return unit, shape and meaning of an output on one line, and where the motion does not determine it."""
-        text = Output.of(self._model(), name).describe()
+        if self.model is None:
+            known = self.about(name)
+            if known is None:
+                self._stored_output(name, None)  # refuses what it does not hold
+                return f"{name}: of unknown unit, the file says nothing of it"
+            return known.describe()
+        text = Output.of(self.model, name).describe()
         determined = self.unique(name)
         if determined.all():
             return text
@@ -298,8 +305,13 @@ class Result(Pictures):
         return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
 
     def about(self, what: Any) -> Output | None:
-        """Return unit, shape and meaning of an output; None of a result read from a file without its model."""
-        return None if self.model is None else Output.of(self.model, what)
+        """Return unit, shape and meaning of an output.
+
+        Of a result read from a file without its model: as the file tells, None if it does not.
+        """
+        if self.model is None:
+            return stored_about(self.labels, self._kept.get("outputs", {}), what)
+        return Output.of(self.model, what)
 
     def unique(self, name: str) -> NDArray[np.bool_]:
         """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.

@@ -155,6 +155,25 @@ class Ensemble:
         """Names and units of coordinates, speeds and constraint rows."""
         return Labels.of(self.model)
 
+    def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+        """Plot outputs of all runs over time, one panel for each unit, and return the matplotlib axes.
+
+        Parameters
+        ----------
+        names : str
+            All coordinates of the trees if left out.
+        show : str
+            ``"runs"``: a line for each; ``"bands"``: the median within bands of 5 to 95 % and of all; ``"auto"``: lines
+            of up to 20 runs.
+        ax : matplotlib axes
+            Where to draw; a new figure if left out.
+        path : str or path
+            File to write: .png, .pdf, .svg, ...
+        """
+        from ..view.plots import plot_runs
+
+        return plot_runs(self, *names, show=show, ax=ax, path=path)
+
     def to_xarray(self, names: Sequence[str] = ()) -> xarray.Dataset:
         """Return an xarray Dataset over runs and times: q, v, x, the parameters of each run, and outputs.
 

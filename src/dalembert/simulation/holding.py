@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .margins import widening
+
 __all__ = ["Holding"]
 
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 LINK = 1e-9  # of the largest: a smaller share is none
-CUTS = 200  # planes that stand for an ellipsoid, at most
+FLAT = 1e-8  # of its scale: no ellipsoid is thinner, so that rounding of an effort across it is none
 BEYOND = 1e-9  # of its bounds: an effort beyond them by this part breaks away, so that it does so with a definite sign
 
 
@@ -81,8 +83,9 @@ class Holding:
             else:
                 rows = [*locked, *also]
                 inner = [[rows.index(k) for k in ball] for ball in balls]
-                many = zip(h[:, mine], lower[:, rows], upper[:, rows], limits[:, rows], strict=True)
-                part = np.array([together(*one, share, self.scale[rows], inner) for one in many])
+                part = together(
+                    h[:, mine], lower[:, rows], upper[:, rows], limits[:, rows], share, self.scale[rows], inner
+                )
             left = np.minimum(left, part)
         return left
 
@@ -140,54 +143,21 @@ def _in_ellipsoid(h: Array, limits: Array, scale: Array) -> Array:
 
 def together(
     h: Array, lower: Array, upper: Array, limits: Array, share: Array, scale: Array, balls: list[list[int]]
-) -> float:
-    """Return the margin by a linear programme: bounds widened by r times the scale are just enough.
-
-    Ellipsoids are cut out by planes, one more where the efforts found so far leave them, until they do not.
+) -> Array:
+    """Return the margins (k,) of rows that hold each other: bounds widened by r times their size are just enough.
 
     Parameters
     ----------
-    h : (l,)
-    lower, upper, limits, scale : (l + r,)
+    h : (k, l)
+    lower, upper, limits : (k, l + r)
+    scale : (l + r,)
     share : (l, r)
     balls : list of list of int
         Numbers among the l + r rows.
     """
-    from scipy.optimize import linprog
-
-    n, m = share.shape
     wide = np.maximum(scale, np.maximum(np.abs(_finite(lower)), np.abs(_finite(upper))))
-    wide = np.where(wide > 0, wide, max(float(wide.max(initial=0.0)), 1e-30))
-    radius = np.where(limits > 0, limits, 1e-30 * wide)
-    cost = np.append(np.zeros(n + m), 1.0)
-    equal = np.hstack([np.eye(n), share, np.zeros((n, 1))])
-    rows, bounds = [], []
-    for k in range(n + m):
-        for sign, bound in ((1.0, upper[k]), (-1.0, -lower[k])):
-            if np.isfinite(bound):
-                row = np.zeros(n + m + 1)
-                row[k], row[-1] = sign, -wide[k]
-                rows.append(row)
-                bounds.append(bound)
-    every = [(None, None)] * (n + m) + [(-1.0, None)]
-    for _ in range(CUTS):
-        given = {"A_ub": np.array(rows), "b_ub": bounds} if rows else {}
-        found = linprog(cost, **given, A_eq=equal, b_eq=h, bounds=every)
-        if found.status != 0:
-            return 1.0
-        done = True
-        for ball in balls:
-            y = found.x[ball] / radius[ball]
-            size = float(np.linalg.norm(y))
-            if size > 1.0 + found.x[-1] + 0.1 * BEYOND:
-                row = np.zeros(n + m + 1)
-                row[ball], row[-1] = y / size / radius[ball], -1.0
-                rows.append(row)
-                bounds.append(1.0)
-                done = False
-        if done:
-            break
-    return float(-found.x[-1] + BEYOND)
+    wide = np.where(wide > 0, wide, np.maximum(wide.max(axis=1, keepdims=True), 1e-30))
+    return np.asarray(BEYOND - widening(h, lower, upper, np.maximum(limits, FLAT * wide), share, wide, balls))
 
 
 def _finite(values: Array) -> Array:

@@ -166,7 +166,7 @@ def start_state(
         if worst > FAR:
             names = np.array(model.constraint_connections)[model.holonomic]
             raise AssemblyError(
-                f"the given state does not close the loops: {names[int(residual.argmax())]!r} is open by {worst:.3g} m "
+                f"the given state does not close the loops: {str(names[residual.argmax()])!r} is open by {worst:.3g} m "
                 "or rad; close them with da.assemble(...), or leave the state out"
             )
         if worst > 1e-9:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,20 @@ from ..result import Result
 from ..result.outputs import Output
 from . import style
 
-__all__ = ["plot", "plot_energy"]
+__all__ = ["plot", "plot_energy", "plot_runs"]
 
 Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
 _FINE = 600  # times at which a curve is drawn, if the motion is known in between
+_SINGLE = 20  # runs of an ensemble that are drawn one by one
+_QUANTITIES = {"rad": "angle", "m": "displacement", "1": "quaternion"}
 _LOOKS = 12  # times at which loads are looked at for whether the motion determines them
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
 class _Curve:
-    """One line: its name, its unit, what is measured, and values (n,)."""
+    """One line: its name, its unit, what is measured, and values (n,), or (B, n) of many runs."""
 
     def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
         self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
@@ -51,6 +54,17 @@ def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[
     style.matplotlib()
     fine = _refined(result)
     curves = [c for name in names for c in _curves(fine, name)] if names else _coordinates(fine)
+    return _drawn(fine.t, curves, ax, path, _draw_line)
+
+
+def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    panel.plot(t, curve.values, label=curve.label, **look)
+
+
+def _drawn(
+    t: Array, curves: list[_Curve], ax: Any, path: Any, draw: Callable[[Any, Array, _Curve, dict[str, Any]], None]
+) -> list[Any]:
+    """Draw curves over t (n,), one panel for each unit, and return the axes."""
     units = list(dict.fromkeys(c.unit for c in curves))
     with style.styled():
         if ax is None:
@@ -64,7 +78,7 @@ def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[
         for panel, unit in zip(panels, units, strict=True):
             together = [c for c in curves if c.unit == unit]
             for k, curve in enumerate(together):
-                panel.plot(fine.t, curve.values, label=curve.label, **_line(k))
+                draw(panel, t, curve, _line(k))
             quantities = list(dict.fromkeys(c.quantity for c in together))
             alone = len(together) == 1 and len(together[0].label) < 24
             title = together[0].label if alone else quantities[0] if len(quantities) == 1 else ""
@@ -73,6 +87,67 @@ def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[
         if path is not None:
             style.save(panels[0].figure, path)
     return panels
+
+
+def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+    """Plot outputs of all runs of an ensemble over time, one panel for each unit, and return the axes.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    names : str
+        Outputs; the coordinates of the trees if left out.
+    show : str
+        ``"runs"``: a thin line for each. ``"bands"``: the median, and bands from 5 to 95 % and from least to largest of
+        the runs that got so far. ``"auto"``: lines of up to 20 runs, bands of more.
+    ax : matplotlib axes
+        Where to draw; outputs of several units need a new figure.
+    path : str or Path
+        File to write.
+
+    Raises
+    ------
+    ModelError
+        If an output cannot be plotted, or `ax` is given for outputs of several units.
+    """
+    style.matplotlib()
+    if show not in ("auto", "runs", "bands"):
+        raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
+    bands = show == "bands" or (show == "auto" and len(ensemble) > _SINGLE)
+    if names:
+        curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.about(name))]
+    else:
+        labels = ensemble.labels
+        columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(ensemble.q, -1, 0), strict=True)
+        curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+    return _drawn(ensemble.t, curves, ax, path, _draw_bands if bands else _draw_runs)
+
+
+def _many(name: str, array: Array, about: Output) -> list[_Curve]:
+    """Return the components of an output of all runs (B, n, ...), each (B, n)."""
+    flat = array.reshape(*array.shape[:2], -1).astype(float)
+    count = flat.shape[2]
+    units = [unit.strip() for unit in about.unit.split(",")]
+    units = units if len(units) == count else [about.unit] * count
+    labels = list(about.labels) if len(about.labels) == count else _components(array[0])
+    quantity = name.rpartition(".")[2] if "." in name else ""
+    if array.ndim == 2:
+        return [_Curve(name, units[0], quantity, flat[:, :, 0])]
+    return [_Curve(f"{name}.{labels[k]}", units[k], quantity, flat[:, :, k]) for k in range(count)]
+
+
+def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    thin = {"linewidth": 0.8, "alpha": max(0.15, min(0.8, 8.0 / len(curve.values)))}
+    panel.plot(t, curve.values.T, **look, **thin)
+    panel.plot([], [], label=curve.label, **look)  # one line of the legend, at full strength
+
+
+def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
+    there = np.isfinite(curve.values).any(axis=0)
+    least, low, middle, high, most = np.nanquantile(curve.values[:, there], (0.0, 0.05, 0.5, 0.95, 1.0), axis=0)
+    for below, above, strength in ((least, most, 0.12), (low, high, 0.25)):
+        panel.fill_between(t[there], below, above, color=look["color"], alpha=strength, linewidth=0.0)
+    panel.plot(t[there], middle, label=curve.label, **look)
 
 
 def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
@@ -148,7 +223,7 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
     panel.margins(x=0)
     panel.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=True)
     if legend:
-        rows = len(panel.get_lines())
+        rows = len(panel.get_legend_handles_labels()[0])
         panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
 
 
@@ -199,13 +274,12 @@ def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[s
 
 def _coordinates(result: Result) -> list[_Curve]:
     """Return the coordinates of all hinges, angles and displacements apart."""
-    quantities = {"rad": "angle", "m": "displacement", "1": "quaternion"}
     labels = result.labels
     columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
-    curves = [_Curve(name, unit, quantities[unit], column) for name, unit, column in columns]
+    curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
     for name in result.cut_hinges if result.model is not None else ():
         for curve in _curves(result, f"{name}.position"):
-            curve.label, curve.quantity = curve.label.replace(".position", ""), quantities[curve.unit]
+            curve.label, curve.quantity = curve.label.replace(".position", ""), _QUANTITIES[curve.unit]
             curves.append(curve)
     return curves
 
