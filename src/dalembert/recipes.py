@@ -1,14 +1,12 @@
 """How descriptions were made: the call that gave an element, a curve, a shape, so that it can be written down again.
 
-Dataclasses need none of this: their fields are what they were made from. Others record the arguments of their makers,
-outside the objects, so that copies and pickles stay as they are.
+Dataclasses need none of this: their fields are what they were made from. Others keep the arguments of their makers.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,22 +26,17 @@ class Recipe(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-_RECIPES: dict[int, tuple[weakref.ref[Any], Recipe]] = {}
+_KEPT = "_recipe"  # the attribute in which an object keeps it
 
 
 def recipe_of(thing: Any) -> Recipe | None:
     """Return how something was made, or None if that is not known."""
-    kept = _RECIPES.get(id(thing))
-    return kept[1] if kept is not None and kept[0]() is thing else None
+    found: Recipe | None = getattr(thing, "__dict__", {}).get(_KEPT)
+    return found
 
 
 def _keep(thing: Any, recipe: Recipe) -> None:
-    number = id(thing)
-
-    def forget(_: Any) -> None:
-        _RECIPES.pop(number, None)
-
-    _RECIPES[number] = (weakref.ref(thing, forget), recipe)
+    object.__setattr__(thing, _KEPT, recipe)  # descriptions may be frozen
 
 
 def recorded(maker: Maker) -> Maker:

@@ -7,6 +7,7 @@ import weakref
 
 import dalembert as da
 from dalembert.library import chain
+from dalembert.library.mechanisms import four_bar
 from dalembert.model.once import once_per_model
 
 
@@ -36,3 +37,14 @@ def test_memory_does_not_keep_a_model_alive() -> None:
     del model
     gc.collect()
     assert alive() is None
+
+
+def test_models_are_let_go_with_all_that_was_worked_out_for_them() -> None:
+    gone = []
+    for _ in range(3):
+        model = four_bar().compile()
+        da.simulate(model, 0.05)
+        gone.append(weakref.ref(model))
+        del model
+    gc.collect()
+    assert [each() for each in gone] == [None, None, None]

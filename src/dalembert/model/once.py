@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["once_per_model"]
+__all__ = ["WORKED_OUT", "once_per_model"]
 
 Value = TypeVar("Value")
+
+WORKED_OUT = "_worked_out"
+"""Under this name a model keeps it: what is kept may refer to the model, and goes with it."""
 
 
 def once_per_model(function: Callable[[Model], Value]) -> Callable[[Model], Value]:
     """Return the function with a memory: models do not change, so neither does what it returns."""
-    kept: WeakKeyDictionary[Model, Value] = WeakKeyDictionary()
 
     @wraps(function)
     def remembering(model: Model) -> Value:
-        value = kept.get(model)
+        kept: dict[Callable[..., Any], Any] = model.__dict__.setdefault(WORKED_OUT, {})
+        value: Value | None = kept.get(function)
         if value is None:
-            value = kept[model] = function(model)
+            value = kept[function] = function(model)
         return value
 
     return remembering

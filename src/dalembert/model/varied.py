@@ -20,7 +20,7 @@ from ..compile.signals import OutputInput
 from ..errors import ModelError, SingularityError
 from ..topology import Forest
 from .hosted import Host, HostedInput
-from .once import once_per_model
+from .once import WORKED_OUT, once_per_model
 
 if TYPE_CHECKING:
     from .model import Model
@@ -30,7 +30,7 @@ __all__ = ["DERIVED", "derive", "varied"]
 Array = NDArray[np.float64]
 
 DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "hinge_drives", "hosted"})
-_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero"}
+_OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", WORKED_OUT}
 
 
 def varied(family: Model, parameters: Array, item: str = "conditions") -> Model:
@@ -103,7 +103,7 @@ def _compiled_again(model: Model) -> Model:
     made.tables["parameters"] = model.parameters[: family.element_numbers]
     made = replace(made, origin=family.compiled.origin, numbers=family.compiled.numbers)
     again = family.__class__.__new__(family.__class__)
-    again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in DERIVED})
+    again.__dict__.update({k: v for k, v in model.__dict__.items() if k not in (*DERIVED, WORKED_OUT)})
     _core.Model.__init__(
         again,
         made.tables,

@@ -137,11 +137,16 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         and not callable(getattr(one, "__code__", None))
         and type(one).__module__.startswith("dalembert")
     ):
-        return same(vars(one), vars(other))
+        return same(_kept(one), _kept(other))
     try:
         return bool(one == other)
     except (ValueError, TypeError):
         return False
+
+
+def _kept(thing: Any) -> dict[str, Any]:
+    """Return what an object holds, but for how it was made."""
+    return {name: value for name, value in vars(thing).items() if name != "_recipe"}
 
 
 def _same_arrays(one: Any, other: Any) -> bool:
