@@ -122,3 +122,43 @@ def test_wrong_counts_and_outputs_are_refused_by_name() -> None:
         da.linearize(pendulum(), outputs=3)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="periodic_orbit: free is 'nothing'"):
         da.periodic_orbit(pendulum(), 1.0, free=["nothing"])
+
+
+def test_efforts_of_a_run_with_other_numbers_say_so() -> None:
+    heavier = {"bob.mass": 3.0}
+    run = da.simulate(pendulum(), 0.2, state={"A": 0.5}, parameters=heavier)
+    assert "'bob.mass'" in da.inverse_dynamics(pendulum(), run).notes[0]
+    found = da.inverse_dynamics(pendulum().compile().with_parameters(heavier), run)
+    assert not found.notes
+    assert np.abs(found["A"]).max() < 1e-9
+
+
+def test_markers_that_leave_freedoms_untold_name_them() -> None:
+    s = da.System("arm")
+    upper, fore = s.body("upper", da.rod(0.4, 2.0, radius=0.02)), s.body("fore", da.rod(0.3, 1.2, radius=0.02))
+    fore.marker("wrist", 0.3, 0, 0)
+    s.connect("shoulder", da.Revolute("z"), s.ground, upper)
+    s.connect("elbow", da.Revolute("z"), upper.at(0.4, 0, 0), fore)
+    t = np.linspace(0, 1, 11)
+    elbow, wrist = (np.stack([r * np.cos(t), r * np.sin(t), 0 * t], -1) for r in (0.4, 0.7))
+    notes = da.measured_motion(s, t, markers={"fore": elbow}).stats.notes
+    assert any("leave 1 freedom untold, along 'elbow'" in note for note in notes)
+    notes = da.measured_motion(s, t, markers={"fore": elbow, "fore.wrist": wrist}).stats.notes
+    assert not any("untold" in note for note in notes)
+
+
+@pytest.mark.parametrize("far", [1e12, 1e20, 1e160, 1e300])
+def test_a_ground_pivot_out_of_this_world_closes_no_loop(far: float) -> None:
+    for model in (four_bar(ground=far).compile(), four_bar().compile().with_parameters({"D.first.x": far})):
+        with pytest.raises(da.AssemblyError, match="'D' stays open"):
+            da.assemble(model)
+
+
+def test_what_equilibria_cannot_take_is_refused_by_name() -> None:
+    with pytest.raises(da.ModelError, match="equilibrium: parameters is 3; give numbers by name"):
+        da.equilibrium(pendulum(), parameters=3)  # type: ignore[arg-type]
+    for wrong, said in (({"limits": 3}, "limits is 3"), ({"step": -1.0}, r"step is -1\.0")):
+        with pytest.raises(da.ModelError, match=said):
+            da.equilibrium_path(pendulum(), "bob.mass", 2.0, 3.0, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(da.ModelError, match="vary is 3"):
+        da.equilibrium_path(pendulum(), 3, 2.0, 3.0)  # type: ignore[arg-type]

@@ -108,10 +108,14 @@ def closure_rank(s: Array, tolerance: float = 1e-8) -> int:
     return int((s > tolerance * max(1.0, float(s.max(initial=0.0)))).sum())
 
 
+_WORST = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none
+
+
 @once_per_model
 def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
     """Return length, rows, columns, units and floor of a model."""
     tables = model.compiled.tables
     reach = characteristic_lengths(model.forest)[1]
     floor = 16 * np.finfo(float).eps * (1.0 + reach / model.length) * max(1.0, model.nb**0.5)
+    floor = floor if floor < _WORST else _WORST
     return model.length, tables["row_scale"], tables["column_scale"], model.compiled.names.row_units, floor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -176,9 +177,9 @@ def characteristic_lengths(forest: Forest) -> tuple[float, float]:
     for points in markers.values():
         # a body with very many markers: the extent of their box will do
         if len(points) > 30:
-            spreads.append(float(np.linalg.norm(np.ptp(points, axis=0))))
+            spreads.append(math.hypot(*np.ptp(points, axis=0)))
         else:
-            spreads.append(max((float(np.linalg.norm(a - b)) for a, b in combinations(points, 2)), default=0.0))
+            spreads.append(max((math.hypot(*(a - b)) for a, b in combinations(points, 2)), default=0.0))
         reach = max(reach, float(np.abs(points).max()))
     spreads = [s for s in spreads if s > 0.0]
     if spreads:

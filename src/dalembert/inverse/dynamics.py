@@ -132,7 +132,23 @@ def inverse_dynamics(
         values, excitations = _one_after_another(problem)
     else:
         values, excitations = problem.solved(), {}
-    return _efforts(problem, values, excitations, single, missing == "tell")
+    found = _efforts(problem, values, excitations, single, missing == "tell")
+    return replace(found, notes=(*found.notes, *_other_numbers(model, q))) if isinstance(q, Result) else found
+
+
+def _other_numbers(model: Model, motion: Result) -> list[str]:
+    """Return a note if a run had numbers that the model has not: other forces made its motion."""
+    if motion.conditions is None or motion.model is None:
+        return []
+    then, places = motion.conditions(motion.t[:1])[0][1], model.parameter_names
+    own = then.model.parameter_names
+    other = [name for name, k in own.items() if name in places and then.parameters[k] != model.parameters[places[name]]]
+    if not other:
+        return []
+    shown = ", ".join(map(repr, other[:6]))
+    return [
+        f"the motion was run with other numbers, {shown}; efforts are those of the model given: see with_parameters"
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,7 +139,25 @@ def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, opti
         raise ModelError(_ITEM, "markers", f"{len(rows)} places", f"give one for each of the {len(t)} times")
     missed = np.atleast_1d(found.residual.position)
     notes = [f"the worst marker is missed by up to {missed.max():.3g} m, in the mean {missed.mean():.3g} m"]
-    return _Placed(rows, notes + list(found.notes))
+    return _Placed(rows, [*notes, *found.notes, *_untold(model, markers, rows[0], float(t[0]))])
+
+
+def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> list[str]:
+    """Return a note on freedoms that places of markers do not tell; targets of other kinds count as whole poses."""
+    rows = []
+    for marker, told in markers.items():
+        place = not hasattr(told, "position") and np.shape(told)[-1:] == (3,)
+        rows.append(model.jacobian(marker, q)[3 if place else 0 :])
+    free = ~model.driven_speeds()
+    J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
+    _, s, Vt = np.linalg.svd(J * model.compiled.tables["column_scale"][free])
+    loose = Vt[int((s > 1e-8 * max(1.0, float(s[0]))).sum()) :]
+    if not len(loose):
+        return []
+    moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
+    shown = ", ".join(repr(model.speed_names[k]) for k in moving[:6])
+    count = f"{len(loose)} freedom{'s' * (len(loose) > 1)}"
+    return [f"the markers leave {count} untold, along {shown}: there the posture nearest to the start is taken"]
 
 
 # ---- loops, and what comes out

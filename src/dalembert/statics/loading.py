@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Derivatives, Model
 from ..motion.closed import Measure
@@ -47,7 +48,10 @@ class Load:
     @classmethod
     def of(cls, model: Model, vary: str | Mapping[str, float], *, item: str) -> Load:
         """Read what a user names."""
-        factors = {vary: 1.0} if isinstance(vary, str) else {name: float(value) for name, value in dict(vary).items()}
+        if not isinstance(vary, (str, Mapping)):
+            raise ModelError(item, "vary", vary, "name an input, a number of an element, or several with factors")
+        named = {vary: 1.0} if isinstance(vary, str) else vary
+        factors = {name: finite_number(value, item=item, field=f"vary[{name!r}]") for name, value in named.items()}
         speeds = [f"{name}.speed" for name in model.speed_names]
         for name in factors:
             if name not in model.input_names and name not in model.parameter_names and name not in speeds:

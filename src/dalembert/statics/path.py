@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import finite_number
+from ..checks import finite_number, positive
 from ..errors import ModelError
 from ..linear.inputs import mind_fixed_rows
 from ..model import Model, State, as_model
@@ -238,6 +238,9 @@ def equilibrium_path(
     if begin == end:
         raise ModelError(item, "stop", stop, f"it must differ from start, {begin:.6g}")
     span = abs(end - begin)
+    if limits is not None and np.shape(limits) != (2,):
+        raise ModelError(item, "limits", limits, "give (lowest, highest)")
+    positive(item, step=step, length=length)
     low, high = limits if limits is not None else (min(end, 2 * begin - end), max(end, 2 * begin - end))
     moving = {model.speed_names[k]: factor * begin for k, factor in load.speeds(model).items()}
     how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": parameters, "control": control}

@@ -118,6 +118,9 @@ def requested(
         raise ModelError(
             item, "system", model.system.name, "inputs with a da.Delay have no value at rest: leave the delay out"
         )
+    for named, what in ((parameters, "parameters"), (inputs, "inputs"), (speeds, "speeds")):
+        if named is not None and not isinstance(named, Mapping):
+            raise ModelError(item, what, named, "give numbers by name")
     conditions = model.conditions(dict(parameters or {}), control=control)
     model = conditions.model  # with its own masses and places
     given = {name: finite_number(v, item=f"{item}: inputs", field=name) for name, v in dict(inputs or {}).items()}
