@@ -141,6 +141,3 @@ def test_what_a_chain_cannot_be_given_is_refused() -> None:
         s.initial("chain.0.angle", speed=1.0)
     with pytest.raises(da.ModelError, match=r"there are 0\.angle, 2\.angle, 4\.angle"):
         s.initial("chain.0.angel", position=1.0)
-    with pytest.raises(da.AssemblyError):
-        s.initial("P", position=(5.0, 0, 0))
-        da.assemble(s, fixed={"chain.0.angle": 0.3, "P": (5.0, 0, 0)})

@@ -74,3 +74,22 @@ def test_a_chain_far_out_of_reach_says_so_before_long(monkeypatch: pytest.Monkey
     with pytest.raises(da.AssemblyError, match="'leg' stays open by"):
         da.simulate(s, 0.5)
     assert evaluations < 5000  # each takes a fraction of a millisecond
+
+
+@pytest.mark.parametrize(
+    ("axes", "start"), [("zx", (-2.411, -4.677)), ("yy", (3.119, 0.427)), ("yz", (0.4, 9.0)), ("yy", (-1.0, -20.0))]
+)
+def test_a_chain_far_out_of_reach_closes_where_its_hinges_as_unknowns_would(axes: str, start: tuple) -> None:
+    """A slide leads past the ball of a leg with two pins; it starts up to 25 times the leg away."""
+    s = da.System("leg", gravity=(0, 0, 0))
+    body = s.body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    s.connect("F", da.Cylindrical("x"), s.ground.at(0, 0.3, 0.1), body)
+    pins = [da.Revolute(axis) for axis in axes]
+    chain = KinematicChain([da.Spherical(), Bar(0.5), pins[0], Bar(0.3), pins[1]])
+    s.connect("leg", chain, s.ground, body.at(0.1, 0, 0))
+    model = s.compile()
+    q = da.assemble(model, q=start).q
+    pose = model.pose("b", q)
+    found = chain.inner(pose.rotation, pose.position + pose.rotation @ [0.1, 0, 0])
+    C, c, _ = chain.programs.at(np.array(list(found.values())))
+    assert np.abs(C - pose.rotation).max() < 1e-6 and np.abs(c - pose.position - C @ [0.1, 0, 0]).max() < 1e-6

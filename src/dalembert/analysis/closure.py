@@ -31,6 +31,7 @@ from .held import Held, HeldChord
 from .held_chains import WishedChain
 from .relative import relative
 from .scales import Scales
+from .unfolded import unfolded
 
 __all__ = ["Closure", "Outcome", "Wishes", "axes_against", "chords_with_axes", "opposed", "rank_of", "turning"]
 
@@ -188,6 +189,8 @@ class Closure:
         So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
         """
         best = self._first(guess, held, random, wishes)
+        if not best.closed and _chains(self.model):
+            best = self._with_chains_unfolded(best, guess, held)
         attempt, limit = 1, starts
         while not best.closed and attempt < limit + (_RETRIES if best.flipped else 0):
             attempt += 1
@@ -215,6 +218,14 @@ class Closure:
         best = self.iterate(guess, ~held)
         self.metric = metric
         return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
+
+    def _with_chains_unfolded(self, best: Outcome, guess: Array, held: Marks) -> Outcome:
+        """Close from where chains would close if they were hinges of the tree, if that can be."""
+        for q in unfolded(self, _chains(self.model), guess, ~held):
+            trial = self.iterate(q, ~held)
+            if trial.closed:
+                return trial
+        return best
 
     def kicked(self, q: Array, held: Marks, size: float, random: np.random.Generator) -> Array:
         """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""

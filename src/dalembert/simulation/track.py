@@ -5,7 +5,7 @@ It outlives the run: a `Result` asks it for states between the recorded ones and
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -186,8 +186,18 @@ class Track:
     # ---- conditions
 
     def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-        """Return rows of times in order, (n,), and the conditions that hold at them."""
-        return self.periods()(t)
+        """Return rows of times in order, (n,), and the conditions that hold at them.
+
+        Of many segments only those at these times are looked at.
+        """
+        if not len(t):
+            return []
+        first = max(bisect_left(self.segments, t[0], key=_begin) - 1, 0)
+        last = bisect_right(self.segments, t[-1], lo=first, key=_begin)
+        near = self.segments[first : max(last, first + 1)]
+        if len(near) == 1:
+            return [(np.arange(len(t)), near[0].conditions)]
+        return Periods([s.begin for s in near], [s.conditions for s in near])(t)
 
     def periods(self) -> Periods:
         """Return when which conditions held."""
@@ -197,6 +207,10 @@ class Track:
     def changed(self) -> bool:
         """Whether conditions ever were others than described."""
         return any(not segment.conditions.as_described for segment in self.segments)
+
+
+def _begin(segment: Segment) -> float:
+    return segment.begin
 
 
 def _dense_states(

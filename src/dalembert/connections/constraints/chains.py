@@ -194,7 +194,7 @@ class KinematicChain(Constraint):
         R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
         if self.wanted is not None:
             gamma = self.toward(R, p, self.wanted)
-            if float(np.abs(self._error(R, p, gamma)).max()) < 1e-7 * (1.0 + self.length):
+            if float(np.abs(self.error(R, p, gamma)[0]).max()) < 1e-7 * (1.0 + self.length):
                 return dict(zip(self.inner_names, gamma.tolist(), strict=True))
         gamma, miss = self._nearest(R, p)
         if miss > 1e-5 * (1.0 + self.length):
@@ -210,7 +210,7 @@ class KinematicChain(Constraint):
         starts, most = (self.starts[:2], 100) if near is None else (near[None], NEXT)
         found = [self.programs.nearest(rotation, position, start, self.length, ROUGH, most) for start in starts]
         inner = min(found, key=lambda pair: pair[1])[0]
-        return self._error(rotation, position, inner), inner
+        return self.error(rotation, position, inner)[0], inner
 
     def room_left(self, rotation: Array, position: Array) -> float:
         """Return how far the hinges are from where they are stretched or folded: 0 there, up to 1."""
@@ -289,7 +289,7 @@ class KinematicChain(Constraint):
             for start in starts
         ]
         inner = min(found, key=lambda pair: pair[1])[0]
-        return self._error(rotation, position, inner), inner
+        return self.error(rotation, position, inner)[0], inner
 
     def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
         """Return the inner coordinates (n,) at a pose that come nearest to those asked for, (n,), NaN: any."""
@@ -316,11 +316,12 @@ class KinematicChain(Constraint):
         rank = int((s > 1e-9 * s.max(initial=0.0)).sum())
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
-    def _error(self, rotation: Array, position: Array, inner: Array) -> Array:
-        """Return e of core/closures/chain.hpp, (6,) m: the turn at the length of the chain, and the displacement."""
-        C, c, _ = self.programs.at(inner)
+    def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:
+        """Return e (6,) m and Y (6, n) of core/closures/chain.hpp: turns at the length of the chain, displacements."""
+        C, c, H = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
-        return np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
+        e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
+        return e, np.array([self.length] * 3 + [1.0] * 3)[:, None] * H
 
     def _first_start(self) -> Array:
         found = []

@@ -113,7 +113,7 @@ class Motion:
         if self.conditions is None or not len(self):
             return []
         found = self.conditions(self.t)
-        if all(np.array_equal(c.model.own_numbers, self.model.own_numbers) for _, c in found):
+        if all(c.model is self.model or np.array_equal(c.model.own_numbers, self.model.own_numbers) for _, c in found):
             return []
         return [(rows, self._piece(rows, conditions)) for rows, conditions in found]
 
