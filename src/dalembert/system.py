@@ -354,9 +354,9 @@ class System(Showing):
                 "system.place(body, velocity=...), or make the chain of bodies and hinges"
             )
             raise ModelError(item, "speed", speed, remedy)
-        if position is not None:
-            old = self.initials.get(found.name, Initial())
-            self.initials[found.name] = Initial(chain.asked(item, position, old.position), None, guess)
+        old = self.initials.get(found.name, Initial())
+        values = old.position if position is None else chain.asked(item, position, old.position)
+        self.initials[found.name] = Initial(values, None, old.guess if position is None else guess)
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
         """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""

@@ -141,3 +141,30 @@ def test_what_a_chain_cannot_be_given_is_refused() -> None:
         s.initial("chain.0.angle", speed=1.0)
     with pytest.raises(da.ModelError, match=r"there are 0\.angle, 2\.angle, 4\.angle"):
         s.initial("chain.0.angel", position=1.0)
+
+
+def test_angles_that_no_position_of_a_loop_has_are_said() -> None:
+    """The coupler of a four-bar as a chain: one of its angles moves the mechanism, both are too many."""
+    s = da.System("four-bar")
+    crank, rocker = s.body("crank", da.rod(length=0.1, mass=0.5)), s.body("rocker", da.rod(length=0.3, mass=0.8))
+    s.connect("A", da.Revolute("y"), s.ground, crank)
+    s.connect("D", da.Revolute("y"), s.ground.at(0.35, 0, 0), rocker)
+    coupler = da.KinematicChain([da.Revolute("y"), da.Bar(0.4), da.Revolute("y")])
+    s.connect("coupler", coupler, crank.at(0.1, 0, 0), rocker.at(0.3, 0, 0))
+    s.initial("A", position=-0.5, guess=True)
+    s.initial("D", position=-1.2, guess=True)
+    s.initial("coupler.0.angle", position=0.4)
+    state, notes = da.start_state(s)
+    assert not notes and inner_of(s, state.q, "coupler")["0.angle"] == pytest.approx(0.4, abs=1e-9)
+    s.initial("coupler.2.angle", position=2.0)
+    notes = da.start_state(s)[1]
+    assert any("coupler.2.angle was to start at 2 rad" in note for note in notes)
+
+
+def test_what_is_named_and_what_is_described_of_one_chain_fit_each_other() -> None:
+    s = puck()
+    s.initial("chain.0.angle", position=0.3)
+    for elbow in (0.5, -0.5):
+        state, notes = da.start_state(s.compile(), {"chain.2.angle": elbow})
+        place = 0.5 * np.exp(0.3j) + 0.4 * np.exp(1j * (0.3 + elbow))
+        assert not notes and abs(complex(*state.q[:2]) - place) < 1e-11

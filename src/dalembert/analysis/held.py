@@ -27,7 +27,7 @@ from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
 from ..system import Place
-from .held_chains import HeldChain, hold_chain
+from .held_chains import ALL, HeldChain, hold_chain
 from .relative import relative
 
 __all__ = ["Held", "HeldChord", "hold_chord", "hold_places"]
@@ -102,7 +102,8 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
         return None
     element = chord.element
     if isinstance(element, KinematicChain):
-        return hold_chain(model, chord, name[len(chord.name) + 1 :], value)
+        inner = name[len(chord.name) + 1 :]
+        return hold_chain(model, chord, "" if inner == ALL else inner, value)
     if not isinstance(element, Hinge):
         raise ModelError("assemble", "name", name, "a constraint has no coordinates to hold")
     item = f"assemble: coordinate {name!r}"
@@ -160,8 +161,8 @@ def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
         if name == chord.name:
             return chord, None
         ending = name[len(chord.name) + 1 :] if name.startswith(chord.name + ".") else ""
-        if isinstance(element, KinematicChain) and ending in element.inner_names:
-            return chord, element.inner_names.index(ending)
+        if isinstance(element, KinematicChain) and ending in (*element.inner_names, ALL):
+            return chord, None
         if isinstance(element, Hinge) and element.separate and ending in element.coordinates:
             return chord, element.coordinates.index(ending)
     return None, None

@@ -25,9 +25,11 @@ from ..errors import ModelError
 from ..model import Model
 from .relative import Relative, relative
 
-__all__ = ["HeldChain", "WishedChain", "hold_chain"]
+__all__ = ["ALL", "HeldChain", "WishedChain", "hold_chain"]
 
 Array = NDArray[np.float64]
+
+ALL = "*"  # after the name of a chain: all that are asked for, beside others of the same chain
 
 
 @dataclass(frozen=True, eq=False)

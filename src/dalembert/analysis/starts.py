@@ -17,6 +17,7 @@ from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..system import Initial, Place
+from .held_chains import ALL
 from .relative import relative
 
 __all__ = ["Starts", "missed_starts", "within_limits"]
@@ -99,7 +100,8 @@ class Starts:
             if len(free) == len(values) or (chain is not None and free and before is None):
                 asked[name] = values  # of a chain, all together
             elif chain is not None:
-                asked |= {f"{name}.{chain.inner_names[k]}": values[k : k + 1] for k in free}
+                if free and before is not None:  # they have to fit those beside them
+                    asked[f"{name}.{ALL}"] = np.where(np.isnan(before), values, before)
             elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}

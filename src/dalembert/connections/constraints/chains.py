@@ -297,7 +297,11 @@ class KinematicChain(Constraint):
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
         given = ~np.isnan(asked)
-        gamma = self.programs.nearest(rotation, position, gamma, self.length)[0]
+        starts = (gamma, *self.starts[:4])  # from half a turn away a search may stay where it is
+        ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
+        best = min(miss for _, miss in ways)
+        met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
+        gamma = min(met, key=lambda found: float(np.linalg.norm((asked - found)[given])))
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]
