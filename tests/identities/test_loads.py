@@ -119,15 +119,15 @@ def test_kernels_give_the_loads_of_the_result(result: da.Result) -> None:
     for k, t in enumerate(result.t):
         loads = model.connection_loads(result.q[k], result.v[k], t=t)
         a = model.forward_dynamics(result.q[k], result.v[k], t=t)
-        moved = da.inverse_dynamics(model, result.q[k], result.v[k], a, t=t).loads_of_connections()
-        for j, name in enumerate(model.connection_names):
+        moved = da.inverse_dynamics(model, result.q[k], result.v[k], a, t=t).connection_loads()
+        for name in model.connection_names:
             if name not in model.system.connections:
                 continue  # a free hinge that the forest added
             found = load_of(result, name)[k]
             size = 1.0 + np.abs(found).max()
             assert np.abs(loads[name] - found).max() < 1e-8 * size
             if result.unique(f"{name}.force").all() and result.unique(f"{name}.moment").all():
-                assert np.abs(moved[j] - found).max() < 1e-6 * size
+                assert np.abs(moved[name] - found).max() < 1e-6 * size
 
 
 def test_an_input_gets_the_loads_of_the_result(result: da.Result) -> None:

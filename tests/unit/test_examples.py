@@ -32,6 +32,7 @@ PICTURES = {
     "fuel_injection_pump": "fuel_injection_pump.png",
     "flexible_spacecraft": "flexible_spacecraft.png",
     "space_manipulator": "space_manipulator.png",
+    "bicycle": "bicycle.png",
 }
 
 

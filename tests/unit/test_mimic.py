@@ -138,5 +138,5 @@ def test_a_joint_that_mimics_is_never_cut() -> None:
     s.mimics["D"] = Mimic("A", -1.0)
     assert "D" in s.compile().hinge_names
     s.mimics["C"] = Mimic("B", 1.0)
-    with pytest.raises(da.TopologyError, match="coupled hinges only"):
+    with pytest.raises(da.TopologyError, match="coupled and driven hinges only"):
         s.compile()

@@ -610,8 +610,8 @@ def test_files_are_loaded_by_their_suffix(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_text("<mujoco/>")
     with pytest.raises(ModelError, match=r"m\.xml.*<mujoco>.*only URDF is supported"):
         load(tmp_path / "m.xml")
-    for name in ("r.sdf", "r", "r.yaml", ".urdf", "r.urdf.bak", ""):
-        with pytest.raises(ModelError, match=r"supported are URDF files: \.urdf, or \.xml"):
+    for name in ("r.sdf", "r", "r.toml", ".urdf", "r.urdf.bak", ""):
+        with pytest.raises(ModelError, match=r"URDF files: \.urdf, or \.xml"):
             load(name)
     with pytest.raises(ModelError, match=r"expand it first"):
         load("r.urdf.xacro")

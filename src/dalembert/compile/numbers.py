@@ -504,7 +504,8 @@ def _turn(rotation: Array) -> Array:
 def _coordinate_unit(place: tuple[Connection, int]) -> str:
     hinge, part = place
     assert isinstance(hinge.element, Hinge)
-    return hinge.element.speed_units[part]
+    units = hinge.element.speed_units  # a mimic rule may lead from a joint that does not move
+    return units[part] if part < len(units) else "1"
 
 
 def _drive_units(drive: Drive) -> list[str]:
