@@ -293,3 +293,15 @@ def test_laws_without_branches_have_no_thresholds() -> None:
     assert block("-4*s - ds").compile().thresholds == []
     assert block("where(t < 1, 1, 0)*s").compile().thresholds == []  # time alone: known beforehand
     assert len(block("sign(ds) + abs(ds) + where(0 < ds, 2, 3)").compile().thresholds) == 1
+
+
+def test_a_step_does_not_end_where_a_law_has_no_slope() -> None:
+    """A flow through an orifice, with the root of a pressure: implicit steps could not begin at its zero."""
+    s = da.System("orifice", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("oil", da.Element("hinge", "-30*max(s, 0)**0.5 + 5*sign(1 - t)"), "X")
+    s.initial("X", position=0.5, speed=-1.0)
+    model = s.compile()
+    assert model.thresholds == []
+    one, other = (da.simulate(model, 1.5, method=method) for method in ("radau", "dop853"))
+    assert one["X.position"][-1] == pytest.approx(other["X.position"][-1], abs=1e-5)

@@ -79,11 +79,12 @@ class _Grid:
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
         jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
+        part = _INSIDE if result._model().thresholds else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
-                inside = np.maximum(_JUST * np.abs(times[there]), _INSIDE * (self.end - self.begin)[there])
-                near = times[there] + way * inside
+                inside = np.maximum(_JUST * np.abs(times[there]), part * (self.end - self.begin)[there])
+                near = times[there] + way * np.maximum(inside, 1e-300)
                 out[there] = value(result._motion_at(near))
         return sides
 
