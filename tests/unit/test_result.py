@@ -291,8 +291,7 @@ def test_files_bring_back_every_bit(suffix: str, which: str, tmp_path: Path, req
     assert np.array_equal(alone[f"{coordinate}.position"], result.q[:, 0]) and alone.model is None
     with pytest.raises(da.ModelError, match="model="):
         alone["center_of_mass"]
-    with pytest.raises(da.ModelError, match="model="):
-        alone.describe("q")
+    assert "rad" in alone.describe("q") or "m" in alone.describe("q")  # the file knows units
 
     again = da.Result.load(path, result.model)
     assert same_bits(again["center_of_mass"], result["center_of_mass"])

@@ -33,7 +33,7 @@ def thresholds_of(
 
     Examples
     --------
-    >>> from dalembert.connections.formulas import compile_expressions
+    >>> from dalembert.connections.formulas.expressions import compile_expressions
     >>> program = compile_expressions(["abs(s) + sign(s)*max(k, t)"], ["t", "s", "k"])
     >>> thresholds_of(program, program.outputs, fixed={0, 2})
     {2: 1, 6: -1, 7: 1}
