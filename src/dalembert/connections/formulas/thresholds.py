@@ -34,9 +34,9 @@ def thresholds_of(
     Examples
     --------
     >>> from dalembert.connections.formulas.expressions import compile_expressions
-    >>> program = compile_expressions(["abs(s) + sign(s)*max(k, t)"], ["t", "s", "k"])
+    >>> program = compile_expressions(["abs(s) + sign(s)*max(k, t)"], ["t", "s", "k"], item="law")
     >>> thresholds_of(program, program.outputs, fixed={0, 2})
-    {2: 1, 6: -1, 7: 1}
+    {3: 1, 7: -1, 8: 1}
     """
     places: dict[int, int] = {}
     surfaces: dict[tuple[int, ...], int] = {}
