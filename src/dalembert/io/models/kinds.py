@@ -19,7 +19,6 @@ from ...recipes import recipe_of
 __all__ = ["arguments_of", "build", "known_kinds", "same"]
 
 _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Hinge", "Law", "Attitude"}
-_BY_FUNCTION = ("Function", "Integral", "Smoothed", "Piecewise")
 
 
 @cache

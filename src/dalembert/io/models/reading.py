@@ -30,7 +30,6 @@ _PARTS = (
     "drives", "initial", "place", "include",
 )  # fmt: skip
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
-_INSIDE = ("type", "between")
 
 
 def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> System:
