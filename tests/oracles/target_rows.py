@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import dalembert as da
-from dalembert.motion.goals import Goal, rotation_vector
+from dalembert.motion.goals import Goal
 
 Array = np.ndarray
 
@@ -18,7 +19,7 @@ def goal_rows(model: da.Model, goal: Goal, q: Array, which: Array) -> tuple[Arra
     if goal.kind == "position":
         r = p - wanted
     elif goal.kind == "rotation":
-        r = rotation_vector(R @ wanted.swapaxes(-1, -2))
+        r = Rotation.from_matrix(R @ wanted.swapaxes(-1, -2)).as_rotvec()
     elif goal.kind == "angles":
         r = _within_half_a_turn(angles_of(R, goal.letters) - wanted)
         rows = np.linalg.solve(_turning_axes(angles_of(R, goal.letters), goal.letters), rows)
