@@ -80,7 +80,7 @@ def test_the_fork_of_a_caster_needs_no_mass() -> None:
 
 
 def held_coupler(mass: float = 0.0) -> da.System:
-    """Two rods joined by a coupler on which springs and dampers act; it carries a ring that closes a loop of its own."""
+    """Two rods joined by a coupler on which springs and dampers act; it carries a ring that closes a loop."""
     s = da.System("coupler")
     a, b = (s.body(name, da.rod(1.0, mass=1.0)) for name in "ab")
     light: dict[str, Any] = {"mass": mass, "inertia": (mass, mass, mass)} if mass else {}
@@ -159,7 +159,7 @@ def test_a_massless_four_bar_moves_as_its_crank_is_driven() -> None:
 
 
 def assembly(mass: float = 0.0) -> da.System:
-    """Two boards on the plane, joined by massless links: a redundant parallelogram, a piston that time drives, a blade."""
+    """Two boards joined by massless links: a redundant parallelogram, a piston that time drives, a blade."""
     s = da.System("assembly", gravity=(0, 0, 0))
     light: dict[str, Any] = {"mass": mass, "inertia": (mass, mass, mass)} if mass else {}
     one, two = (s.body(name, da.box(0.4, 0.3, 0.1, mass=m)) for name, m in (("one", 3.0), ("two", 2.0)))
