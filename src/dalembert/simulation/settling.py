@@ -7,14 +7,14 @@ between two of them the difference does not halve. What comes out differently fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DalembertError, UserFunctionError
-from ..model import Conditions, Sampled, State
+from ..model import Conditions, Model, Sampled, State
 from ..model.hosted import hinge_forces
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ def keeps_to_itself(conditions: Iterable[Conditions]) -> list[str]:
 def stepped_over(conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array) -> list[str]:
     """Say where steps of a fixed length went over a jump of a control, between rows of states (n, ...)."""
     control, model = conditions.control, conditions.model
-    asked = control is not None and not isinstance(control, Sampled)
-    if not asked or not options.step or len(t) < 2 or keeps_to_itself([conditions]):
+    if control is None or isinstance(control, Sampled) or not options.step:
+        return []
+    if len(t) < 2 or keeps_to_itself([conditions]):
         return []
     rows = np.unique(np.linspace(0, len(t) - 1, MOST_ROWS, dtype=int))
     states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k]) for k in rows]
@@ -76,7 +77,7 @@ def stepped_over(conditions: Conditions, options: Options, t: Array, q: Array, v
         change = np.abs(np.diff(tau, axis=0))
         for k in np.unique(np.argsort(change.max(axis=1, initial=0.0))[-3:]).tolist():
             place = int(change[k].argmax())
-            ends = _narrowed(conditions, states[k], states[k + 1], tau[k : k + 2, place], place)
+            ends = _narrowed(model, control, states[k : k + 2], tau[k : k + 2, place], place)
             if ends is not None:
                 return [
                     f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
@@ -89,9 +90,9 @@ def stepped_over(conditions: Conditions, options: Options, t: Array, q: Array, v
     return []
 
 
-def _narrowed(conditions: Conditions, one: State, other: State, ends: Array, place: int) -> Array | None:
+def _narrowed(model: Model, control: Callable[..., Any], states: list[State], ends: Array, place: int) -> Array | None:
     """Return the forces on both sides of a jump between two states, or None if there is none."""
-    model, control = conditions.model, conditions.control
+    one, other = states
     away = model.difference(one.q, other.q)
     low, high, ends = 0.0, 1.0, ends.copy()
     first = abs(ends[1] - ends[0])
@@ -99,9 +100,9 @@ def _narrowed(conditions: Conditions, one: State, other: State, ends: Array, pla
         return None
     for _ in range(NARROWINGS):
         middle = 0.5 * (low + high)
-        q = model.integrate(one.q, middle * away)
-        t, v, x = (a + middle * (b - a) for a, b in ((one.t, other.t), (one.v, other.v), (one.x, other.x)))
-        value = hinge_forces(model, control, State(q=q, v=v, t=t, x=x))[place]
+        v, x = one.v + middle * (other.v - one.v), one.x + middle * (other.x - one.x)
+        at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x)
+        value = hinge_forces(model, control, at)[place]
         if abs(value - ends[0]) < abs(ends[1] - value):
             low, ends[0] = middle, value
         else:
