@@ -100,7 +100,7 @@ struct ChordData {
   double R_FA[9], p_FA[3]; // A in F of body_a
   double R_FB[9], p_FB[3]; // B in F of body_b
   double R_FM[9];          // axes of the user's second marker in F of body_b
-  double parameter;        // screw: advance per radian, m; a length, the cosine of an angle, a radius, an offset
+  double parameter;        // screw: advance per radian, m; a length, an angle or its cosine, a radius, an offset
   ChordForm form;
   std::int32_t kind;       // of a hinge or constraint of the library: its number there
   std::int32_t body_a, body_b;
@@ -285,6 +285,7 @@ struct DriveData {
   std::int32_t turns;      // of an attitude: 3 laws of angles, or 4 of a quaternion of any length, from `law` on; else 0
   std::int32_t axes[3];    // about which angles turn, one after the other
   std::int32_t moves;      // further 3 laws, of the place of a free hinge, or 0
+  std::int32_t wraps;      // of a row: its residual is an angle, known but for whole turns
 };
 
 // ---- connections, for the loads that they transmit

@@ -107,7 +107,7 @@ template <> inline std::vector<Field> fields<DriveData>() {
   return {field("offset", &S::offset),         field("row", &S::row), field("freedom", &S::freedom),
           field("coordinate", &S::coordinate), field("law", &S::law), field("level", &S::level),
           field("cosine", &S::cosine),         field("turns", &S::turns), field("axes", &S::axes),
-          field("moves", &S::moves)};
+          field("moves", &S::moves),           field("wraps", &S::wraps)};
 }
 template <> inline std::vector<Field> fields<LawData>() {
   using S = LawData;

@@ -65,6 +65,22 @@ struct AxisAngle {
   }
 };
 
+// the y axis r of B has turned about z of A by psi from x, whole turns apart
+//
+//     phi = psi - angle     g_w = (z - r_z r) / s^2     s^2 = 1 - r_z^2
+//     bias = (z . (r x w) (w . r) + 2 psi' r_z r_z') / s^2                                                             (5)
+struct AxisTurn {
+  static constexpr const char *name = "turn";
+  template <class T> static void rows(const ModelData &model, const ChordData &chord, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+    const Vec3<T> r{m.R.xy, m.R.yy, m.R.zy}, r_rate = cross(m.w, r);
+    const T inverse = 1.0 / larger(r.x * r.x + r.y * r.y, T(1e-300));
+    const T rate = (r.x * r_rate.y - r.y * r_rate.x) * inverse;
+    const T away = arctan2(r.y, r.x) - parameter_of<T>(model, chord);
+    rows.add(away - whole_turns(away), scale(inverse, unit_axis<T>(2) - scale(r.z, r)), zero3<T>(),
+             ((r.x * m.w.y - r.y * m.w.x) * dot(m.w, r) + 2.0 * rate * r.z * r_rate.z) * inverse);
+  }
+};
+
 struct Skate {
   static constexpr const char *name = "skate";
   template <class T> static void rows(const ModelData &, const ChordData &, const RelativeMotion<T> &m, ChordRows<T> &rows) {
@@ -188,7 +204,7 @@ struct CamRolling {
 };
 
 // the number of a constraint is its place in this list
-using ConstraintLibrary = Types<Distance, PointOnLine, PointOnPlane, Parallel, AxisAngle, Skate, RollingSphere, RollingDisc,
+using ConstraintLibrary = Types<Distance, PointOnLine, PointOnPlane, Parallel, AxisAngle, AxisTurn, Skate, RollingSphere, RollingDisc,
                                 PointOnCurve, CamRoller, CamFlat, CamRolling>;
 
 } // namespace dalembert::DALEMBERT_ISA

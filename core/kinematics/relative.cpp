@@ -60,6 +60,7 @@ struct RelativeForm {
     evaluate_chords<double>(m, ws, q, nullptr, {.residual = r, .values = values, .drift = drift, .active = c.active, .held = c.held});
     for (int i = 0; i < rows; ++i)
       r[i] -= targets[i];
+    drop_turns(m, r);
     spread(values, J);
   }
   void rates(double *b) { // where positions were looked at last

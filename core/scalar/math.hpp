@@ -250,6 +250,11 @@ inline Pack whole(Pack x) {
   return by_lane(x, [](double a) { return whole(a); });
 }
 inline Dual whole(const Dual &a) { return Dual(whole(a.value)); }
+// the whole turns in an angle, rad: without them it lies between minus and plus half a turn
+template <class T> DALEMBERT_INLINE T whole_turns(const T &angle) {
+  constexpr double turn = 6.283185307179586476925;
+  return turn * whole(angle * (1.0 / turn) + 0.5);
+}
 DALEMBERT_INLINE double power(double x, double y) { return std::pow(x, y); }
 inline Pack power(Pack x, Pack y) {
   for (int i = 0; i < W; ++i)

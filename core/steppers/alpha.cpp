@@ -272,7 +272,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
         }
         if (m.holonomic[row]) {
           mine.b[nv + row] = system.targets[row] - system.loops.rhs[row];
-          continue;
+          continue; // whole turns below
         }
         double slip = system.targets[m.nc + row] - system.loops.drift[row]; // (5)
         for (int s = 0; s < chord.supports; ++s)
@@ -280,6 +280,7 @@ static Outcome alpha_newton(const Integration &i, AlphaRoom &mine, double h, boo
         mine.b[nv + row] = slip / rate;
       }
     }
+    drop_turns(m, mine.b + nv);
     if (!all_finite(mine.b, size))
       return Outcome::not_finite;
     solve_alpha(m, mine, rate, second);

@@ -162,4 +162,11 @@ template <class T> inline void set_targets(const ModelData &m, const T &t, const
   }
 }
 
+// by how much rows miss their targets: angles without whole turns
+template <class T> inline void drop_turns(const ModelData &m, T *gaps) {
+  for (int k = 0; k < m.drive_count; ++k)
+    if (const DriveData &drive = m.drives[k]; drive.row >= 0 && drive.wraps)
+      gaps[drive.row] = gaps[drive.row] - whole_turns(gaps[drive.row]);
+}
+
 } // namespace dalembert::DALEMBERT_ISA

@@ -80,6 +80,9 @@ static void apply_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &
 // Baumgarte 1972: gamma += 2 alpha (P v - rate) + beta^2 (phi - target); phi in rhs
 template <class T> static void stabilize(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const T *v) {
   LoopRoom<T> &loops = room.loops;
+  for (int i = 0; i < m.nc; ++i)
+    loops.rhs[i] = loops.rhs[i] - room.targets[i];
+  drop_turns(m, loops.rhs);
   for (int k = 0; k < m.chord_count; ++k) {
     const ChordData &chord = m.chords[k];
     for (int j = 0; j < chord.rows; ++j) {
@@ -89,7 +92,7 @@ template <class T> static void stabilize(const ModelData &m, const Conditions &c
         rate = rate + loops.values[chord.values + j * chord.supports + s] * v[m.support[chord.support + s]];
       loops.gamma[row] = loops.gamma[row] + c.stabilization[0] * rate;
       if (m.holonomic[row])
-        loops.gamma[row] = loops.gamma[row] + c.stabilization[1] * (loops.rhs[row] - room.targets[row]);
+        loops.gamma[row] = loops.gamma[row] + c.stabilization[1] * loops.rhs[row];
     }
   }
 }

@@ -1,4 +1,5 @@
 #include "system/projection.hpp"
+#include "system/drives.hpp"
 #include "tree/manifold.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -29,6 +30,9 @@ bool project_positions(const ModelData &m, const Conditions &c, SystemRoom<doubl
     for (int i = 0; i < m.nc; ++i) {
       const bool bound = m.holonomic[i] && !(c.active && loops.leverage[i] == 0.0);
       loops.rhs[i] = bound ? room.targets[i] - loops.rhs[i] : 0.0;
+    }
+    drop_turns(m, loops.rhs);
+    for (int i = 0; i < m.nc; ++i) {
       open = std::fabs(loops.rhs[i]) > open ? std::fabs(loops.rhs[i]) : open;
       const double scaled = m.row_scale[i] * std::fabs(loops.rhs[i]);
       widest = scaled > widest ? scaled : widest;
@@ -105,8 +109,10 @@ static unsigned project_lane_positions(const ModelData &m, const Conditions &c, 
                           {.residual = loops.rhs, .values = loops.values, .leverage = loops.leverage, .opening = &loops.opening,
                            .active = c.active, .held = c.held});
     Pack open(0.0), widest(0.0);
-    for (int i = 0; i < m.nc; ++i) {
+    for (int i = 0; i < m.nc; ++i)
       loops.rhs[i] = m.holonomic[i] ? room.targets[i] - loops.rhs[i] : Pack(0.0);
+    drop_turns(m, loops.rhs);
+    for (int i = 0; i < m.nc; ++i) {
       open = larger(open, absolute(loops.rhs[i]));
       widest = larger(widest, m.row_scale[i] * absolute(loops.rhs[i]));
     }

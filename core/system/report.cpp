@@ -46,6 +46,8 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemRoom<double>
         out.rate[row] = holds ? rate : 0.0;
     }
   }
+  if (out.residual)
+    drop_turns(m, out.residual);
 }
 
 // rates that rows have by themselves or by drives, into drift; whether there are any

@@ -271,8 +271,8 @@ class System(Showing):
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
         Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
-        speeds, (nm,) each. Of a kinematic chain: positions of its inner coordinates, ``"chain.0.angle"``, or a dict of
-        them, ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5})``.
+        speeds, (nm,) each. Of a kinematic chain: positions and rates of its inner coordinates, ``"chain.0.angle"``, or
+        a dict of them, ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
 
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
@@ -286,7 +286,8 @@ class System(Showing):
             raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
         chain, inner = self.inner_coordinate(connection)
         if chain is not None:
-            self._initial_inner(chain, None if position is None else {inner: position}, speed, bool(guess))
+            places, rates = (None if value is None else {inner: value} for value in (position, speed))
+            self._initial_inner(chain, places, rates, bool(guess))
             return
         owner, part = self.connection_and_part(connection)
         if part is not None and owner is not None and isinstance(owner.element, Hinge):
@@ -348,15 +349,10 @@ class System(Showing):
         """Set start values of inner coordinates of a kinematic chain: by name, or all of them."""
         chain, item = found.element, f"initial {found.name!r}"
         assert isinstance(chain, KinematicChain)
-        if speed is not None:
-            remedy = (
-                "inner coordinates of a chain take positions: give the speed of a hinge of bodies, a velocity by "
-                "system.place(body, velocity=...), or make the chain of bodies and hinges"
-            )
-            raise ModelError(item, "speed", speed, remedy)
         old = self.initials.get(found.name, Initial())
         values = old.position if position is None else chain.asked(item, position, old.position)
-        self.initials[found.name] = Initial(values, None, old.guess if position is None else guess)
+        rates = old.speed if speed is None else chain.asked_rates(item, speed, old.speed)
+        self.initials[found.name] = Initial(values, rates, old.guess if position is None else guess)
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
         """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""

@@ -50,6 +50,10 @@ PAIRS: dict[str, tuple[list[Constraint], list[Constraint]]] = {
     "point on plane": ([da.PointOnPlane("z")], [da.CustomConstraint("z")]),
     "point on line": ([da.PointOnLine("z")], [da.CustomConstraint(("x", "y"))]),
     "ball": ([da.PointOnPoint()], [da.CustomConstraint(("x", "y", "z"))]),
+    "turn": (
+        [da.AxisAngle("x", "y", 1.2, about="z")],
+        [da.CustomConstraint("atan2(Ryy, Rxy) - 1.2", units="rad")],
+    ),
     "angle": ([da.AxisAngle("x", "y", 1.2)], [da.CustomConstraint("Rxy - cos(1.2)", units="rad")]),
     "parallel": ([da.Parallel("z")], [da.CustomConstraint(("Rxz", "Ryz"), units="rad")]),
     "skate": (

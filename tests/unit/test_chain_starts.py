@@ -137,8 +137,8 @@ def test_inner_coordinates_go_by_name_in_states_and_assemblies_too() -> None:
 
 def test_what_a_chain_cannot_be_given_is_refused() -> None:
     s = puck()
-    with pytest.raises(da.ModelError, match=r"system\.place"):
-        s.initial("chain.0.angle", speed=1.0)
+    with pytest.raises(da.ModelError, match=r"there are 0\.angle, 2\.angle, 4\.angle"):
+        s.initial("chain.1.angle", speed=1.0)
     with pytest.raises(da.ModelError, match=r"there are 0\.angle, 2\.angle, 4\.angle"):
         s.initial("chain.0.angel", position=1.0)
 
@@ -168,3 +168,61 @@ def test_what_is_named_and_what_is_described_of_one_chain_fit_each_other() -> No
         state, notes = da.start_state(s.compile(), {"chain.2.angle": elbow})
         place = 0.5 * np.exp(0.3j) + 0.4 * np.exp(1j * (0.3 + elbow))
         assert not notes and abs(complex(*state.q[:2]) - place) < 1e-11
+
+
+# ---- rates
+
+
+def test_rates_of_an_arm_are_those_of_its_end() -> None:
+    s = puck()
+    s.initial("chain", position={"0.angle": 0.3, "2.angle": 0.9}, speed={"0.angle": 2.0, "2.angle": -0.7})
+    state, notes = da.start_state(s)
+    upper, lower = 0.5j * np.exp(0.3j), 0.4j * np.exp(1.2j)
+    assert not notes
+    assert complex(*state.v[:2]) == pytest.approx(2.0 * upper + 1.3 * lower, abs=1e-10)
+    assert not da.simulate(s, 0.1).stats.notes
+    named, notes = da.start_state(
+        puck(), {"chain.0.angle": 0.3, "chain.2.angle": 0.9, "chain.0.angle.speed": 2.0, "chain.2.angle.speed": -0.7}
+    )
+    assert not notes and np.abs(named.v - state.v).max() < 1e-10
+
+
+def test_rates_follow_the_motion_by_differences() -> None:
+    """The rate that was asked for is the change of the coordinate along the motion."""
+    s = puck()
+    s.initial("chain", position={"0.angle": 0.3, "2.angle": 0.9}, speed={"0.angle": 2.0})
+    model = s.compile()
+    state, notes = da.start_state(model)
+    h, chord = 1e-5, model.system.connections["chain"]
+    angles = []
+    for side in (1.0, -1.0):
+        seen = relative(model, chord.first, chord.second, model.integrate(state.q, side * h * state.v))
+        angles.append(chord.element.inner(seen.rotation, seen.position)["0.angle"])
+    assert not notes and (angles[0] - angles[1]) / (2 * h) == pytest.approx(2.0, abs=1e-7)
+
+
+def test_a_redundant_arm_turns_within_itself_as_asked() -> None:
+    """The end is given at rest: three pins can turn all the same, and what is asked of one of them is had."""
+    s = puck((0.3, 0.3, 0.3))
+    s.initial("P", position=(0.5, 0.2, 0.1), speed=(0.0, 0.0, 0.0))
+    s.initial("chain.0.angle", position=0.7, speed=1.5)
+    state, notes = da.start_state(s)
+    assert not notes and np.abs(state.v).max() < 1e-12
+
+
+def test_rates_that_a_loop_does_not_permit_are_changed_least_and_said() -> None:
+    s = puck()
+    for name, value in (("P.x", 0.5), ("P.y", 0.2)):
+        s.drive(name, position=value)
+    s.initial("chain.0.angle", speed=1.5)
+    state, notes = da.start_state(s)
+    assert np.abs(state.v[:2]).max() < 1e-12
+    assert any("chain.0.angle was to start at 1.5 rad/s and starts at" in note for note in notes)
+
+
+def test_a_ball_joint_within_a_chain_has_no_speeds_to_give() -> None:
+    s = da.System("bar")
+    s.connect("F", da.Free(), s.ground, s.body("b", mass=1.0, inertia=(1, 1, 1)))
+    s.connect("bar", da.KinematicChain([da.Spherical(), da.Bar(1.0), da.Spherical()]), s.ground, s["b"])
+    with pytest.raises(da.ModelError, match="has no speeds to give"):
+        s.initial("bar.0.qx", speed=1.0)

@@ -21,6 +21,7 @@ ELEMENTS = {
     "parallel": da.Parallel((1, 2, 3), (0, 1, -1)),
     "perpendicular": da.Perpendicular((1, 2, 0), "-z"),
     "angle": da.AxisAngle("x", (1, 1, 1), 0.7),
+    "turn": da.AxisAngle("x", (1, 1, 1), 0.7, about=(0, 0.2, 1)),
     "skate": da.Skate((1, 1, 0)),
     "rolling sphere": da.RollingSphere(0.4, "-y"),
     "rolling disc": da.RollingDisc(0.4, "x", (0, 1, 1)),

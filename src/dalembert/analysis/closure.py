@@ -136,8 +136,7 @@ class Closure:
 
     def gaps(self, q: Array) -> Array:
         """Return how far the rows are from what they have to be, (nc,) m or rad."""
-        gap: Array = self.model.constraint_residual(q, t=self.t) - self.scales.targets[0]
-        return gap
+        return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
 
     def residual(self, q: Array) -> Array:
         """Return the scaled residual, rows of held chords last; of one configuration, or of a batch (B, nq)."""

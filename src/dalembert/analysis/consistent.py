@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..model import Model, as_model
 from ..system import Place, System
 from .closure import rank_of
 from .freedoms import Freedoms, freedoms_of, names_of
+from .held_chains import PacedChain
 from .scales import Scales, closure_rank, singular_values
 from .singular import why_speeds_clash
 
@@ -92,6 +93,7 @@ def wished_speeds(
     wishes: Mapping[str, ArrayLike],
     places: Mapping[str, Place] | None = None,
     *,
+    chains: Sequence[PacedChain] = (),
     t: float = 0.0,
 ) -> Array:
     """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
@@ -108,10 +110,12 @@ def wished_speeds(
         in both.
     places : dict of str to Place
         Bodies whose velocities are wished for.
+    chains : sequence of PacedChain
+        Kinematic chains of which rates of inner coordinates are wished for.
     t : float, s
     """
     rest = np.zeros(model.nv)
-    placed, rates, units = _placed_rates(model, q, places or {})
+    placed, rates, units = _placed_rates(model, q, places or {}, chains)
     try:
         found = consistent_speeds(model, q, rest, fixed={**fixed, **wishes}, t=t)
         if not len(placed):
@@ -139,8 +143,10 @@ def wished_speeds(
     return met
 
 
-def _placed_rates(model: Model, q: Array, places: Mapping[str, Place]) -> tuple[Array, Array, Array]:
-    """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities that `System.place` gives bodies."""
+def _placed_rates(
+    model: Model, q: Array, places: Mapping[str, Place], chains: Sequence[PacedChain]
+) -> tuple[Array, Array, Array]:
+    """Return rows (k, nv) on v, rates (k,) and scales (k,) of velocities of bodies and within chains."""
     rows, rates, units = [np.zeros((0, model.nv))], [np.zeros(0)], [np.zeros(0)]
     for name, place in places.items():
         for part, given, size in (
@@ -151,6 +157,11 @@ def _placed_rates(model: Model, q: Array, places: Mapping[str, Place]) -> tuple[
                 rows.append(model.jacobian(name, q)[part])
                 rates.append(given)
                 units.append(np.full(3, size))
+    for chain in chains:
+        of_chain, wanted = chain.rows(model, q)
+        rows.append(of_chain)
+        rates.append(wanted)
+        units.append(chain.scales(model.length))
     return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
 

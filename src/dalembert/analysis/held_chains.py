@@ -9,6 +9,10 @@ up to terms of the order of e. That holds the chain too, so the two repeat each 
 the coordinates themselves that matter: of all inner coordinates at the pose those that come nearest to the asked ones,
 
     r = gamma_a - asked,     r' = (1 - N_a N_a^+) (Y^+)_a V,     Y of all, N its null space                         (2)
+
+Rates g of some of them are had where V and a motion N z of the chain within itself give them:
+
+    (1 - N_g N_g^+) ((Y^+)_g V - g) = 0                                                                              (3)
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from ..errors import ModelError
 from ..model import Model
 from .relative import Relative, relative
 
-__all__ = ["ALL", "HeldChain", "WishedChain", "hold_chain"]
+__all__ = ["ALL", "HeldChain", "PacedChain", "WishedChain", "hold_chain"]
 
 Array = NDArray[np.float64]
 
@@ -125,6 +129,56 @@ class WishedChain:
     def _off(self, seen: Relative) -> tuple[Array, Array]:
         inner = self.element.toward(seen.rotation, seen.position, self.asked)
         return (inner - self.asked)[~np.isnan(self.asked)], inner
+
+
+@dataclass(frozen=True, eq=False)
+class PacedChain:
+    """Wanted rates of inner coordinates of a chain.
+
+    Attributes
+    ----------
+    chord : Connection
+    element : KinematicChain
+    position : (n,) rad or m
+        Where the coordinates are, as nearly as can be; NaN where none is asked for.
+    rates : (n,) rad/s or m/s
+        NaN where none is asked for.
+    """
+
+    chord: Connection
+    element: KinematicChain
+    position: Array
+    rates: Array
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Of which coordinates rates are wanted, (n,)."""
+        return ~np.isnan(self.rates)
+
+    def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
+        """Return (3) at q (nq,): rows (k, nv) on v and what they have to be, (k,)."""
+        seen, back, N = self._slopes(model, q)
+        G, g = back[self.given] @ seen.jacobian, self.rates[self.given]
+        within = N[self.given]
+        across = np.eye(len(g)) - within @ np.linalg.pinv(within, rcond=1e-9)
+        return across @ G, across @ g
+
+    def scales(self, length: float) -> Array:
+        """Return the scale of each row, 1 or 1/length."""
+        return np.where(np.array(self.element.inner_units)[self.given] == "m", 1.0 / length, 1.0)
+
+    def used(self, model: Model, q: Array, v: Array) -> Array:
+        """Return the rates (n,) at q (nq,), v (nv,) that come nearest to the wanted ones; NaN where none is wanted."""
+        seen, back, N = self._slopes(model, q)
+        found: Array = back @ (seen.jacobian @ v)
+        if N.shape[1]:
+            off = (self.rates - found)[self.given]
+            found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=1e-9)[0]
+        return np.where(self.given, found, np.nan)
+
+    def _slopes(self, model: Model, q: Array) -> tuple[Relative, Array, Array]:
+        seen = relative(model, self.chord.first, self.chord.second, q)
+        return seen, *self.element.slopes(self.element.toward(seen.rotation, seen.position, self.position))
 
 
 def hold_chain(model: Model, chord: Connection, inner: str, value: Any = None) -> HeldChain:

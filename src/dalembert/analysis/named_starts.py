@@ -119,10 +119,9 @@ def _target(model: Model, name: str) -> _Target:
         connection, body = system.connections.get(owner), system.bodies.get(owner)
         found = None
         if connection is not None and isinstance(connection.element, KinematicChain):
-            ending = rest.removesuffix(".position")
-            found = (
-                _Target("chain", owner, ending, "position", ()) if ending in connection.element.inner_names else None
-            )
+            field = "speed" if rest.endswith(".speed") else "position"
+            ending = rest.removesuffix(f".{field}")
+            found = _Target("chain", owner, ending, field, ()) if ending in connection.element.inner_names else None
         elif connection is not None and isinstance(connection.element, Hinge):
             found = _of_hinge(owner, connection.element, rest)
         elif body is not None:

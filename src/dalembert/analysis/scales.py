@@ -73,7 +73,7 @@ class Scales:
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
-        r: Array = self.rows * (model.constraint_residual(q, t=self.t) - self.targets[0])
+        r: Array = self.rows * model.apart(model.constraint_residual(q, t=self.t), self.targets[0])
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:

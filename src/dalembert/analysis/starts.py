@@ -17,7 +17,7 @@ from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
 from ..system import Initial, Place
-from .held_chains import ALL
+from .held_chains import ALL, PacedChain
 from .relative import relative
 
 __all__ = ["Starts", "missed_starts", "within_limits"]
@@ -68,6 +68,16 @@ class Starts:
         taken = {(d.connection.name, k) for d in model.hinge_drives if d.level <= 1 for k in d.freedoms}
         return self._asked(model, self.initials, taken, beside, "speeds")
 
+    def paced_chains(self, model: Model) -> list[PacedChain]:
+        """Return kinematic chains with rates of inner coordinates that are given."""
+        found = []
+        for name, initial in self.initials.items():
+            chain = _chain(model, name)
+            if chain is not None and initial.speed is not None:
+                position = np.full(len(initial.speed), np.nan) if initial.position is None else initial.position
+                found.append(PacedChain(model.system.connections[name], chain, position, initial.speed))
+        return found
+
     def of_speeds(self) -> Starts:
         """Return the speeds and velocities among them."""
         initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}
@@ -87,7 +97,7 @@ class Starts:
         asked: Values = {}
         for name, initial in initials.items():
             values = _of_kind(initial, kind)
-            if values is None:
+            if values is None or (kind == "speeds" and _chain(model, name) is not None):
                 continue
             other = beside.initials.get(name) if beside is not None else None
             before = _of_kind(other, kind) if other is not None else None
@@ -167,7 +177,7 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
         elif _chain(model, name) is not None:
             missed += _missed_inner(model, name, initial.meant, q)
-            continue
+            continue  # rates below
         elif name in model.compiled.names.cut_v:
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
@@ -177,6 +187,10 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
+    for paced in starts.paced_chains(model):
+        used, labels = paced.used(model, q, v), _inner(paced.element)
+        rates = [(f"{paced.chord.name}.{inner}", f" {unit}/s") for inner, unit in labels]
+        missed += _missed(rates, paced.rates, used, np.abs(used - paced.rates))
     return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
 
 

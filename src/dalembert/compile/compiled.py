@@ -24,6 +24,7 @@ from .joints import JointTables
 from .laws import LawTables, flatten_drives
 from .names import Names, rows_of
 from .numbers import OwnNumbers, collect_numbers
+from .turns import with_turns
 
 __all__ = ["Compiled", "compile_system", "random_coordinates"]
 
@@ -89,7 +90,7 @@ def compile_system(origin: System) -> Compiled:
     """
     for body in origin.bodies.values():
         body.validate()
-    system = _from_starts(with_links(origin.copy()))
+    system = with_turns(_from_starts(with_links(origin.copy())))
     forest = Forest(system)
     names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
     tables = {

@@ -88,12 +88,12 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, first
         elif not isinstance(element, Hinge):
             assert isinstance(element, (Constraint, CustomCoupling))
             # the law's value less the residual it asks for
-            cosine = isinstance(element, AxisAngle)
+            wraps = isinstance(element, AxisAngle) and element.about is not None
+            cosine = isinstance(element, AxisAngle) and not wraps
             offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]
             row = names.row_connections.index(name) + drive.coordinate
-            rows.add(
-                row=row, freedom=-1, coordinate=-1, law=law, level=drive.level, cosine=cosine, offset=float(offset)
-            )
+            how = {"cosine": cosine, "wraps": wraps, "offset": float(offset)}
+            rows.add(row=row, freedom=-1, coordinate=-1, law=law, level=drive.level, **how)
         else:
             freedom = names.v[name].start + drive.coordinate
             coordinate = names.q[name].start + drive.coordinate if element.nq == element.nv else -1

@@ -352,14 +352,14 @@ class _Collector:
             return
         value = getattr(element, field)
         unit = "rad" if field == "angle" else "m"
-        # of an angle the core has the cosine
+        cosine = isinstance(element, AxisAngle) and element.about is None  # of which the core has the cosine
         place = self.add(
             "constraint",
             (chord.name, field),
             [f"{chord.name}.{field}"],
             [unit],
             [element.parameter if field == "angle" else value],
-            _at((field,), {k: Expression("cos", x) if k == "angle" else x for k, x in expressions_of(element).items()}),
+            _at((field,), {k: Expression("cos", x) if cosine else x for k, x in expressions_of(element).items()}),
         )
         self.scalar("chord", row, place)
         if drive is not None and isinstance(element, (Distance, AxisAngle)):

@@ -86,7 +86,7 @@ def _constraint(system: System, group: Group, values: Array, _: Array) -> None:
     name, field = group.key
     connection = system.connections[name]
     element: Any = connection.element
-    value = math.acos(values[0]) if field == "angle" else float(values[0])
+    value = math.acos(values[0]) if field == "angle" and element.about is None else float(values[0])
     _put(connection, "element", replace(element, **{field: value}))
 
 
@@ -195,9 +195,9 @@ def _try(system: System, group: Group, values: Array) -> None:
     elif group.what == "constraint":
         name, label = group.key
         value = float(values[0])
-        if label == "angle":
-            value = math.acos(value) if -1 <= value <= 1 else math.nan
         element: Any = system.connections[name].element
+        if label == "angle" and element.about is None:
+            value = math.acos(value) if -1 <= value <= 1 else math.nan
         replace(element, **{label: value})
     elif group.what == "coupling":
         Coupling(*map(float, values))

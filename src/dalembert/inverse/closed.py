@@ -129,7 +129,7 @@ def mind_closed(s: Samples, item: str) -> None:
     for what, gap, allowed, remedy in (
         (
             "q",
-            model.constraint_residual(s.q, t=s.t) - target,
+            model.apart(model.constraint_residual(s.q, t=s.t), target),
             np.broadcast_to(1.0 / scales.rows, bias.shape),
             "assemble it first",
         ),

@@ -185,12 +185,12 @@ def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array
     start = q
     still = np.zeros((len(t), 0))
     for _ in range(20):
-        r = np.where(model.holonomic, model.constraint_residual(q, t=t) - target, 0.0) * scales.rows
+        r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
         loops = Loops.of(Samples(model, t, q, v, a, still))
         if np.abs(r).max() < 1e-13:
             break
         q = model.integrate(q, -scales.columns * loops.shortest(r))
-    r = np.where(model.holonomic, model.constraint_residual(q, t=t) - target, 0.0) * scales.rows
+    r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
     if np.abs(r).max() > 1e-9:
         k, row = np.unravel_index(int(np.argmax(np.abs(r))), r.shape)
         remedy = "the samples are too far from a closed configuration; give independent coordinates only"

@@ -66,7 +66,7 @@ class Rows:
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return by how much rows are missed, (nc,)."""
-        return np.asarray(model.constraint_residual(q, t=self.scales.t) - self.scales.targets[0])
+        return model.apart(model.constraint_residual(q, t=self.scales.t), self.scales.targets[0])
 
     def rates(self, model: Model, q: Array) -> Array:
         """Return what P v has to be, (nc,)."""

@@ -182,7 +182,8 @@ def is_angle(model: Model, name: str) -> bool:
     """Return whether a parameter is an angle of which the core has the cosine."""
     owner, _, label = name.rpartition(".")
     connection = model.family.system.connections.get(owner) if label == "angle" else None
-    return connection is not None and isinstance(connection.element, AxisAngle)
+    element = None if connection is None else connection.element
+    return isinstance(element, AxisAngle) and element.about is None
 
 
 def slot_slope(model: Model, name: str, slot: float) -> float:

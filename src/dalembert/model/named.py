@@ -17,7 +17,7 @@ from ..compile import Compiled, compile_system
 from ..compile.compiled import random_coordinates
 from ..compile.signals import OutputInput
 from ..connections.constraints.couplings import CustomCoupling
-from ..connections.constraints.plain import Constraint
+from ..connections.constraints.plain import AxisAngle, Constraint
 from ..connections.drives import Drive
 from ..errors import ModelError
 from ..system import Initial, System
@@ -231,6 +231,14 @@ class NamedModel(_core.Model):
                 targets[:, self.driven_row(drive)] = element.target(value, rate, second)
         return targets
 
+    def apart(self, residual: Array, target: Array | float) -> Array:
+        """Return by how much rows (..., nc) miss their targets: turns that are driven without whole ones."""
+        gap: Array = residual - target
+        rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
+        if rows:
+            gap[..., rows] -= 2 * np.pi * np.round(gap[..., rows] / (2 * np.pi))
+        return gap
+
     def driven_freedoms(self, drive: Drive) -> list[int]:
         """Return where the speeds of a hinge that a drive prescribes stand in v."""
         start = self.v_slice(drive.connection.name).start
@@ -388,3 +396,8 @@ def _parameter_names(model: Model) -> dict[str, int]:
     first = len(elements.parameters)
     own = {name: first + k for name, k in model.compiled.numbers.names.items()}
     return {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}
+
+
+def _counts_turns(drive: Drive) -> bool:
+    element = drive.connection.element
+    return isinstance(element, AxisAngle) and element.about is not None

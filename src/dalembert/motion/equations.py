@@ -110,7 +110,7 @@ class RelativeEquations:
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
         model = self.model
-        gaps = model.constraint_residual(q, t=t) - (model.row_motion(t)[0] if self._driven else 0.0)
+        gaps = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0] if self._driven else 0.0)
         gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
         if not self._places:
             return np.asarray(gaps)

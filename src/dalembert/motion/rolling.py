@@ -75,7 +75,7 @@ def _back(model: Model, t: float, q: Array) -> Array:
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
     known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)
     for _ in range(8):
-        gap = (model.constraint_residual(q, t=t) - model.row_motion(t)[0])[holonomic]
+        gap = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0])[holonomic]
         if np.abs(gap).max(initial=0.0) < 1e-14 * (1.0 + model.length):
             break
         step = np.zeros(model.nv)

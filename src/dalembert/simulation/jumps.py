@@ -20,7 +20,7 @@ def mind_open(conditions: Conditions, connection: str, q: Array, t: float, becau
     """Refuse to let a constraint hold where it is open by more than a little."""
     model = conditions.model
     mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
-    wide = np.abs(model.constraint_residual(q, t=t) - model.row_motion(t)[0])[mine].max(initial=0.0)
+    wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[mine].max(initial=0.0)
     if wide > FAR and because:
         raise AssemblyError(f"at t = {t:.6g} s {connection!r} would be open by {wide:.3g} m or rad: {because}")
     if wide > FAR:

@@ -161,7 +161,7 @@ def start_state(
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
     if model.nc:
-        residual = np.abs(model.constraint_residual(q, t=t) - model.row_motion(t)[0])[model.holonomic]
+        residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0
         if worst > FAR:
             names = np.array(model.constraint_connections)[model.holonomic]
@@ -248,18 +248,20 @@ def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, st
     """Return the start speeds that are given, as far as loops and drives permit; modes at rest if hinges can follow."""
     wishes, first = starts.speeds(model), starts.first
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
-    if set(still) - set(wishes) and not starts.places:
+    chains = starts.paced_chains(model)
+    if set(still) - set(wishes) and not starts.places and not chains:
         try:
             return consistent_speeds(model, q, np.zeros(model.nv), fixed={**paced, **still, **wishes}, t=t)
         except AssemblyError:
             pass
-    found = wished_speeds(model, q, paced, wishes, starts.places, t=t)
+    found = wished_speeds(model, q, paced, wishes, starts.places, chains=chains, t=t)
     if first is None or not missed_starts(model, q, found, first.of_speeds()):
         return found
     try:
         fixed: dict[str, ArrayLike] = {**paced, **first.speeds(model)}
         rest = starts.speeds(model, beside=first)
-        return wished_speeds(model, q, fixed, rest, first.places or starts.places, t=t)
+        chains = first.paced_chains(model) or chains
+        return wished_speeds(model, q, fixed, rest, first.places or starts.places, chains=chains, t=t)
     except AssemblyError:
         return found
 
@@ -281,7 +283,7 @@ def start_states(
         return q, v, x, notes
     widest = np.zeros(count)
     if model.nc:
-        residual = model.constraint_residual(q, t=np.full(count, t_start)) - model.row_motion(t_start)[0]
+        residual = model.apart(model.constraint_residual(q, t=np.full(count, t_start)), model.row_motion(t_start)[0])
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
     if widest.max() > FAR:
         raise AssemblyError(

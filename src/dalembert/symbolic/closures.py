@@ -96,6 +96,8 @@ def _of_constraint(k: Kinematics, chord: Connection) -> list[Any]:
         return [p[2]]
     if isinstance(element, Parallel):
         return [R[0, 2], R[1, 2]]
+    if isinstance(element, AxisAngle) and element.about is not None:
+        return [sp.atan2(R[1, 1], R[0, 1]) - number(f"{chord.name}.angle", element.angle)]
     if isinstance(element, AxisAngle):
         return [R[0, 1] - as_number(element.parameter)]
     if isinstance(element, CustomConstraint):

@@ -269,6 +269,22 @@ class KinematicChain(Constraint):
                 turn /= np.linalg.norm(turn)
         return values
 
+    def asked_rates(self, item: str, given: Any, before: Array | None = None) -> Array:
+        """Return rates of inner coordinates that are asked for, as `asked` does; those of quaternions are refused."""
+        names, n = self.inner_names, len(self.inner_names)
+        if not isinstance(given, Mapping):
+            numbers = [given] if n == 1 and shape_of(given) == () else given
+            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="speed"), strict=True))
+        rates = np.full(n, np.nan) if before is None else before.copy()
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
+            if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
+                remedy = "a ball joint within a chain has no speeds to give; make the chain of bodies and hinges"
+                raise ModelError(item, "speed", {name: value}, remedy)
+            rates[names.index(name)] = finite_number(value, item=item, field=name)
+        return rates
+
     def with_start(self, asked: Array) -> KinematicChain:
         """Return the same chain with inner coordinates searched near those that are asked for, (n,), NaN: as it is."""
         twin = copy(self)

@@ -11,6 +11,7 @@ Reactions act on the second marker and do no work, except along a motion that ti
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -243,32 +244,54 @@ class AxisAngle(Constraint):
     axis_1, axis_2 : str or (3,)
         In axes of the first and of the second marker.
     angle : float, rad
-        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations.
+        Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
+    about : str or (3,)
+        An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
 
-    Row: cos(angle between the axes) = cos(angle). A drive prescribes the angle; led past 0 or pi it goes on to the
-    other side, as motion does that can turn about one axis only, unless a step ends where the axes meet: there the
-    row tells nothing, and a run ends with an error that says so, or with a note if it turned back. Where both sides
-    are reached in many ways, as at a ball joint, the axes must keep clear of each other.
+    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither of the
+    axes may come to lie along it. A drive prescribes the angle. Where hinges between the two bodies let them turn about
+    one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the side that
+    start values are nearer to (where they say nothing, as the first hinge turns), and may pass 0, pi and any number
+    of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run ends
+    with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give `about`.
     """
 
     axis_1: Any = "x"
     axis_2: Any = "y"
     angle: float = math.pi / 2
+    about: Any = None
     rows: ClassVar[tuple[str, ...]] = ("angle",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
-    kernel: ClassVar[str] = "angle"
     drivable: ClassVar[bool] = True
     directions: ClassVar[tuple[str, ...]] = ("axis_1", "axis_2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         angle = finite_number(keep(self, "angle"), item=self.kind, field="angle")
-        if not 1e-3 < angle < math.pi - 1e-3:
-            raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
         object.__setattr__(self, "angle", angle)
+        if self.about is not None:
+            about = unit_vector(self.about, item=self.kind, field="about")
+            object.__setattr__(self, "about", about)
+            if 1.0 - abs(float(about @ self.axis_1)) < 1e-6:
+                raise ModelError(self.kind, "about", self.about, "axis_1 lies along it and turns about it nowhere")
+        elif not 1e-3 < angle < math.pi - 1e-3:
+            raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
+
+    def turning(self, about: Array) -> AxisAngle:
+        """Return the same as a turn about an axis (3,) of the first marker."""
+        twin = copy(self)
+        object.__setattr__(twin, "about", about)
+        return twin
+
+    @property
+    def kernel(self) -> str:  # type: ignore[override]
+        """The struct of the compiled rows."""
+        return "angle" if self.about is None else "turn"
 
     @property
     def parameter(self) -> float:
+        if self.about is not None:
+            return self.angle
         return math.cos(self.angle) if self.angle != math.pi / 2 else 0.0
 
     @property
@@ -279,12 +302,19 @@ class AxisAngle(Constraint):
         return math.floor(value / math.pi)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
+        if self.about is not None:
+            return value - self.angle, rate, second
         s, c = math.sin(value), math.cos(value)
         return c - self.parameter, -s * rate, -s * second - c * rate * rate
 
     def frames(self) -> tuple[Array, Array]:
         # x of the first frame and y of the second are the two axes
-        return np.roll(frame_with_z(self.axis_1), 1, axis=1), np.roll(frame_with_z(self.axis_2), 2, axis=1)
+        second = np.roll(frame_with_z(self.axis_2), 2, axis=1)
+        if self.about is None:
+            return np.roll(frame_with_z(self.axis_1), 1, axis=1), second
+        across = np.cross(self.about, self.axis_1)
+        across /= np.linalg.norm(across)
+        return np.column_stack([np.cross(across, self.about), across, self.about]), second
 
 
 class Perpendicular(AxisAngle):
