@@ -257,12 +257,6 @@ def with_links(system: System) -> System:
     while missing:
         name = missing[0]
         hinge = system.connections[name]
-        driven = any(drive.of_hinge and drive.connection.name == name for drive in system.drives.values())
-        if not driven and not _has_armature(hinge.element):  # type: ignore[arg-type]
-            raise TopologyError(
-                f"hinge {name!r}: a loop is made of coupled and driven hinges only, so that it has to be cut and has "
-                "no coordinate to be coupled; leave one hinge of each loop uncoupled"
-            )
         link = system.body(_unused(system, f"{name}.link"), mass=0.0)
         system.connect(_unused(system, f"{name}.weld"), Fixed(), link.origin, hinge.second)
         object.__setattr__(hinge, "second", link.origin)

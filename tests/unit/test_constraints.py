@@ -230,9 +230,37 @@ def test_a_coupled_hinge_is_never_cut() -> None:
     s.connect("C", da.Revolute("y"), s.ground.at(1), b.at(1))
     s.connect("g", da.Coupling(-1.0), "A", "C")
     assert [chord.name for chord in s.forest().chords] == ["B"]
-    s.connect("h", da.Coupling(1.0), "B", "C")
-    with pytest.raises(da.TopologyError, match="leave one hinge of each loop uncoupled"):
-        s.forest()
+    s.connect("h", da.Coupling(1.0), "B", "C")  # then a weld beside one of them is
+    assert [chord.name for chord in s.compile().forest.chords] == ["C.weld"]
+
+
+@pytest.mark.parametrize("wheels", ["ABCD", "DCBA", "BADC"])
+def test_wheels_geared_to_every_hinge_of_a_loop(wheels: str) -> None:
+    """A wheel on the frame geared to a hinge is an armature of it; on a moving link it spins with that too."""
+
+    def four_bar(geared: str, armature: float | None) -> da.System:
+        s = da.System("geared")
+        rods = [s.body(f"rod_{k}", da.rod(length, 1.0)) for k, length in enumerate((1.0, 1.5, 1.2))]
+        s.connect("A", da.Revolute("y"), s.ground, rods[0])
+        s.connect("B", da.Revolute("y"), rods[0].at(1.0, 0, 0), rods[1])
+        s.connect("C", da.Revolute("y"), rods[1].at(1.5, 0, 0), rods[2].at(1.2, 0, 0))
+        s.connect("D", da.Revolute("y", armature=armature), s.ground.at(2, 0, 0), rods[2])
+        carriers = dict(zip("ABCD", (s.ground, *rods[:2], s.ground), strict=True))
+        for name in geared:
+            wheel = s.body(f"wheel_{name}", mass=0.2, inertia=(0.01, 0.02, 0.01))
+            s.connect(f"axle_{name}", da.Revolute("y"), carriers[name].at(0, 0, 0.3), wheel)
+            s.connect(f"gear_{name}", da.Coupling(2.0), name, f"axle_{name}")
+        s.initial("A", position=-1.2, guess=True)
+        s.initial("D", position=-1.5, guess=True)
+        return s
+
+    result = da.simulate(four_bar(wheels, None), 1.0, rtol=1e-10, atol=1e-12)
+    twin = da.simulate(four_bar(wheels.replace("D", ""), 0.02 * 2.0**2), 1.0, rtol=1e-10, atol=1e-12)
+    for name in "ABCD":
+        assert result[f"{name}.position"][-1] == pytest.approx(twin[f"{name}.position"][-1], abs=1e-8)
+        assert np.ptp(result[f"axle_{name}.position"] - 2.0 * result[f"{name}.position"]) < 1e-10
+    assert abs(result["energy.balance"]).max() < 1e-8 and not result.stats.notes
+    assert result["gear_D.effort"][-1] == pytest.approx(0.02 * result["axle_D.acceleration"][-1], abs=1e-6)
 
 
 def test_constraints_survive_copies_and_go_with_their_hinges() -> None:
