@@ -250,7 +250,7 @@ def test_wheels_geared_to_every_hinge_of_a_loop(wheels: str) -> None:
             wheel = s.body(f"wheel_{name}", mass=0.2, inertia=(0.01, 0.02, 0.01))
             s.connect(f"axle_{name}", da.Revolute("y"), carriers[name].at(0, 0, 0.3), wheel)
             s.connect(f"gear_{name}", da.Coupling(2.0), name, f"axle_{name}")
-        s.initial("A", position=-1.2, guess=True)
+        s.initial("A", position=-1.2)
         s.initial("D", position=-1.5, guess=True)
         return s
 
