@@ -256,8 +256,16 @@ static Outcome radau_newton(const Integration &i, RadauRoom &radau_room, double 
   return Outcome::unsolved;
 }
 
-// derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from
-static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fronts) {
+// whether derivatives of accelerations and rates of element states exist
+static bool slopes_exist(const ModelData &m, const RadauRoom &mine) {
+  const int nv = m.nv, nx = m.nx;
+  return all_finite(mine.A_q, nv * nv) && all_finite(mine.A_v, nv * nv) && all_finite(mine.A_x, nv * nx) && all_finite(mine.X_q, nx * nv) &&
+         all_finite(mine.X_v, nx * nv) && all_finite(mine.X_x, nx * nx);
+}
+
+// Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
+// Where a law has no slope there, a root at zero, those ahead by the length of the step, where Newton's method needs them.
+static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fronts, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
   const StateOf<double> s{i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x};
@@ -273,7 +281,18 @@ static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fron
   blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
   blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
-  return derivatives(m, c, i.room.motion, mine.derivatives, s, i.room.a, blocks);
+  if (!derivatives(m, c, i.room.motion, mine.derivatives, s, i.room.a, blocks))
+    return false;
+  if (slopes_exist(m, mine))
+    return true;
+  for (int f = 0; f < m.nv; ++f) {
+    i.room.change[f] = h * i.room.v[f] + 0.5 * h * h * i.room.a[f];
+    i.room.v1[f] = i.room.v[f] + h * i.room.a[f];
+  }
+  integrate<double>(m, i.room.q, i.room.change, i.room.q1);
+  copy(i.room.x, m.nx, i.room.x1);
+  copy(i.room.a, m.nv, i.room.a1);
+  return derivatives(m, c, i.room.motion, mine.derivatives, {s.t, i.room.q1, i.room.v1, i.room.x1}, i.room.a1, blocks);
 }
 
 // factors of both systems for steps of length h; false if one is singular
@@ -298,7 +317,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (!kept.jacobian_known) {
       ++run.counts.jacobians;
-      if (!find_derivatives(i, mine, by_fronts(m, run.conditions, true)))
+      if (!find_derivatives(i, mine, by_fronts(m, run.conditions, true), h))
         return Outcome::host;
       kept.jacobian_known = 1;
       kept.jacobian_old = 0;
@@ -310,7 +329,7 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
       kept.factored_for = 0.0;
       bool regular = factor_systems(m, mine, h);
       if (!regular && kept.by_fronts) { // a dense matrix may exchange any rows
-        if (!find_derivatives(i, mine, false))
+        if (!find_derivatives(i, mine, false, h))
           return Outcome::host;
         regular = factor_systems(m, mine, h);
       }

@@ -118,6 +118,23 @@ def test_what_gets_on_is_left_alone(law: Any) -> None:
     assert abs(result["energy.balance"]).max() < 1e-4
 
 
+def test_a_root_at_zero_is_named_where_implicit_steps_cannot_follow_it() -> None:
+    """The block comes to rest in a finite time, where the law has no slope."""
+    rub = da.Element("hinge", "-sign(ds)*sqrt(abs(ds))")
+    with pytest.raises(da.IntegrationError, match=r"element 'law' changes the more steeply.*as a root does"):
+        da.simulate(block(rub, 0.5), 5.0, method="radau")
+    result = da.simulate(block(rub, 0.5), 5.0)
+    # ds' = -sqrt(ds): at rest after 2 sqrt(0.5) s, and 2/3 0.5**1.5 m
+    assert result["X.position"][-1] == pytest.approx(2 / 3 * 0.5**1.5, abs=1e-6) and result.status == "finished"
+
+
+@pytest.mark.parametrize("law", ["-sign(s)*sqrt(abs(s))", "-abs(s)**1.5*sign(s)", "-sign(s)*abs(s)**0.5 - 0.1*ds"])
+def test_roots_that_are_only_passed_are_no_trouble_to_any_method(law: str) -> None:
+    s = block(da.Element("hinge", law, active=True))
+    ends = [da.simulate(s, 5.0, method=method)["X.position"][-1] for method in ("dop853", "radau", "alpha")]
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6) and ends[2] == pytest.approx(ends[0], abs=1e-4)
+
+
 # ---- what a control keeps to itself
 
 

@@ -30,6 +30,7 @@ POINTS = 48  # states looked at
 REACH = 30.0  # tolerances that they are away
 HALVINGS = 7
 LEFT = 0.5  # of a difference, if halvings leave so much of it, it is a jump
+STEEP = 0.03  # ... and if they leave so much, a root: of what has a slope 2**-HALVINGS is left
 MATTERS = 1e-3  # a difference below this part of the accelerations does not count
 NARROWINGS = 30  # halvings of a way on which a smooth force hardly changes any more
 MOST_ROWS = 200  # at which a control is asked about its jumps
@@ -167,7 +168,23 @@ class Near:
             value = self._rates(middle[None])[0, column]
             side = 0 if abs(value - values[0]) < abs(values[1] - value) else 1
             pair[side], values[side] = middle, value
-        return "" if values[1] - values[0] < LEFT * first else self._named(pair)
+        left = (values[1] - values[0]) / first
+        if left >= LEFT:
+            return self._named(pair)
+        return self._steep(place[[low, high]]) if left >= STEEP and halvings == HALVINGS else ""
+
+    def _steep(self, pair: Array) -> str:
+        """Return whose force has no slope between two states."""
+        forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
+        change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
+        places = self.model.compiled.elements.places
+        whose = [name for name, place in places.items() if (change[place.measures] > MATTERS).any()]
+        who = f"the force of element {whose[0]!r} changes" if whose else "forces change"
+        return (
+            f"{who} the more steeply the smaller the motion, as a root does at zero, down to motions that the "
+            "tolerance does not see. Give the law a slope there, such as s/(s**2 + e**2)**0.25 in place of sign(s)*sqrt(abs(s)), "
+            "loosen atol, or take explicit steps (method='dop853')"
+        )
 
     def _rates(self, away: Array) -> Array:
         """Return accelerations and rates of element states at states (n, 2 nv + nx) away, (n, nv + nx)."""
