@@ -182,8 +182,8 @@ class Near:
         who = f"the force of element {whose[0]!r} changes" if whose else "forces change"
         return (
             f"{who} the more steeply the smaller the motion, as a root does at zero, down to motions that the "
-            "tolerance does not see. Give the law a slope there, such as s/(s**2 + e**2)**0.25 in place of sign(s)*sqrt(abs(s)), "
-            "loosen atol, or take explicit steps (method='dop853')"
+            "tolerance does not see. Give the law a slope there, such as s/(s**2 + e**2)**0.25 in place of "
+            "sign(s)*sqrt(abs(s)), loosen atol, or take explicit steps (method='dop853')"
         )
 
     def _rates(self, away: Array) -> Array:

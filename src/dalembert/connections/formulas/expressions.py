@@ -398,7 +398,7 @@ class _Text(ast.NodeVisitor):
         least, most = _ARGUMENTS.get(name, (1, 1))
         if (name not in _FUNCTIONS and name != "where") or node.keywords or not least <= len(node.args) <= most:
             known = ", ".join((*_FUNCTIONS, "where(a < b, x, y)", *self.tables))
-            raise self.refuse(f"function {name!r} in", f"known are {known}")
+            raise self.refuse("formula", f"the function {name!r} in it is not known so; known are {known}")
         if name == "where":
             return self.where(*node.args)
         return _FUNCTIONS[name](self.program, *(self.visit(argument) for argument in node.args))
@@ -406,13 +406,13 @@ class _Text(ast.NodeVisitor):
     def look_up(self, name: str, node: ast.Call) -> int:
         table = self.tables[name]
         if node.keywords or len(node.args) != table.variables:
-            raise self.refuse(f"table {name!r} in", f"it takes {table.variables} numbers")
+            raise self.refuse("formula", f"the table {name!r} in it takes {table.variables} numbers")
         return self.program.emit("lookup", self.program.table(table), *(self.visit(part) for part in node.args))
 
     def where(self, condition: ast.expr, yes: ast.expr, no: ast.expr) -> int:
         single = isinstance(condition, ast.Compare) and len(condition.ops) == 1
         if not single or not isinstance(condition.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):  # type: ignore[attr-defined]
-            raise self.refuse("where in", "its condition is one comparison, a < b or a > b")
+            raise self.refuse("formula", "the condition of where in it is one comparison, a < b or a > b")
         assert isinstance(condition, ast.Compare)
         a, b = self.visit(condition.left), self.visit(condition.comparators[0])
         x, y = self.visit(yes), self.visit(no)
@@ -449,7 +449,12 @@ def _symbolic(program: Program, names: Mapping[str, int], item: str, expression:
     def visit(part: Any) -> int:
         if part.is_Symbol:
             if part.name not in names:
-                raise ModelError(item, f"symbol {part.name!r} in", str(expression), f"known are {', '.join(names)}")
+                raise ModelError(
+                    item,
+                    "formula",
+                    str(expression),
+                    f"the symbol {part.name!r} in it is not known; known are {', '.join(names)}",
+                )
             return names[part.name]
         if part.is_number:
             if not (part.is_real and part.is_finite):
