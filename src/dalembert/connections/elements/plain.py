@@ -13,7 +13,7 @@ import numpy as np
 
 from ...checks import finite_number, shape_of
 from ...errors import ModelError
-from ...expressions import Expression, keep
+from ...expressions import keep
 from ...recipes import record_makers
 from ..laws import Law, as_law
 
@@ -140,6 +140,7 @@ class Limits(ForceElement):
     Parameters
     ----------
     lower, upper : float, rad or m
+        None: there is none on that side.
     stiffness : float, N m/rad or N/m
     damping : float, N m s/rad or N s/m
     """
@@ -152,8 +153,10 @@ class Limits(ForceElement):
     law_form: ClassVar[str] = "limits"
 
     def __post_init__(self) -> None:
-        for field in ("lower", "upper"):
-            if isinstance(getattr(self, field), Expression) or not np.isinf(getattr(self, field)):
+        for field, none in (("lower", -np.inf), ("upper", np.inf)):
+            if getattr(self, field) is None:
+                object.__setattr__(self, field, none)
+            elif getattr(self, field) != none:
                 self._finite(field)
         self._not_negative("stiffness", "damping")
         if not self.lower < self.upper:
