@@ -1,8 +1,8 @@
 """From members and nodes to the law of a compound: names, and one program (Sol 1983, sections 7.3 and 7.4).
 
-A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Others are
-*found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: what it measures is a
-state, its rate an unknown, and that the states are what the unknown positions make of them are equations:
+A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Others
+are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: what it measures
+is a state, its rate an unknown, and that the states are what the unknown positions make of them are equations:
 
     unknowns    positions of found nodes, rates of tracked members, rates of paced nodes
     equations   balance at found nodes, measures = states, balance at paced nodes

@@ -51,12 +51,12 @@ class Compound(Element):
 
     What members have by name they have here with the member's name before it: parameters ``tendon_k``, states
     ``fibre_a``, inputs, signals. Positions of nodes are states ``middle`` or ``middle_x`` ..., or signals ``middle_at``
-    ... Of each member that measures a distance ``tendon_force`` and ``tendon_distance`` are signals, of others their loads
-    ``joint_fx`` ... ``joint_mz``, in axes of their first end.
+    ... Of each member that measures a distance ``tendon_force`` and ``tendon_distance`` are signals, of others their
+    loads ``joint_fx`` ... ``joint_mz``, in axes of their first end.
 
     Where members resist rates in some directions of a node only (two fibres and a tendon at a point), what they measure
-    are states, ``fibre_s``, and the node is where these lengths and the balance of forces put it: no further dampers are
-    needed.
+    are states, ``fibre_s``, and the node is where these lengths and the balance of forces put it: no further dampers
+    are needed.
 
     A parameter that is zero and alone would make forces depend on rates (a damping) stays zero for good.
 
