@@ -1,0 +1,2 @@
+def save_mjcf(system, path):
+    raise NotImplementedError
