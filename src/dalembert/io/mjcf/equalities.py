@@ -8,7 +8,6 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.plain import PointOnPoint
 from ...connections.hinges import Fixed
 from ...rotation import quaternion
-from ..naming import free_name
 from .forces import fixed_tendon
 
 if TYPE_CHECKING:
@@ -121,11 +120,6 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
     formula = f"{sums[0]} - ({_polynomial(p, sums[1]) if b >= 0 else repr(p[0])})"
     reading.system.connect(name, CustomCoupling(formula, coordinates=len(ends)), *ends)  # type: ignore[arg-type]
     return ""
-
-
-def free_spring_name(reading: Reading, name: str) -> str:
-    """Return a free name for a spring of something."""
-    return free_name(f"{name}.spring", reading.taken)
 
 
 _ADDERS = {"connect": _connect, "weld": _weld, "joint": _joint, "tendon": _tendon}

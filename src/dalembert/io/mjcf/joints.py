@@ -102,6 +102,8 @@ def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
             data[field] = float(values[dof])
     if "friction" in data and kind in ("ball", "free"):
         left.append(f"joint {name!r}: friction acts against the motion as a whole here, in MuJoCo on each component")
+    if "armature" in data and kind == "free":
+        left.append(f"joint {name!r}: the armature of a free joint counts in axes of the body here, in MuJoCo the world's")
     if model.jnt_actfrclimited[joint]:
         low, high = map(float, model.jnt_actfrcrange[joint])
         if low == -high:
