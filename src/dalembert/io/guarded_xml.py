@@ -15,10 +15,22 @@ from xml.parsers import expat
 
 from ..errors import ModelError
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PARTS", "MAX_TAG", "Located", "is_document", "line_of", "parse_document", "read_document"]
+__all__ = [
+    "DEEPEST",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_PARTS",
+    "MAX_TAG",
+    "Located",
+    "is_document",
+    "line_of",
+    "parse_document",
+    "read_document",
+]
 
 MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
 MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
+DEEPEST = 1000  # of formats in which bodies stand within bodies
 MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40
 MAX_TAG = 2**20  # bytes of one tag or comment: the parser re-reads an unfinished one with every chunk
 _CHUNK = 2**16
@@ -82,7 +94,7 @@ def _limited(data: bytes, source: str) -> bytes:
     return data
 
 
-def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
+def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: int = MAX_DEPTH) -> Element:
     """Return the root element of an XML document, or refuse it; namespaces stay part of the names."""
     document = data.lstrip(b" \t\r\n")
     if not document:
@@ -96,8 +108,8 @@ def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
         nonlocal depth, parts
         depth += 1
         parts += 1 + len(attributes)
-        if depth > MAX_DEPTH:
-            raise ModelError(source, "depth", depth, f"elements may be nested at most {MAX_DEPTH} deep")
+        if depth > deepest:
+            raise ModelError(source, "depth", depth, f"elements may be nested at most {deepest} deep")
         if parts > MAX_PARTS:
             raise ModelError(source, "size", parts, f"a document may have at most {MAX_PARTS} elements and attributes")
         element = builder.start(tag, attributes)

@@ -61,7 +61,7 @@ class Move:
 
 
 def moves_of(hinge: Hinge, *, backward: bool = False) -> list[Move] | None:
-    """Return the moves of a hinge from its inboard end; `backward` if that is its second. None if it has no such form."""
+    """Return the moves of a hinge from its inboard end, or `backward` from its second; None if it has no such form."""
     moves = _forward(hinge)
     if moves is None or not backward:
         return moves
@@ -93,9 +93,7 @@ def _forward(hinge: Hinge) -> list[Move] | None:
     return None
 
 
-def outward_hinges(
-    system: System, cut_first: Callable[[Hinge], bool]
-) -> tuple[list[TreeHinge], list[Connection]]:
+def outward_hinges(system: System, cut_first: Callable[[Hinge], bool]) -> tuple[list[TreeHinge], list[Connection]]:
     """Return the hinges of spanning trees, parents before children, and the connections that are left over.
 
     Parameters

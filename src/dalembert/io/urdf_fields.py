@@ -28,7 +28,9 @@ def child_of(element: Element, tag: str, *, item: str) -> Element | None:
     """Return the child of that kind, or None; of several that say the same the first, others are refused."""
     found = [child for child in element if child.tag == tag]
     if any(_content(other) != _content(found[0]) for other in found[1:]):
-        raise ModelError(item, tag, f"{len(found)} elements <{tag}>", f"they differ: keep one of them{line_of(found[1])}")
+        raise ModelError(
+            item, tag, f"{len(found)} elements <{tag}>", f"they differ: keep one of them{line_of(found[1])}"
+        )
     return found[0] if found else None
 
 

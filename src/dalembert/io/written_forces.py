@@ -15,7 +15,9 @@ def forces_at_hinges(system: System, hinge: str, number: int) -> tuple[float, fl
     springs = [
         force.element
         for force in system.forces.values()
-        if isinstance(force.element, HingeSpring) and force.hinge is not None and force.hinge.name == hinge
+        if isinstance(force.element, HingeSpring)
+        and force.hinge is not None
+        and force.hinge.name == hinge
         and force.coordinate == number
     ]
     stiffness = sum(spring.stiffness for spring in springs)

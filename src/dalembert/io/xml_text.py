@@ -31,4 +31,6 @@ def write_document(root: Element, path: Path) -> None:
                 raise ModelError("save", key, value, "XML has no room for such a letter: use another name")
     indent(root)
     with replacing(path) as new:
-        Path(new).write_bytes(b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "utf-8", xml_declaration=False) + b"\n")
+        Path(new).write_bytes(
+            b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "utf-8", xml_declaration=False) + b"\n"
+        )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...connections.constraints.couplings import Coupling, CustomCoupling
-from ...connections.constraints.plain import PointOnPoint
+from ...connections.constraints.plain import Distance, PointOnPoint
 from ...connections.hinges import Fixed
 from ...rotation import quaternion
-from .forces import fixed_tendon
+from .forces import fixed_tendon, tendon_way
 
 if TYPE_CHECKING:
     from .reading import Reading
@@ -111,14 +111,26 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
             continue
         found = fixed_tendon(reading, k)
         if found is None:
-            return "a spatial tendon that keeps its length"
+            return _spatial(reading, number, name) if b < 0 else "spatial tendons of which one follows the other"
         for end in found:
             if end not in ends:
                 ends.append(end)
         terms = " + ".join(f"({c!r})*s{ends.index(end) + 1}" for end, c in found.items())
         sums.append(f"({terms} - ({float(model.tendon_length0[k])!r}))")
     formula = f"{sums[0]} - ({_polynomial(p, sums[1]) if b >= 0 else repr(p[0])})"
-    reading.system.connect(name, CustomCoupling(formula, coordinates=len(ends)), *ends)  # type: ignore[arg-type]
+    reading.system.connect(name, CustomCoupling(formula, coordinates=len(ends)), *ends)
+    return ""
+
+
+def _spatial(reading: Reading, number: int, name: str) -> str:
+    """Add a tendon between two sites that keeps its length."""
+    model = reading.model
+    tendon = int(model.eq_obj1id[number])
+    way = tendon_way(reading, tendon)
+    if way.measure != "distance":
+        return "a spatial tendon through more than two sites that keeps its length"
+    length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
+    reading.system.connect(name, Distance(length), *way.ends)
     return ""
 
 

@@ -28,7 +28,7 @@ from ...connections.elements.plain import SpringDamper
 if TYPE_CHECKING:
     from .reading import Reading
 
-__all__ = ["add_actuators", "add_tendons", "fixed_tendon"]
+__all__ = ["add_actuators", "add_tendons", "fixed_tendon", "tendon_way"]
 
 
 @dataclass
@@ -58,7 +58,8 @@ def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
     return dict(found)
 
 
-def _tendon_way(reading: Reading, tendon: int) -> Way:
+def tendon_way(reading: Reading, tendon: int) -> Way:
+    """Return the way of a tendon, or why it has none."""
     coefficients = fixed_tendon(reading, tendon)
     if coefficients is not None:
         if len(coefficients) > Element.most_ports:
@@ -128,7 +129,7 @@ def add_tendons(reading: Reading) -> None:
         damping = 0.0 if reading.disabled("damper") else float(model.tendon_damping[tendon])
         if not (stiffness or damping):
             continue
-        way = _tendon_way(reading, tendon)
+        way = tendon_way(reading, tendon)
         if way.why_not:
             reading.left.append(f"{told}: its spring and damper; {way.why_not}")
             continue
@@ -222,7 +223,7 @@ def _actuator_way(reading: Reading, k: int) -> Way:
             return _not("it acts at a joint with several freedoms")
         return Way("hinge", (reading.joints[target].name,), "s")
     if kind == "tendon":
-        return _tendon_way(reading, target)
+        return tendon_way(reading, target)
     if kind == "site":
         if int(model.actuator_trnid[k][1]) >= 0:
             return _not("it acts between two sites")

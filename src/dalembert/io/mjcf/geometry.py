@@ -26,7 +26,9 @@ def add_visuals(reading: Reading, k: int) -> None:
         kind = reading.kind("mjtGeom", model.geom_type[g])
         visual = _visual(reading, g, kind, touches and not all(touching))
         if visual is None:
-            reading.system.notes.append(f"geom {reading.name('geom', g) or g} of body {body.name!r}: a {kind} is not drawn")
+            reading.system.notes.append(
+                f"geom {reading.name('geom', g) or g} of body {body.name!r}: a {kind} is not drawn"
+            )
         else:
             body.visuals.append(visual)
 

@@ -51,25 +51,24 @@ def add_joints(reading: Reading, k: int) -> None:
         if kind == "free":
             reading.joints[joint] = system.connect(name, hinge, system.ground, next_body)
         else:
-            before, after = _markers(reading, joint, kind, hinge, (parent, place, turn), next_body)
+            before, after = _markers(reading, joint, kind, (parent, place, turn), next_body)
             reading.joints[joint] = system.connect(name, hinge, before, after)
         _add_spring(reading, joint, kind, name)
         parent, place, turn = next_body, np.zeros(3), np.eye(3)
 
 
-def _markers(
-    reading: Reading, joint: int, kind: str, hinge: Hinge, start: tuple[Body, Array, Array], after: Body
-) -> tuple[Any, Any]:
+def _markers(reading: Reading, joint: int, kind: str, start: tuple[Body, Array, Array], after: Body) -> tuple[Any, Any]:
     """Return the markers of a joint: on what carries it, and on what it carries."""
     model = reading.model
     parent, place, turn = start
     anchor = np.array(model.jnt_pos[joint], dtype=float)
     reference = float(model.qpos0[model.jnt_qposadr[joint]])
+    axis = np.array(model.jnt_axis[joint], dtype=float)
     at, back = place + turn @ anchor, turn
     if kind == "slide":
-        at = at - turn @ (hinge.axis * reference)  # type: ignore[attr-defined]
+        at = at - turn @ (axis * reference)
     elif kind == "hinge":
-        back = turn @ axis_angle(hinge.axis, -reference)  # type: ignore[attr-defined]
+        back = turn @ axis_angle(axis, -reference)
     return parent.at(*at.tolist(), rotation=back), after.at(*anchor.tolist())
 
 
@@ -103,7 +102,9 @@ def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
     if "friction" in data and kind in ("ball", "free"):
         left.append(f"joint {name!r}: friction acts against the motion as a whole here, in MuJoCo on each component")
     if "armature" in data and kind == "free":
-        left.append(f"joint {name!r}: the armature of a free joint counts in axes of the body here, in MuJoCo the world's")
+        left.append(
+            f"joint {name!r}: the armature of a free joint counts in axes of the body here, in MuJoCo the world's"
+        )
     if model.jnt_actfrclimited[joint]:
         low, high = map(float, model.jnt_actfrcrange[joint])
         if low == -high:

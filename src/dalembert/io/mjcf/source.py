@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from ...errors import ModelError
-from ..guarded_xml import is_document, line_of, parse_document, read_document
+from ..guarded_xml import DEEPEST, is_document, line_of, parse_document, read_document
 
 __all__ = ["Compiled", "compiled_source"]
 
@@ -37,12 +37,10 @@ class Compiled:
 def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> Compiled:
     """Return an MJCF document as MuJoCo compiles it."""
     source, data, encoding = read_document(path_or_text, "MJCF")
-    tree = parse_document(data, encoding, source)
+    tree = parse_document(data, encoding, source, deepest=DEEPEST)
     if tree.tag != "mujoco":
         raise ModelError(source, "root element", f"<{tree.tag}>", "an MJCF document has the root <mujoco>")
-    text = isinstance(path_or_text, (bytes, bytearray)) or (
-        isinstance(path_or_text, str) and is_document(path_or_text)
-    )
+    text = isinstance(path_or_text, (bytes, bytearray)) or (isinstance(path_or_text, str) and is_document(path_or_text))
     folder = None if text else Path(os.fsdecode(path_or_text)).resolve().parent
     _mind_includes(tree, source, folder, folder if root is None else Path(root).resolve())
     mujoco = _package()
@@ -93,7 +91,7 @@ def _mind_includes(tree: Element, source: str, folder: Path | None, root: Path |
             if len(seen) > _MOST_FILES:
                 raise ModelError(source, "files", len(seen), f"at most {_MOST_FILES} files may be included")
             told, data, encoding = read_document(str(path), "MJCF")
-            waiting.append((parse_document(data, encoding, told), told))
+            waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told))
 
 
 def _without_textures(spec: Any) -> None:

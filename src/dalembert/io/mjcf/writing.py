@@ -67,7 +67,7 @@ class Writing:
         self.left: list[str] = []
         self.elements: dict[str, Element] = {}
         self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
-        self.joints: list[Joint] = []  # in the order of the file
+        self.joints: list[Joint] = []
         self.sites: dict[int, str] = {}
         self.taken: set[str] = set()
 
@@ -155,7 +155,9 @@ def _add_bodies(writing: Writing, branches: list[TreeHinge]) -> None:
         if joints and _massless(body):
             if carried.get(body.name, 0) != 1:
                 many = carried.get(body.name, 0)
-                remedy = f"it has no mass and carries {many} bodies: MuJoCo moves no such body; give it mass and inertia"
+                remedy = (
+                    f"it has no mass and carries {many} bodies: MuJoCo moves no such body; give it mass and inertia"
+                )
                 raise ModelError("save", f"body {body.name!r}", body.mass, remedy)
             passed[body.name] = (holder, p, R, joints)
             writing.left.append(f"body {body.name!r}: it has no mass; its joints stand on the body that it carries")
@@ -207,7 +209,9 @@ def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) 
     least = float(np.linalg.eigvalsh(inertia)[0])
     if moving and 0 <= least < _LEAST:
         inertia = inertia + (_LEAST - least) * np.eye(3)
-        writing.left.append(f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_LEAST:.6g}")
+        writing.left.append(
+            f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {_LEAST:.6g}"
+        )
     xx, yy, zz, xy, xz, yz = (inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
     attributes = {"pos": text_of(body.com), "mass": text_of(body.mass)}
     if xy or xz or yz:
@@ -248,7 +252,9 @@ def _joint_data(writing: Writing, joint: Joint) -> dict[str, str]:
             return 0.0
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
-            writing.left.append(f"hinge {joint.hinge.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one")
+            writing.left.append(
+                f"hinge {joint.hinge.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+            )
             return 0.0
         return float(own[0])
 

@@ -31,7 +31,9 @@ def add_keyframe(writing: Writing) -> None:
     except DalembertError as error:
         writing.left.append(f"start values: {str(error).splitlines()[0]}")
         return
-    poses = {body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]}
+    poses = {
+        body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]
+    }
     poses[system.ground.name] = (np.eye(3), np.zeros(3))
 
     def frame(marker: Marker) -> tuple[Array, Array]:
@@ -40,7 +42,9 @@ def add_keyframe(writing: Writing) -> None:
 
     position: list[float] = []
     speed: list[float] = []
-    for joint in writing.joints:
+    by_name = {joint.name: joint for joint in writing.joints}
+    for element in writing.part("worldbody").iter("joint"):  # qpos goes through the document
+        joint = by_name[str(element.get("name"))]
         hinge = joint.hinge
         first, second = (hinge.outboard, hinge.inboard) if hinge.reversed else (hinge.inboard, hinge.outboard)
         (A, a), (B, b) = frame(first), frame(second)
