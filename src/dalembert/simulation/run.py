@@ -23,6 +23,7 @@ from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import at_limit, failure
+from .jumps import speeds_after_jump
 from .led_angles import axes_meet
 from .options import Options
 from .past import remember, remember_jump
@@ -184,7 +185,10 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         step = self.integrator.step
+        other = conditions.model is not self.model
         self._take_conditions(conditions)
+        if other and self.model.nc:
+            v = speeds_after_jump(conditions, q, v, t, None)
         state = State(q=q, v=v, t=t, x=x)
         if self.dry is not None:
             now = Situation(conditions, state)
