@@ -67,7 +67,7 @@ def load(
     return load_urdf(name, base=base, inertia=inertia, limits=limits, damping=damping, friction=friction)
 
 
-def save(system: System, path: str | os.PathLike[str]) -> None:
+def save(system: System, path: str | os.PathLike[str], *, schema: str | None = None) -> None:
     """Write a system as a model file, which `load` reads again exactly.
 
     Parameters
@@ -75,6 +75,8 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     system : System
     path : str or path
         ``.yaml`` or ``.json``.
+    schema : str
+        A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
 
     Raises
     ------
@@ -100,4 +102,4 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     name = Path(os.fsdecode(path))
     if name.suffix.lower() not in SUFFIXES:
         raise ModelError("save", "path", str(name), f"use a name that ends in {', '.join(SUFFIXES)}")
-    save_model_file(system, name)
+    save_model_file(system, name, schema=schema)

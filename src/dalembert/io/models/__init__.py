@@ -1,7 +1,8 @@
 """Model files: the description of a system as YAML or JSON.
 
 `writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
-it, `units` and `arithmetic` how numbers may be written.
+it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
+`columns` tables from CSV files, `settings` those of analyses, `schema` all of this for editors.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileError
+from ...errors import FileError, ModelError
 from ...system import System
 from ..atomic import replacing
 from .reading import system_of
@@ -41,8 +42,13 @@ def _text(path: Path, where: Where | None) -> str:
         raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
 
 
-def save_model_file(system: System, path: Path) -> None:
-    """Write a system as YAML, or as JSON by the ending of the name."""
-    text = dumped(tree_of(system), as_json=path.suffix.lower() == ".json")
+def save_model_file(system: System, path: Path, *, schema: str | None = None) -> None:
+    """Write a system as YAML, or as JSON by the ending of the name; `schema` is named on top of YAML."""
+    as_json = path.suffix.lower() == ".json"
+    if schema is not None and (as_json or "\n" in schema):
+        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+    text = dumped(tree_of(system), as_json=as_json)
+    if schema is not None:
+        text = f"# yaml-language-server: $schema={schema}\n{text}"
     with replacing(path) as name:
         name.write_text(text, encoding="utf-8")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...bodies import shapes
+from ...bodies.damping import Rayleigh
+from ...bodies.flexible import FlexibleBody, Stiffening
 from ...connections import attitudes, constraints, elements, hinges, laws
 from ...connections.constraints import curves
 from ...errors import ModelError
@@ -43,7 +45,15 @@ def _structures() -> dict[str, Callable[..., Any]]:
     from ... import structures
 
     names = ("Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan")
-    return {name: getattr(structures, name) for name in names}
+    given = {"FlexibleBody": FlexibleBody, "Stiffening": Stiffening, "Rayleigh": Rayleigh, "sparse": sparse}
+    return {**{name: getattr(structures, name) for name in names}, **given}
+
+
+def sparse(shape: Sequence[int], rows: Sequence[int], columns: Sequence[int], values: Sequence[float]) -> Any:
+    """Return a sparse matrix from its entries."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.asarray(values, dtype=float), (rows, columns)), shape=tuple(shape))
 
 
 def kind_of(thing: Any) -> str | None:

@@ -27,14 +27,14 @@ from .text import Listed, Mapped, Where
 from .units import Dimension, in_words, quantity
 from .writing import VERSION
 
-__all__ = ["system_of"]
+__all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
     "dalembert", "name", "gravity", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
 _DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
-_DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
+DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
 
 
@@ -210,7 +210,7 @@ class _Reader:
         self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})
 
     def _drive(self, name: str, data: Mapped) -> None:
-        _mind_keys(data, _DRIVE, "a drive")
+        _mind_keys(data, DRIVE, "a drive")
         given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
         self.system.drive(str(given.pop("of", name)), **given)
 
