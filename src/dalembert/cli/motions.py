@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..model import Model
 from ..motion import kinematics as follow
 from ..result import Result
 from ..simulation import simulate as run
@@ -35,7 +36,7 @@ def simulate(chosen: argparse.Namespace) -> Answer:
         progress=False if chosen.quiet or chosen.json else None,
         on_error="return",
     )
-    return _told(result, chosen, "simulate")
+    return _told(model, result, chosen, "simulate")
 
 
 def kinematics(chosen: argparse.Namespace) -> Answer:
@@ -48,17 +49,17 @@ def kinematics(chosen: argparse.Namespace) -> Answer:
     else:
         times = setting(chosen, model.system, "kinematics", "times")
         result = follow(model, times=np.linspace(0.0, 1.0, 101) if times is None else times)
-    return _told(result, chosen, "kinematics")
+    return _told(model, result, chosen, "kinematics")
 
 
-def _told(result: Result, chosen: argparse.Namespace, verb: str) -> Answer:
+def _told(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -> Answer:
     """Write the files that were asked for, and say what there is."""
-    names = setting(chosen, result.model.system, verb, "outputs") or chosen.plot or []
+    names = setting(chosen, model.system, verb, "outputs") or chosen.plot or []
     written = _write(result, chosen, names)
-    text = _report(result, names, verb)
+    text = _report(model, result, names, verb)
     if written:
         text += f"\nwritten: {', '.join(written)}"
-    data = _data(result, names, verb) | {"written": written}
+    data = _data(model, result, names, verb) | {"written": written}
     if result.status == "failed":
         return Answer(text, data, FAILED, result.message)
     return Answer(text, data, INTERRUPTED if result.status == "interrupted" else DONE)
@@ -85,7 +86,7 @@ def _write(result: Result, chosen: argparse.Namespace, names: list[str]) -> list
     return written
 
 
-def _report(result: Result, names: list[str], verb: str) -> str:
+def _report(model: Model, result: Result, names: list[str], verb: str) -> str:
     """Return a table of the motion, its statistics, and its errors."""
     times = np.linspace(result.t[0], result.t[-1], ROWS) if len(result) > 1 else result.t
     table = result.at(times).to_pandas(names or None).iloc[:, :COLUMNS]
@@ -94,7 +95,7 @@ def _report(result: Result, names: list[str], verb: str) -> str:
     lines = [repr(result), "", table.to_string(float_format=lambda x: f"{x:.6g}"), ""]
     if verb == "simulate":
         lines += [repr(result.stats), f"{'energy error':<15} {np.abs(result['energy.balance']).max():.3g} J"]
-    if result.model.nc:
+    if model.nc:
         lines.append(f"{'loops open by':<15} {_open_by(result):.3g}")
     return "\n".join(lines)
 
@@ -103,8 +104,8 @@ def _open_by(result: Result) -> float:
     return float(np.abs(result["constraints.residual"]).max(initial=0.0))
 
 
-def _data(result: Result, names: list[str], verb: str) -> dict[str, Any]:
-    model, stats = result.model, result.stats
+def _data(model: Model, result: Result, names: list[str], verb: str) -> dict[str, Any]:
+    stats = result.stats
     data: dict[str, Any] = {
         "run": result.status, "message": result.message, "t": [float(result.t[0]), float(result.t[-1])],
         "states": len(result), "final": coordinates(model, result.q[-1]), "loops_open_by": _open_by(result),
