@@ -30,8 +30,8 @@ forces:
 simulate: {t_end: 500 ms, outputs: [bob.angle], rtol: 1e-9}
 """
 VERBS = [
-    "new", "check", "assemble", "kinematics", "simulate", "equilibrium", "modes", "linearize", "plot", "view", "convert",
-    "demo", "doctor",
+    "new", "check", "assemble", "kinematics", "simulate", "equilibrium", "modes", "linearize", "plot", "view",
+    "convert", "demo", "doctor",
 ]  # fmt: skip
 
 
