@@ -132,8 +132,16 @@ def build(kind: str, arguments: Mapping[str, Any]) -> Any:
     """Return what a maker makes of its arguments, those in a row included."""
     maker = known_kinds()[kind]
     row = [p.name for p in inspect.signature(maker).parameters.values() if p.kind is inspect.Parameter.VAR_POSITIONAL]
-    named = {name: value for name, value in arguments.items() if name not in row}
+    named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
+
+
+def _as_asked(name: str, value: Any) -> Any:
+    """Return a mapping as makers take it: pairs and triples as tuples, places in a chain by number."""
+    if not isinstance(value, Mapping):
+        return value
+    pairs = {key: tuple(each) if isinstance(each, list) else each for key, each in value.items()}
+    return {int(key): each for key, each in pairs.items()} if name == "near" else pairs
 
 
 def same(one: Any, other: Any, *, of: Any = None) -> bool:
@@ -152,6 +160,10 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         numbers = isinstance(one, plain) and isinstance(other, plain) and not isinstance(one, bool)
         if not lists:
             return numbers and bool(one == other)
+    if type(one).__name__ == "BSpline":
+        return same((one.t, one.c, one.k), (other.t, other.c, other.k))
+    if inspect.isfunction(one):
+        return one.__code__ is other.__code__ and same(_captured(one), _captured(other))
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, Mapping):
@@ -171,6 +183,11 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         return bool(one == other)
     except (ValueError, TypeError):
         return False
+
+
+def _captured(function: Any) -> list[Any]:
+    """Return what a function took along from where it was made: of formulas, what they are built from."""
+    return [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
 
 
 def _kept(thing: Any) -> dict[str, Any]:
