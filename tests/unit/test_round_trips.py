@@ -202,7 +202,7 @@ def test_what_elements_know_of_each_other_comes_back(tmp_path: Path) -> None:
         ),
         "spin",
     )
-    s.connect("lag", da.Block({"y": "m"}, inputs={"u": "brake.effort"}, states={"m": (0.0, "u - m")}))
+    s.connect("lag", da.Block({"y": "m"}, inputs={"u": "slide.speed"}, states={"m": (0.0, "u - m")}))
     s.initial("slide", speed=1.0)
     da.save(s, tmp_path / "m.yaml")
     back = da.load(tmp_path / "m.yaml")

@@ -130,10 +130,16 @@ def _as_given(thing: Any, field: str) -> Any:
 
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
     """Return what a maker makes of its arguments, those in a row included."""
-    maker = known_kinds()[kind]
-    row = [p.name for p in inspect.signature(maker).parameters.values() if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    maker, row = known_kinds()[kind], _in_a_row(kind)
     named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
+
+
+@cache
+def _in_a_row(kind: str) -> tuple[str, ...]:
+    """Return the argument of a maker that is given in a row, ``*axes``, if there is one."""
+    takes = inspect.signature(known_kinds()[kind]).parameters.values()
+    return tuple(p.name for p in takes if p.kind is inspect.Parameter.VAR_POSITIONAL)
 
 
 def _as_asked(name: str, value: Any) -> Any:
