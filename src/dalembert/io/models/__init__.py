@@ -33,7 +33,7 @@ def load_model_file(path: Path) -> System:
         return tree(Path(where.file).parent / other, where)
 
     collecting = gc.isenabled()
-    gc.disable()  # a large model is many small objects that stay: looking for garbage among them takes a fifth of the time
+    gc.disable()  # a large model is many objects that stay: to look for garbage among them takes a fifth of the time
     try:
         return system_of(tree(path, None), str(path), included)
     finally:
