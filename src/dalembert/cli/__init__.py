@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import DalembertError, ModelError, UserFunctionError
 from .answer import DONE, FAILED, INTERRUPTED, WRONG, Answer
@@ -22,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 done, 1 no answer, 2 wrong use or input, 130 interrupted."""
     chosen = parser().parse_args(arguments)
     try:
-        answer: Answer = chosen.run(chosen)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            answer: Answer = chosen.run(chosen)
         _say(answer, quiet=chosen.quiet, as_json=chosen.json)
         return answer.status
     except KeyboardInterrupt:
@@ -35,6 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, status, chosen.traceback, chosen.json)
     except (MemoryError, RecursionError) as error:
         return _failed(error, FAILED, chosen.traceback, chosen.json)
+
+
+def _warn(message: Warning | str, *_: Any) -> None:
+    """Say a warning as everything else is said, without the line of the program."""
+    print(f"dalembert: {message}", file=sys.stderr)
 
 
 def _say(answer: Answer, *, quiet: bool, as_json: bool) -> None:

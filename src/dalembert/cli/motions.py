@@ -91,7 +91,7 @@ def _report(model: Model, result: Result, names: list[str], verb: str) -> str:
     times = np.linspace(result.t[0], result.t[-1], ROWS) if len(result) > 1 else result.t
     table = result.at(times).to_pandas(names or None).iloc[:, :COLUMNS]
     table.index = [f"{t:.6g}" for t in times]
-    table.index.name = "t [s]"
+    table.index.name = result.axis.label
     lines = [repr(result), "", table.to_string(float_format=lambda x: f"{x:.6g}"), ""]
     if verb == "simulate":
         lines += [repr(result.stats), f"{'energy error':<15} {np.abs(result['energy.balance']).max():.3g} J"]
