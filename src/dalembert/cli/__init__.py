@@ -41,8 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error, FAILED, chosen.traceback, chosen.json)
 
 
-def _warn(message: Warning | str, *_: Any) -> None:
+def _warn(
+    message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
     """Say a warning as everything else is said, without the line of the program."""
+    del category, filename, lineno, file, line
     print(f"dalembert: {message}", file=sys.stderr)
 
 
