@@ -153,6 +153,11 @@ def test_robots_are_models_too(folder: Path, told: Any) -> None:
         ("[" * 5000, "dalembert: bad.yaml", 2),
         (ARM + "initial: {A: {speed: .nan}}\n", "dalembert: bad.yaml", 2),
         ("", "a model file is a mapping", 2),
+        ("dalembert: 1\ninclude: /dev/zero\n", "it is no file", 2),
+        (ARM.replace("Revolute", "[1]"), "type is [1]", 2),
+        (ARM.replace("2 kg}}", "2 kg}, visuals: 3}"), "visuals is 3", 2),
+        (ARM.replace("2 kg}}", "2 kg}, visuals: [{kind: box}]}"), "missing 3 required", 2),
+        (ARM + "mimics: {a: {x: 1}}\n", "unexpected entry 'x'", 2),
         (ARM.replace("= l,", "= l/(1 - 1),"), "it has no value", 2),
     ],
 )  # fmt: skip

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import DalembertError, ModelError, UserFunctionError
+from ..errors import DalembertError, ModelError, TopologyError, UserFunctionError
 from .answer import DONE, FAILED, INTERRUPTED, WRONG, Answer
 from .parser import parser
 
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (DalembertError, OSError) as error:
-        status = WRONG if isinstance(error, (ModelError, UserFunctionError, OSError, ImportError)) else FAILED
+        status = (
+            WRONG if isinstance(error, (ModelError, TopologyError, UserFunctionError, OSError, ImportError)) else FAILED
+        )
         return _failed(error, status, chosen.traceback, chosen.json)
     except (MemoryError, RecursionError) as error:
         return _failed(error, FAILED, chosen.traceback, chosen.json)

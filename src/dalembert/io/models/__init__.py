@@ -43,6 +43,8 @@ def load_model_file(path: Path) -> System:
 
 def _text(path: Path, where: Where | None) -> str:
     try:
+        if not path.is_file() and path.exists():
+            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
         if path.stat().st_size > 4 * LARGEST:  # no character has more bytes
             raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {LARGEST} characters")
         return path.read_text(encoding="utf-8")
