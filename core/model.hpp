@@ -409,7 +409,7 @@ struct ModelData {
 struct PointsData {
   std::int32_t body;    // place in the list; of points of a flexible body its modal place
   std::int32_t count;
-  const double *frames; // count x 12: axes (9) and origin (3) in F; of points of a flexible body the origin is not read
+  const double *frames; // count x 12: axes (9) and origin (3) in F; of points of a flexible body in the frame of the node
   const double *nodes;  // null, or of each point its shapes as in ModelData::modal_numbers, `width` numbers
   std::ptrdiff_t width;
 };

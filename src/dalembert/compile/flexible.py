@@ -174,7 +174,7 @@ class Places:
     @staticmethod
     def _key(number: int, marker: Marker) -> tuple[int, bytes]:
         assert marker.shape is not None
-        return number, marker.position.tobytes() + marker.shape.tobytes()
+        return number, _rounded(marker.foot) + marker.shape.tobytes()
 
     def _take(self, number: int, flexible: FlexibleBody) -> None:
         """Add the integrals of a flexible body."""
@@ -194,10 +194,15 @@ class Places:
         flexible = marker.body.flexible
         assert flexible is not None
         shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
-        parts = [marker.position, shape.T]
+        parts = [marker.foot, shape.T]
         if self._second[self.forest.number[marker.body.name]]:
-            parts.append(second_order(flexible, marker.position).transpose(1, 2, 0))
+            parts.append(second_order(flexible, marker.foot).transpose(1, 2, 0))
         return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _rounded(place: Array) -> bytes:
+    """Return a place without its round-off, so that arms of one node find the same."""
+    return np.round(place, 12).tobytes()
 
 
 def second_order(flexible: FlexibleBody, position: Array) -> Array:
