@@ -237,7 +237,7 @@ class FlexibleBody:
     def attachment(
         self, offset: Array, node: Any = None, weights: Any = None, *, item: str
     ) -> tuple[Array, Array, Array | None]:
-        """Return position (3,) m of a point of the body, shape (6, nm) [rotation; translation] of what carries it, arm (3,).
+        """Return position (3,) m of a point, shape (6, nm) of what carries it, arm (3,) m from there or None.
 
         Parameters
         ----------
