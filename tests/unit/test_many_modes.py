@@ -102,14 +102,12 @@ def test_integrals_of_many_lumped_nodes_take_memory_by_their_number() -> None:
 
 def test_integrals_of_consistent_masses_are_those_of_fine_mass_points() -> None:
     """F1, J1, J2 of two elements against a thousand points that move with the same cubic and linear shapes."""
-    body = da.beam(
-        1.0, da.Section.rectangle(0.03, 0.01), STEEL, elements=2, theory="euler", modes=da.CantileverModes(8)
-    )
+    body = da.beam(1.0, SECTION, STEEL, elements=2, theory="euler", modes=da.CantileverModes(8))
     found = modal_integrals(body)
     n = 1000
     x = (np.arange(n) + 0.5) / n
     shapes = np.array([body.attachment(np.array([at, 0.0, 0.0]), item="test")[1] for at in x])
-    Ip = 7850 * (0.03 * 0.01**3 + 0.01 * 0.03**3) / 12 / n
+    Ip = 7850 * (0.03 * 0.02**3 + 0.02 * 0.03**3) / 12 / n
     points = da.FlexibleBody(
         np.column_stack([x, 0 * x, 0 * x]),
         shapes[:, [3, 4, 5, 0, 1, 2]].reshape(6 * n, -1),
@@ -126,9 +124,7 @@ def test_integrals_of_consistent_masses_are_those_of_fine_mass_points() -> None:
 
 def test_a_spinning_beam_of_two_elements_loses_its_square_of_spin_in_plane() -> None:
     """Modes alone, without stiffening: the centrifugal force in the plane softens by the spin's square, exactly."""
-    body = da.beam(
-        1.0, da.Section.rectangle(0.03, 0.01), STEEL, elements=2, theory="euler", modes=da.CantileverModes(8)
-    )
+    body = da.beam(1.0, SECTION, STEEL, elements=2, theory="euler", modes=da.CantileverModes(8))
     integrals = modal_integrals(body)
     in_plane = [k for k in range(8) if abs(body.shapes[-1, 4, k]) > 1e-6 * abs(body.shapes[-1]).max()]
     softening = 2 * integrals.J2[in_plane, in_plane, 2, 2] / 2  # of w_z^2: int N_x^2 + N_y^2 = G without rotary part

@@ -232,7 +232,7 @@ def _integrals_of(body: FlexibleBody) -> ModalIntegrals:
 
 
 def _cleaned(G: Array) -> Array:
-    """Return a modal mass that is diagonal to round-off as one that is diagonal: the kernels then need no dense factors."""
+    """Return a modal mass without round-off beside its diagonal, so that kernels see that it is diagonal."""
     scale = np.sqrt(np.diag(G))
     return np.where(np.abs(G) > 1e-13 * np.outer(scale, scale), G, 0.0)
 
@@ -348,7 +348,9 @@ def _rest(rest: Any, body: FlexibleBody) -> list[Points | _Matrix]:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Small rigid bodies that move and turn with the material: places (n, 3), masses, centres, inertias, shapes (n, 6, nm).
+    """Small rigid bodies that move and turn with the material.
+
+    places (n, 3) m, masses (n,) kg, centres (n, 3) m, inertias (n, 3, 3) kg m2, shapes (n, 6, nm)
 
     All sums run over products of matrices, so that memory is that of the shapes.
     """

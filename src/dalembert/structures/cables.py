@@ -227,7 +227,7 @@ def _segment(
     beams = structure.beams
     assert beams is not None
     R, h = beams.axes[0], float(beams.lengths[0])
-    local = []  # of the end: displacement and rotation in local axes
+    local: list[tuple[Any, Any]] = []  # of the end: displacement and rotation in local axes
     local += [((0, 0, -h / 2), (0, 1, 0)), ((0, h / 2, 0), (0, 0, 1))]
     if shapes == 2:  # ends parallel to each other; curvature turns its sign half-way
         local += [((0, 0, -h), (0, 0, 0)), ((0, h, 0), (0, 0, 0))]
@@ -250,7 +250,8 @@ def _cut(points: Any, segments: int, item: str) -> Array:
         length = finite_number(points, item=item, field="points")
         if length <= 0:
             raise ModelError(item, "points", points, "a length must be positive")
-        return np.linspace(0, length, segments + 1)[:, None] * np.array([1.0, 0.0, 0.0])
+        straight: Array = np.linspace(0, length, segments + 1)[:, None] * np.array([1.0, 0.0, 0.0])
+        return straight
     if shape is None or len(shape) != 2 or shape[0] < 2 or shape[1] != 3:
         raise ModelError(item, "points", points, "give a length, or at least two points (k, 3), in m")
     corners = finite_array(points, shape, item=item, field="points")
@@ -260,4 +261,5 @@ def _cut(points: Any, segments: int, item: str) -> Array:
     arc = np.concatenate([[0.0], np.cumsum(spans)])
     at = np.linspace(0, arc[-1], segments + 1)
     line = np.stack([np.interp(at, arc, corners[:, i]) for i in range(3)], axis=1)
-    return line - line[0]
+    moved: Array = line - line[0]
+    return moved
