@@ -1,6 +1,6 @@
 """Model files: how long a large one takes to be read and written, beside the same system in Python.
 
-    python bench/model_files.py [--bodies 5000] [--json out.json]
+python bench/model_files.py [--bodies 5000] [--json out.json]
 """
 
 from __future__ import annotations
