@@ -97,7 +97,7 @@ class Design:
         """Return one case."""
         places = np.unravel_index(number, self.shape) if self.axes else ()
         pairs = zip(self.axes, places, strict=True)
-        values = {name: column[at] for axis, at in pairs for name, column in axis.columns.items()}
+        values = {name: column[int(at)] for axis, at in pairs for name, column in axis.columns.items()}
         return Case(number, values, self.seed)
 
 
@@ -141,7 +141,7 @@ def _listed(key: Any, given: Any) -> Axis:
     if not rows:
         raise ModelError(item, "values", _short(given), "give one value at least")
     if not isinstance(key, tuple):
-        columns = {key: rows}
+        columns: dict[str, Sequence[Any]] = {key: rows}
     else:
         if any(isinstance(row, (str, Mapping)) or np.shape(row)[:1] != (len(names),) for row in rows):
             raise ModelError(item, "values", _short(given), f"give rows of {len(names)} values, one for each name")
@@ -189,7 +189,7 @@ def _parts(count: int, samples: int, design: str, seed: int) -> NDArray[np.float
     from scipy.stats import qmc
 
     engine = (qmc.Sobol if design == "sobol" else qmc.LatinHypercube)(count, seed=np.random.default_rng(seed))
-    if design == "sobol" and samples & (samples - 1):  # the first of a longer sequence: SciPy warns of no more than that
+    if design == "sobol" and samples & (samples - 1):  # else SciPy warns
         return np.asarray(engine.random(1 << (samples - 1).bit_length())[:samples])
     return np.asarray(engine.random(samples))
 

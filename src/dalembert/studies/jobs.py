@@ -257,7 +257,11 @@ def packed(job: Job) -> bytes:
 
 @lru_cache(maxsize=4)
 def _unpacked(job: bytes) -> Job:
-    made = pickle.loads(job)
+    try:
+        made = pickle.loads(job)
+    except (ImportError, AttributeError) as error:
+        remedy = f"workers cannot unpack it ({error}): give them the module, or define functions in the script itself"
+        raise ModelError("sweep", "task", "sent", remedy) from error
     assert isinstance(made, Job)
     return made
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any, Protocol
 
 from ..errors import ModelError
@@ -60,7 +61,7 @@ class Processes:
         sent, waiting = packed(job), iter(blocks)
         while True:
             with self._pool(self.workers) as pool:
-                flying = _Flying(lambda block, pool=pool: pool.submit(carry_out, sent, block), AHEAD * self.workers)
+                flying = _Flying(partial(_sent, pool, sent), AHEAD * self.workers)
                 try:
                     yield from flying.through(waiting)
                     return
@@ -94,6 +95,10 @@ def _one_thread() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     set_threads(1)
+
+
+def _sent(executor: Executor, job: bytes, block: Sequence[Case]) -> Future[Block]:
+    return executor.submit(carry_out, job, block)
 
 
 class _Flying:
@@ -135,7 +140,7 @@ class Elsewhere:
     def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
         sent = packed(job)
-        flying = _Flying(lambda block: self.executor.submit(carry_out, sent, block), AHEAD * self.workers)
+        flying = _Flying(partial(_sent, self.executor, sent), AHEAD * self.workers)
         try:
             yield from flying.through(iter(blocks))
         except (BrokenProcessPool, CancelledError, RuntimeError) as error:
@@ -171,13 +176,13 @@ class Cluster:
 
     def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
-        from distributed import as_completed
-        from distributed.client import FutureCancelledError
-        from distributed.scheduler import KilledWorker
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError, as_completed
 
         client, waiting = self.client, iter(blocks)
         try:
-            [sent] = client.scatter([packed(job)], broadcast=True)
+            # what is submitted, any worker can make anew; what is scattered goes with its worker
+            sent = client.submit(_as_it_is, packed(job), pure=False)
 
             def send(block: Sequence[Case]) -> Any:
                 future = client.submit(_on_a_worker, sent, list(block), pure=False)
@@ -186,7 +191,7 @@ class Cluster:
 
             under_way: dict[str, Sequence[Case]] = {}
             some = [block for _, block in zip(range(AHEAD * self.workers), waiting, strict=False)]
-            answers = as_completed([send(block) for block in some])
+            answers: Any = as_completed([send(block) for block in some])  # type: ignore[no-untyped-call]
             for future in answers:
                 block = under_way.pop(future.key)
                 try:
@@ -203,6 +208,10 @@ class Cluster:
                     answers.add(send(further))
         except (FutureCancelledError, CancelledError, OSError, TimeoutError) as error:
             raise Lost(f"the scheduler is gone: {error or type(error).__name__}") from error
+
+
+def _as_it_is(job: bytes) -> bytes:
+    return job
 
 
 def _on_a_worker(job: bytes, cases: Sequence[Case]) -> Block:

@@ -61,7 +61,7 @@ _DEFAULTS = {
     "modes": ("frequencies", "damping_ratios"),
     "linearize": ("eigenvalues",),
 }
-_DIMENSIONS = {name: ("mode",) for name in ("frequencies", "damping_ratios", "eigenvalues")}
+_DIMENSIONS = dict.fromkeys(("frequencies", "damping_ratios", "eigenvalues"), ("mode",))
 _UNITS = {"frequencies": "Hz", "eigenvalues": "1/s"}
 
 
@@ -101,7 +101,7 @@ def _reading(label: Any, what: Any) -> Reading:
     if isinstance(what, str):
         return Reading(label or what, what)
     if callable(what):
-        return Reading(label or getattr(what, "__name__", "output"), function=what)
+        return Reading(label or str(getattr(what, "__name__", "output")), function=what)
     if isinstance(what, (tuple, list)) and len(what) == 2 and isinstance(what[0], str):
         name, reduction = what
         if not _reduces(reduction):
@@ -187,7 +187,11 @@ def _of_runs(ensemble: Ensemble, reading: Reading) -> Column:
             reduced = _REDUCTIONS[reading.reduce](ensemble.t, np.moveaxis(values, 1, 0))
             got = Column(dims, np.asarray(reduced), _reduced_unit(unit, reading.reduce))
         return _spread(got, done, len(ensemble))
-    return _spread(together([(rows_of(column), 1) for column in each]), done, len(ensemble)) if each else Column((), np.full(len(ensemble), np.nan))
+    return (
+        _spread(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
+        if each
+        else Column((), np.full(len(ensemble), np.nan))
+    )
 
 
 def rows_of(column: Column) -> Column:

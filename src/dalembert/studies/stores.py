@@ -1,8 +1,8 @@
 """Studies on disk: a Zarr store that grows block by block, so that one that was stopped goes on where it was.
 
 Values of all cases stand in arrays of float64, one row for each case. ``log.jsonl`` has a line for each block: its
-cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those that
-were sealed is run again.
+cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those
+that were sealed is run again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Store(Gathered):
         for block in known:
             good = [k for k, error in enumerate(block.errors) if not (retry and error)]
             self.done |= {block.numbers[k] for k in good}
-        self.log = open(self.path / "log.jsonl", "ab")  # noqa: SIM115  (closed by close)
+        self.log = open(self.path / "log.jsonl", "a+b")  # noqa: SIM115  (closed by close)
+        self.log.seek(0)
+        self.log.truncate(self.log.read().rfind(b"\n") + 1)  # of a line that was cut off
 
     def _begin(self, identity: dict[str, str], design: Design) -> None:
         """Make the folder, or look whether it is ours and of the same study."""

@@ -65,11 +65,11 @@ def sweep(
         A function returns the System of each case, so that topology may vary. It reads what it needs of the case by
         name; names that it does not read are taken as below.
     over : dict of name to values
-        What varies: numbers of the system by name (``"coupler.mass"``, ``"k.stiffness"``, parameters of your own), start
-        values as in `simulate` (``"A"``, ``"B.speed"``), or whatever a function asks its case for. A list or an array
-        makes an axis of its own, and all combinations are cases. A tuple of names with rows of values makes one axis,
-        along which these go together. A distribution of ``scipy.stats`` is drawn from: all of them together make the
-        axis ``"sample"``.
+        What varies: numbers of the system by name (``"coupler.mass"``, ``"k.stiffness"``, parameters of your own),
+        start values as in `simulate` (``"A"``, ``"B.speed"``), or whatever a function asks its case for. A list or an
+        array makes an axis of its own, and all combinations are cases. A tuple of names with rows of values makes one
+        axis, along which these go together. A distribution of ``scipy.stats`` is drawn from: all of them together
+        make the axis ``"sample"``.
     task : str or function
         ``"simulate"``, ``"kinematics"``, ``"equilibrium"``, ``"modes"``, ``"linearize"``, or a function of the `Model`
         of a case and of the `Case`, which returns a number, an array, or a dict of such.
@@ -118,7 +118,8 @@ def sweep(
     >>> bool((found.status == "finished").all())
     True
     """
-    heed()
+    if store is None:  # with one, this may be how an interrupted study goes on
+        heed()
     forget()
     cases = make_design(over, samples, design, seed)
     job = _job(system, task, settings, outputs, cases)
@@ -151,7 +152,9 @@ def sweep(
     found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
     _tell(whole.errors, len(cases) - len(whole.numbers), said, store)
     if kept.trouble:
-        warnings.warn(f"sweep: the store lacks answers that the Dataset has: {kept.trouble}", ModelWarning, stacklevel=2)
+        warnings.warn(
+            f"sweep: the store lacks answers that the Dataset has: {kept.trouble}", ModelWarning, stacklevel=2
+        )
     return found
 
 
@@ -251,8 +254,12 @@ def _tell(errors: Sequence[str], missing: int, said: str, store: Any) -> None:
     """Warn of what is missing."""
     failed = [error for error in errors if error]
     if said or missing:
-        again = "run it again with the same store, which keeps what is finished" if store else "give store= to go on later"
-        warnings.warn(f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}", ModelWarning, stacklevel=3)
+        again = (
+            "run it again with the same store, which keeps what is finished" if store else "give store= to go on later"
+        )
+        warnings.warn(
+            f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}", ModelWarning, stacklevel=3
+        )
     if failed and len(failed) == len(errors):
         warnings.warn(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}", ModelWarning, stacklevel=3)
 
