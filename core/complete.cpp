@@ -167,6 +167,16 @@ void complete_armature(Tables &t, ModelData &m) {
   m.armature = t.armature.data();
 }
 
+void complete_lent(Tables &t, ModelData &m) {
+  if (t.lent.empty())
+    return;
+  mind(t.lent.size() == std::size_t(m.nv), "the inertias that are lent do not fit the freedoms");
+  for (BodyData &b : t.bodies)
+    for (std::int32_t f = b.v; f < b.v + b.nv; ++f)
+      b.lent |= t.lent[std::size_t(f)] != 0.0;
+  m.lent = t.lent.data();
+}
+
 // ---- closures
 
 void complete_curves(const Tables &t, ModelData &m) {
@@ -591,6 +601,7 @@ ModelData complete(Tables &t) {
   complete_modal(t, m);
   complete_bodies(t, m);
   complete_armature(t, m);
+  complete_lent(t, m);
   std::vector<std::int64_t> way_lengths;
   complete_chords(t, m, way_lengths);
   complete_rows(t, m, way_lengths);

@@ -57,6 +57,7 @@ struct BodyData {
   std::int32_t hinge;      // the user's number of the body whose hinge this is; 0: none
   std::int32_t modal;      // of modal bodies and nodes: place in ModelData::modal
   std::int32_t armature;   // some freedom of it has an inertia of its own
+  std::int32_t lent;       // some freedom of it has inertia from its loop alone
   std::int64_t shape;      // of modal bodies and nodes: where the shapes of the node stand in ModelData::modal_numbers
 };
 
@@ -349,6 +350,7 @@ struct ModelData {
   double gravity[3];      // acceleration of free fall, world axes
   const BodyData *bodies; // nb + 1; entry 0 is ground
   const double *armature; // nv: inertia of drive trains, seen at the freedoms
+  const double *lent;     // nv, or null: inertia that loops are solved with and that is taken back (closures/loops.hpp)
   const std::int32_t *coordinate; // of each freedom, where it has one of its own; else -1
   const HingeMarker *markers; // users: second markers of the hinges
   // flexible bodies

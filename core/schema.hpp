@@ -139,7 +139,7 @@ template <> inline std::vector<Field> fields<ScalarRecipe>() {
 
 // calls visit(name, rows) for every table that is filled in
 template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
-  visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature);
+  visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature), visit("lent", t.lent);
   visit("modal", t.modal), visit("modal_numbers", t.modal_numbers);
   visit("chords", t.chords), visit("coupled", t.coupled), visit("curves", t.curves), visit("pieces", t.pieces);
   visit("joint_programs", t.joints.programs), visit("joint_instructions", t.joints.instructions);

@@ -19,6 +19,7 @@ struct Tables {
   std::vector<BodyData> bodies;         // ground is not among them
   std::vector<HingeMarker> markers;
   std::vector<double> armature;         // nv; none: all zero
+  std::vector<double> lent;             // nv; none: all zero
   std::vector<ModalData> modal;
   std::vector<double> modal_numbers;
   std::vector<ChordData> chords;

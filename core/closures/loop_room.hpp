@@ -65,6 +65,7 @@ template <class T> struct LoopRoom {
   T *y;             // nc
   OrthogonalRoom<T> orthogonal;
   T *kept;          // nv + nc: of packs, what lanes in an envelope have got
+  T *change;        // nv, where inertia is lent: what taking it back changes
   Factored *last;   // how rows were taken last
   T opening;
   T slack;          // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by whoever watches

@@ -3,6 +3,7 @@
 #include "closures/loop_orthogonal.hpp"
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -10,6 +11,7 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopRoom<T> &room) {
   Arena arena{base};
   arena.skip(lay_out(m, base, room.ws));
+  room.ws.lent = m.lent;
   if constexpr (std::is_same_v<T, Dual>) // rows are varied, not solved for
     return arena.used;
   const std::size_t nv = std::size_t(m.nv), nc = std::size_t(m.nc);
@@ -26,6 +28,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   o.R = arena.take<T>(orthogonal ? nc * nc : 0);
   for (T **each : {&o.place, &o.size, &o.left, &o.taken, &o.z})
     *each = arena.take<T>(orthogonal ? nc : 0);
+  room.change = arena.take<T>(m.lent ? nv : 0);
   room.kept = arena.take<T>(std::is_same_v<T, Pack> ? nv + nc : 0);
   room.last = arena.take<Factored>(1);
   room.opening = T(0.0);
@@ -101,6 +104,53 @@ template <> void correct_by(const ModelData &m, LoopRoom<Pack> &room, const Fact
 
 Factored factored_last(const LoopRoom<double> &room) { return *room.last; }
 
+// x = E d, then the accelerations and multipliers that it calls forth while the rows hold; returns the largest of them
+template <class T>
+static T answer_loan(const ModelData &m, LoopRoom<T> &room, const Factored &factored, const unsigned char *given, T *d, T *lambda) {
+  for (int f = 0; f < m.nv; ++f)
+    room.x[f] = given && given[f] ? Pack(0.0) : Pack(m.lent[f] * d[f]);
+  solve(m, room.ws, room.side, room.x, room.x, 1, m.nb, given);
+  for (int f = 0; f < m.nv; ++f)
+    d[f] = carried<T>(room.x[f], 0);
+  for (int k = 0; k < m.chord_count; ++k) {
+    const ChordData &chord = m.chords[k];
+    for (int j = 0; j < chord.rows; ++j) {
+      T sum(0.0);
+      for (int s = 0; s < chord.supports; ++s)
+        sum = sum - room.values[chord.values + j * chord.supports + s] * d[m.support[chord.support + s]];
+      room.rhs[chord.row + j] = sum;
+    }
+  }
+  correct_by(m, room, factored, d, lambda);
+  T most(0.0);
+  for (int f = 0; f < m.nv; ++f)
+    most = larger(most, absolute(d[f]));
+  return most;
+}
+
+template <class T>
+void take_back(const ModelData &m, LoopRoom<T> &room, const Factored &factored, const unsigned char *given, T *a, T *lambda) {
+  constexpr int most_rounds = 12;
+  constexpr double settled = 1e-15, lost = 1e-9; // of the accelerations
+  if (!m.lent)
+    return;
+  T size(0.0), left(0.0);
+  for (int f = 0; f < m.nv; ++f) {
+    room.change[f] = a[f];
+    size = larger(size, absolute(a[f]));
+  }
+  for (int round = 0; round < most_rounds; ++round) {
+    left = answer_loan(m, room, factored, given, room.change, lambda);
+    for (int f = 0; f < m.nv; ++f)
+      a[f] = a[f] + room.change[f];
+    if (!bits(less(settled * size, left)))
+      return;
+  }
+  const auto without = less(lost * size, left); // nothing but the loan resists there
+  for (int f = 0; f < m.nv; ++f)
+    a[f] = select(without, T(std::numeric_limits<double>::quiet_NaN()), a[f]);
+}
+
 // a row that no acceleration can obey (gamma is not a number), though others may have taken its place, obeys none
 template <class T> static void refuse_rows(const ModelData &m, const LoopRoom<T> &room, T *a) {
   T nothing(0.0);
@@ -122,6 +172,7 @@ template <> unsigned close_loops(const ModelData &m, LoopRoom<double> &room, con
     }
     correct_by(m, room, factored, a, lambda);
   }
+  take_back(m, room, factored, given, a, lambda);
   refuse_rows(m, room, a);
   *room.last = factored;
   return 0;
@@ -136,6 +187,7 @@ template <> unsigned close_loops(const ModelData &m, LoopRoom<Pack> &room, const
   correct_by(m, room, factored, a, lambda);
   const unsigned missed = residual_rates(m, room, a, largest) & ~factored.orthogonal;
   correct_by(m, room, factored, a, lambda);
+  take_back(m, room, factored, given, a, lambda);
   refuse_rows(m, room, a);
   *room.last = factored;
   return factored.alone | missed;
@@ -175,6 +227,7 @@ void row_pivots(const ModelData &m, LoopRoom<double> &room, const double *q, dou
   }
 }
 
+template void take_back(const ModelData &, LoopRoom<double> &, const Factored &, const unsigned char *, double *, double *);
 template Factored factor_rows(const ModelData &, LoopRoom<double> &, const unsigned char *);
 template Factored factor_loops(const ModelData &, LoopRoom<double> &, const double *, const unsigned char *);
 template Factored factor_loops(const ModelData &, LoopRoom<Pack> &, const Pack *, const unsigned char *);

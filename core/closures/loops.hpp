@@ -20,6 +20,14 @@
 // Accelerations do not depend on which of several dependent rows are taken. With more rows than that can afford, dependent
 // ones are dropped in the order of elimination.
 //
+// Freedoms may have no inertia but that which loops bring (massless links): M of the open trees is singular, the equations
+// of the closed system are not. With a little inertia E lent to these freedoms (ModelData::lent), and S x the accelerations
+// that hinge forces x call forth by (1) or (2) while the rows hold,
+//
+//     a = a_E + S E a_E + (S E)^2 a_E + ...                                                                        (3)
+//
+// in which E has gone: M a + b = tau + P^T lambda. Terms fall by the ratio of E to what the loops bring; two or three do.
+//
 // One step of iterative refinement, P a + gamma evaluated anew, takes out what a poor choice of rows has cost.
 //
 // In packs each lane takes (1) or (2) as it needs. Those in which a row that was left out is needed after all, and those
@@ -39,6 +47,10 @@ template <class T> Factored factor_loops(const ModelData &m, LoopRoom<T> &room, 
 
 // a and lambda from rhs = -(P a + gamma), by (1) or (2), each lane by its own; both are added to
 template <class T> void correct_by(const ModelData &m, LoopRoom<T> &room, const Factored &factored, T *a, T *lambda);
+
+// What (3) adds to a and lambda, where inertia is lent; NaN where nothing else resists.
+template <class T>
+void take_back(const ModelData &m, LoopRoom<T> &room, const Factored &factored, const unsigned char *given, T *a, T *lambda);
 
 // Accelerations a of the open system, after finish_forward, become those of the closed one; per row, lambda. Before it,
 // evaluate_chords has left values, leverage and opening, and P' v and what laws demand stand in room.gamma. given: marks of

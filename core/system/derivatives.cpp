@@ -260,6 +260,7 @@ static void solve_columns(const ModelData &m, const Conditions &c, MotionRoom &m
     }
     if (m.nc)
       correct_by(m, loops, factored, da, dlambda);
+    take_back(m, loops, factored, c.given, da, dlambda);
     for (int f = 0; c.given && f < m.nv; ++f)
       if (c.given[f])
         da[f] = room.a[f].slope[l];

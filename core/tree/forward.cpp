@@ -33,7 +33,7 @@ template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Works
 
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
 template <int N, class T>
-DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<T> &I, const double *armature,
+DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<T> &I, const double *armature, const double *lent,
                                    const unsigned char *given, Pivot<T> *pivot, T *L) {
   Load<T> U[N];
   T D[N][N];
@@ -44,6 +44,8 @@ DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<
       D[r][k] = dot(H[r].w, U[k].n) + dot(H[r].v, U[k].f);
   for (int r = 0; armature && r < N; ++r)
     D[r][r] = D[r][r] + armature[r];
+  for (int r = 0; lent && r < N; ++r)
+    D[r][r] = D[r][r] + lent[r];
   if (given) {
     for (int r = 0; r < N; ++r)
       if (given[r]) {
@@ -82,8 +84,8 @@ DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<
 // (1): the pivots of hinge i and the inertia that is left when its freedoms yield
 template <class T>
 DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I,
-                                const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
-  const double *armature = b.armature ? m.armature + b.v : nullptr;
+                                const double *loans, const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
+  const double *armature = b.armature ? m.armature + b.v : nullptr, *lent = loans && b.lent ? loans + b.v : nullptr;
   left = I;
   if (b.nv == 1) {
     if (given && given[0]) {
@@ -95,13 +97,13 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
     else if (b.form == Form::along_z)
       pivot->z = {{I.H.xz, I.H.yz, I.H.zz}, {I.M.xz, I.M.yz, I.M.zz}};
     else
-      return factor_block<1>(H, I, armature, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
-    pivot->inverse = 1.0 / ((b.form == Form::about_z ? I.J.zz : I.M.zz) + (armature ? *armature : 0.0));
+      return factor_block<1>(H, I, armature, lent, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
+    pivot->inverse = 1.0 / ((b.form == Form::about_z ? I.J.zz : I.M.zz) + (armature ? *armature : 0.0) + (lent ? *lent : 0.0));
     subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
   } else if (b.nv) {
     visit_columns(b.nv, [&](auto n) {
       constexpr int N = decltype(n)::count;
-      factor_block<N>(H, I, armature, given, pivot, L);
+      factor_block<N>(H, I, armature, lent, given, pivot, L);
       if (b.parent)
         for (int k = 0; k < N; ++k)
           subtract_dyad(left, pivot[k].inverse, pivot[k].z.n, pivot[k].z.f);
@@ -248,7 +250,7 @@ DALEMBERT_INLINE void eliminate_hinge(const ModelData &m, const BodyData &b, Wor
   if (is_flexible(b))
     eliminate_modes(m, ws, i, left);
   else
-    eliminate(m, b, H, I, mine, pivot, L, left);
+    eliminate(m, b, H, I, ws.lent, mine, pivot, L, left);
   if (mine && !is_flexible(b))
     add_given(b, H, mine, a, c);
   if (b.form == Form::modal)
@@ -327,7 +329,7 @@ template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out) {
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    if (b.form == Form::about_z && !given && !b.armature)
+    if (b.form == Form::about_z && !given && !b.armature && !b.lent)
       eliminate_turn(b, ws, tau, i);
     else
       eliminate_hinge(m, b, ws, tau, given, a, i);
@@ -359,7 +361,7 @@ template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T 
     if (is_flexible(b))
       eliminate_modes(m, ws, i, left);
     else
-      eliminate(m, b, ws.H + b.H, ws.I_A[i], given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
+      eliminate(m, b, ws.H + b.H, ws.I_A[i], ws.lent, given ? given + b.v : nullptr, ws.pivot + b.v, ws.L + 15 * i, left);
     if (b.parent)
       add_to_parent(ws.X[i], left, ws.I_A[b.parent]);
   }

@@ -162,3 +162,75 @@ def test_what_equilibria_cannot_take_is_refused_by_name() -> None:
             da.equilibrium_path(pendulum(), "bob.mass", 2.0, 3.0, **wrong)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="vary is 3"):
         da.equilibrium_path(pendulum(), 3, 2.0, 3.0)  # type: ignore[arg-type]
+
+
+# ---- what equilibria and runs bring along
+
+
+def blown(fx: float = 0.0, mass: float = 2.0, stiffness: float = 4.0) -> da.System:
+    s = pendulum(mass)
+    s.connect("pd", da.HingeSpring(stiffness=stiffness, damping=0.3), "A")
+    s.connect("wind", da.Load(force=(fx, 0, 0)), "bob.tip")
+    return s
+
+
+def test_modes_about_an_equilibrium_are_under_what_it_was_found_with() -> None:
+    s, other = blown(), {"bob.mass": 3.0, "pd.stiffness": 9.0}
+    eq = da.equilibrium(s, parameters=other, inputs={"wind.fx": 7.0})
+    expected = da.modes(blown(7.0, 3.0, 9.0), eq.state())
+    found = da.modes(s, eq)
+    same(found.eigenvalues, expected.eigenvalues)
+    assert not any("no equilibrium" in note for note in found.notes)
+    assert any("'wind.fx' = 7" in note for note in found.notes)
+    assert eq.parameters == other
+    lin = da.linearize(s, eq, inputs=["wind.fx", "bob.mass"], outputs=["A.moment.y", "A.acceleration"])
+    twin = da.linearize(blown(7.0, 3.0, 9.0), eq.state(), ["wind.fx", "bob.mass"], ["A.moment.y", "A.acceleration"])
+    for part in "ABCD":
+        same(getattr(lin, part), getattr(twin, part))
+
+
+def test_a_locus_and_floquet_multipliers_begin_from_the_numbers_of_the_equilibrium() -> None:
+    s = blown()
+    eq = da.equilibrium(s, parameters={"bob.mass": 3.0})
+    locus = da.root_locus(s, "pd.stiffness", [4.0, 5.0], state=eq)
+    twins = [np.linalg.eigvals(da.linearize(blown(0.0, 3.0, k), eq.state()).A) for k in (4.0, 5.0)]
+    same(np.sort_complex(locus.eigenvalues), np.sort_complex(np.array(twins)))
+    carried = da.floquet(s, 0.5, eq)
+    same(np.sort_complex(carried.multipliers), np.sort_complex(np.exp(0.5 * twins[0])), 1e-7)
+    with pytest.raises(da.ModelError, match="inputs in place of laws"):
+        da.floquet(s, 0.5, da.equilibrium(s, inputs={"wind.fx": 7.0}))
+
+
+def test_numbers_of_a_model_and_of_an_equilibrium_that_contradict_each_other_are_refused() -> None:
+    model = blown().compile()
+    eq = da.equilibrium(model, parameters={"bob.mass": 3.0})
+    with pytest.raises(da.ModelError, match="has 4 and the state was found with 3"):
+        da.modes(model.with_parameters({"bob.mass": 4.0}), eq)
+    softer = da.modes(model.with_parameters({"pd.stiffness": 2.0}), eq)
+    assert any("found with 'pd.stiffness' = 4, here 2" in note for note in softer.notes)
+    assert softer.space.model.system.bodies["bob"].mass == 3.0
+    asked = da.modes(model, eq, conditions=model.conditions())
+    assert any("found with 'bob.mass' = 3, here 2" in note for note in asked.notes)
+
+
+def test_what_an_equilibrium_holds_is_held_and_said() -> None:
+    s = blown()
+    eq = da.equilibrium(s, hold="A")
+    found = da.modes(s, eq)
+    assert len(found) == 0
+    assert any("held" in note and "'A'" in note for note in found.notes)
+    assert len(da.modes(s, eq.state())) == 1
+
+
+def test_runs_from_an_equilibrium_with_other_numbers_say_so() -> None:
+    s = blown()
+    eq = da.equilibrium(s, parameters={"bob.mass": 3.0}, inputs={"wind.fx": 7.0})
+    notes = "\n".join(da.simulate(s, 0.01, state=eq).stats.notes)
+    assert "'bob.mass' = 3, here 2" in notes
+    assert "'wind.fx' = 7" in notes
+    assert not da.simulate(s, 0.01, state=eq.state()).stats.notes
+    same_numbers = da.equilibrium(s, parameters={"bob.mass": 3.0})
+    rest = da.simulate(s, 1.0, state=same_numbers, parameters=same_numbers.parameters)
+    assert not rest.stats.notes
+    same(rest.final.q, same_numbers.q)
+    assert any("'A' held" in note for note in da.simulate(s, 0.01, state=da.equilibrium(s, hold="A")).stats.notes)

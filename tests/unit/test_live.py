@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library.mechanisms import four_bar
 
 
 def arm() -> da.System:
@@ -85,3 +86,31 @@ def test_a_failure_keeps_what_was_computed() -> None:
         live.advance(0.3)
     assert caught.value.result is not None
     assert 0.4 < caught.value.result.t[-1] <= 0.5 + 1e-9
+
+
+def test_own_numbers_act_as_in_an_event() -> None:
+    system, start = four_bar(), {"A": 0.3, "A.speed": 1.0}
+    live = da.Live(system, state=start)
+    live.advance(0.1)
+    live.set("crank.mass", 5.0)
+    live.advance(0.1)
+    heavier = da.Event("heavier", lambda state: state.t, value=0.1, action=lambda now: now.set("crank.mass", 5.0))
+    expected = da.simulate(system, 0.2, state=start, events=[heavier])
+    assert np.allclose(live.state.q, expected.final.q, atol=1e-9)  # of runs with a relative tolerance of 1e-8
+
+
+def test_numbers_of_the_start_close_its_loops() -> None:
+    numbers = {"B.first.x": 1.2}
+    live = da.Live(four_bar(), parameters=numbers, state={"A": 0.3})
+    live.advance(0.05)
+    expected = da.simulate(four_bar(), 0.05, parameters=numbers, state={"A": 0.3})
+    assert np.array_equal(live.state.q, expected.final.q)
+
+
+def test_a_length_that_opens_a_loop_is_refused() -> None:
+    live = da.Live(four_bar())
+    live.advance(0.1)
+    with pytest.raises(da.AssemblyError, match=r"'D' would be open by .* B.first.x = 0.9 opens it"):
+        live.set("B.first.x", 0.9)
+    live.advance(0.1)
+    assert live.t == pytest.approx(0.2)

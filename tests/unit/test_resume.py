@@ -178,6 +178,17 @@ def test_what_cannot_be_gone_on_with_is_refused() -> None:
         da.simulate(other.model, other.span, resume=part)
 
 
+def test_going_on_with_other_masses_or_lengths_is_refused() -> None:
+    m = MOTIONS["planar_loop"]()
+    part = da.simulate(m.model, m.span, control=Press(0.4 * m.span))
+    name = f"{next(iter(m.model.system.bodies))}.mass"
+    heavier = {name: 2 * m.model.parameters[m.model.parameter_names[name]]}
+    for how in ({"parameters": heavier}, {}):
+        model = m.model if how else m.model.with_parameters(heavier)
+        with pytest.raises(da.ModelError, match=rf"parameter '{name}' is .* the run to go on with has"):
+            da.simulate(model, m.span, control=Press(), resume=part, **how)
+
+
 # ---- streams
 
 

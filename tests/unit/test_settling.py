@@ -153,6 +153,40 @@ def test_a_control_that_keeps_something_to_itself_is_named(control: type, times:
     assert sampled.stats.notes == []
 
 
+RUNS = [
+    {"method": "alpha"},
+    {"method": "alpha", "step": 0.01},
+    {"method": "rk4", "step": 0.01},
+    {"method": "radau"},
+    {"method": "scipy:RK45"},
+]
+
+
+@pytest.mark.parametrize("times", [None, np.linspace(0, 0.5, 6)])
+@pytest.mark.parametrize("how", RUNS)
+def test_it_is_named_in_all_kinds_of_runs(how: dict, times: np.ndarray | None) -> None:
+    result = da.simulate(chain(2, axes="y"), 0.5, control=Held(), times=times, **how)
+    assert "control Held gives other forces when it is asked again" in "\n".join(result.stats.notes)
+
+
+@pytest.mark.parametrize("times", [None, np.linspace(0, 3, 31)])
+@pytest.mark.parametrize("how", RUNS)
+def test_a_control_that_jumps_is_named_in_all_kinds_of_runs(how: dict, times: np.ndarray | None) -> None:
+    def bang(state: da.State) -> list[float]:
+        return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
+
+    result = da.simulate(block(), 3.0, control=bang, times=times, on_error="return", **how)
+    assert "control bang jumps" in "\n".join([result.message, *result.stats.notes])
+
+
+def test_steps_of_a_fixed_length_over_steep_slopes_are_not_remarked_upon() -> None:
+    def steep(state: da.State) -> list[float]:
+        return [-float(np.tanh(300 * (state.q[0] - 0.3)))]
+
+    result = da.simulate(block(), 1.0, control=steep, method="rk4", step=0.01)
+    assert result.stats.notes == []
+
+
 def test_runs_side_by_side_name_it_too() -> None:
     model = chain(2, axes="y").compile()
     states = model.random_state(0, size=3)

@@ -19,7 +19,7 @@ from .bodies import flatten_bodies
 from .closures import chord_order, flatten_chords, lean_rows, scales
 from .elements import ElementTables, flatten_elements
 from .frames import FrameMap
-from .inertia import needs_no_inertia, refuse_idle_freedoms
+from .inertia import lent_inertia, needs_no_inertia, refuse_idle_freedoms
 from .joints import JointTables
 from .laws import LawTables, flatten_drives
 from .names import Names, rows_of
@@ -104,6 +104,9 @@ def compile_system(origin: System) -> Compiled:
     lean = np.ones(len(names.rows), dtype=bool)
     skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
     if names.rows:
+        generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
+        tables["lent"] = lent_inertia(skeleton, forest, names, generic)
+        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
         rows, lean = _settle_rows(skeleton, forest, names)
         tables |= rows
     else:  # in a loop, what closes it may bring the inertia that a branch lacks

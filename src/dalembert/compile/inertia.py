@@ -14,11 +14,13 @@ from ..errors import ModelError
 from ..topology import Forest, TreeHinge
 from .names import Names
 
-__all__ = ["freedoms_without_inertia", "needs_no_inertia", "refuse_idle_freedoms"]
+__all__ = ["freedoms_without_inertia", "lent_inertia", "needs_no_inertia", "refuse_idle_freedoms"]
 
 Array = NDArray[np.float64]
 
 _NOTHING = 1e-13  # of the largest inertia that a freedom could have with the same bodies: round-off of an exact zero
+
+_LENT = 1e-7  # of the inertia of the whole system: what is lent to freedoms whose loops bring theirs, and taken back
 
 
 def freedoms_without_inertia(
@@ -177,6 +179,26 @@ def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) ->
         if isinstance(hinge.element, CustomHinge) and hinge.element.clock is not None:
             held[names.v[hinge.name].start + hinge.element.clock] = True
     return held
+
+
+def lent_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
+    """Return inertia (nv,) that is lent to freedoms of trees which have none of their own at a generic q, or none (0,).
+
+    Loops may bring what they lack: core/closures/loops.hpp.
+    """
+    pivots = _core.Factor(model, q).pivots()
+    whole = _Whole.of(model, forest, q)
+    own = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
+    weak = ~(pivots > _NOTHING * own)
+    if not weak.any():
+        return np.zeros(0)
+    lent = np.zeros(len(names.speeds))
+    mass, turned = whole.mass.sum() or 1.0, whole.bound or 1.0
+    for hinge in forest.hinges:
+        if hinge.element.nv:
+            H = hinge.element.motion(q[names.q[hinge.name]])
+            lent[names.v[hinge.name]] = _LENT * ((H[:3] ** 2).sum(0) * turned + (H[3:] ** 2).sum(0) * mass)
+    return np.where(weak, lent, 0.0)
 
 
 def refuse_idle_freedoms(skeleton: _core.Model, forest: Forest, names: Names, q: Array) -> None:

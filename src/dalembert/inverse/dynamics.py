@@ -140,9 +140,7 @@ def _other_numbers(model: Model, motion: Result) -> list[str]:
     """Return a note if a run had numbers that the model has not: other forces made its motion."""
     if motion.conditions is None or motion.model is None:
         return []
-    then, places = motion.conditions(motion.t[:1])[0][1], model.parameter_names
-    own = then.model.parameter_names
-    other = [name for name, k in own.items() if name in places and then.parameters[k] != model.parameters[places[name]]]
+    other = list(motion.conditions(motion.t[:1])[0][1].other_numbers(model))
     if not other:
         return []
     shown = ", ".join(map(repr, other[:6]))

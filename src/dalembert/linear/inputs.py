@@ -313,6 +313,6 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: Rows) -> Array:
 def present_inputs(space: Tangent) -> Array:
     """Return what laws give as inputs of elements at the state, in the order of the core."""
     model, s = space.model, space.state
-    taken = model.report(["taken"], s.t, s.q, s.v, s.x, conditions=space.conditions)["taken"]
+    taken = model.report(["taken"], s.t, s.q, s.v, s.x, **space.under)["taken"]
     of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")
     return np.asarray(taken[of_laws])

@@ -53,7 +53,7 @@ class LargeSystem:
         """Return whether the core solves such systems here."""
         model, s = space.model, space.state
         turning = space.K is not None and bool(s.v.any())
-        if space.conditions is not None or turning or space.ny != space.nz:
+        if space.conditions is not None or space.inputs is not None or turning or space.ny != space.nz:
             return False
         found = model._newton_step(s.q, s.v, *_nothing(model), 1.0, t=s.t, x=s.x)
         return all(np.isfinite(part).all() for part in found)

@@ -90,7 +90,7 @@ def linearize(
     array([1.566 , 1.566 , 3.1321, 3.1321])
     """
     at = about(system, state, t, conditions)
-    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, conditions=at.conditions)
+    space = tangent_space(at.model, at.state, independent=independent, speeds=speeds, **at.under)
     return linear_at(space, inputs, outputs, notes=at.notes)
 
 
@@ -170,10 +170,10 @@ def drifting(space: Tangent, A: Array) -> list[str]:
         return []
     h = _ALONG / pace
     chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
-    found = model.dynamics(s.t, s.q, s.v, s.x, conditions=space.conditions)
+    found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
     try:
-        there = tangent_space(model, later, independent=chosen, speeds=paces, conditions=space.conditions)
+        there = tangent_space(model, later, independent=chosen, speeds=paces, **space.under)
         change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
     except DalembertError:
         return []
@@ -191,7 +191,7 @@ def unrest(space: Tangent, A: Array | None = None) -> list[str]:
     What counts as a change depends on A, the matrix of the independent states, if it is known.
     """
     model, s = space.model, space.state
-    found = model.dynamics(s.t, s.q, s.v, s.x, conditions=space.conditions)
+    found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     a = found.a[space.speeds]
     D = model.compiled.tables["column_scale"][space.speeds]
     n, m = space.ny, space.ny + space.nz

@@ -24,7 +24,7 @@ from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
 from ..system import System
 from .rows import Rows
-from .states import about
+from .states import about, conditions_of, inputs_of, plain
 from .tangent import Tangent, tangent_space
 
 __all__ = ["Campbell", "RootLocus", "campbell", "root_locus"]
@@ -238,7 +238,8 @@ def _along(
         given = state(value) if callable(state) and not isinstance(state, State) else state
         model, where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
-        space = tangent_space(model, where, independent=names, speeds=paces, conditions=under, item=item)
+        how: dict[str, Any] = {"conditions": under, "inputs": inputs_of(model, given, item)}
+        space = tangent_space(model, where, independent=names, speeds=paces, **how, item=item)
         if names is None:  # the same coordinates all along
             names = [model.speed_names[k] for k in space.positions]
             paces = [model.speed_names[k] for k in space.speeds]
@@ -249,7 +250,8 @@ def _along(
 def _matrices(spaces: list[Tangent]) -> Array:
     """Return A at each space; derivatives of one model under the same conditions in one batch."""
     first = spaces[0]
-    if any(space.model is not first.model or space.conditions is not first.conditions for space in spaces):
+    alike = all(space.model is first.model and space.conditions is first.conditions for space in spaces)
+    if not alike or any(space.inputs is not None for space in spaces):
         return np.array([space.reduce(space.derivatives()) for space in spaces])
     q, v, x = (np.array([getattr(space.state, part) for space in spaces]) for part in ("q", "v", "x"))
     t = np.array([float(space.state.t) for space in spaces])
@@ -269,6 +271,8 @@ def _at_value(
     if made:
         at = about(model, state, None, conditions, item=item)
         return at.model, at.state, at.conditions
+    conditions = conditions_of(model, state, conditions, item)
+    state = plain(state)
     if conditions is not None and conditions.model.family is model.family:
         model = conditions.model
     if parameters[0] in model.parameter_names:

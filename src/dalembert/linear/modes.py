@@ -226,7 +226,7 @@ def modes(
             raise ModelError("modes", "count", count, "give a whole number")
         count = int(count)
     at = about(system, state, t, conditions, item="modes")
-    space = tangent_space(at.model, at.state, conditions=at.conditions, item="modes")
+    space = tangent_space(at.model, at.state, **at.under, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8
     if (space.ny > DENSE or few) and LargeSystem.can(space):
         found = _large(space, 20 if count is None else int(count), at.notes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import ModelError
-from ..model import DynamicsDerivatives, Model
+from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
 from ..result.outputs import Motion, Output, always
 from .inputs import Change, present_inputs
@@ -144,8 +144,21 @@ class _Directions:
         now = parameter_value(base.model, name, base.parameters)
         conditions = base.with_parameter(name, now + step, item="linearize")
         one = (np.array([s.t]), s.q[None], s.v[None], s.x[None])
-        value = output.value(Motion(conditions.model, *one, conditions=always(conditions)))
+        value = output.value(_Fed(self.space.inputs, conditions, *one))
         return np.asarray(value, dtype=float).reshape(-1)
+
+
+class _Fed(Motion):
+    """States under conditions, with inputs in place of laws."""
+
+    def __init__(self, inputs: Array | None, conditions: Conditions, t: Array, q: Array, v: Array, x: Array) -> None:
+        super().__init__(conditions.model, t, q, v, x, conditions=always(conditions))
+        self._how: dict[str, Any] = {"conditions": conditions}
+        if inputs is not None:
+            self._how["inputs"] = np.tile(inputs, (len(q), 1))
+
+    def _reported(self, parts: list[str]) -> dict[str, Array]:
+        return self.model.report(parts, self.t, self.q, self.v, self.x, **self._how)
 
 
 class _Varied(Motion):
@@ -160,9 +173,9 @@ class _Varied(Motion):
         at, h, model = self._directions, self._h, self.model
         space, base = at.space, at.space.conditions
         names = sorted(_core.report_parts.index(part) for part in parts)
-        laws = np.full(at.laws.shape, np.nan)
+        laws = np.full(at.laws.shape, np.nan) if space.inputs is None else np.tile(space.inputs, (len(at.laws), 1))
         if at.laws.any():
-            laws = np.where(at.laws != 0.0, present_inputs(space) + h * at.laws, np.nan)
+            laws = np.where(at.laws != 0.0, present_inputs(space) + h * at.laws, laws)
         given = np.tile(_prescribed(space), (len(self), 1))
         n = space.size
         for k, change in enumerate(at.changes):

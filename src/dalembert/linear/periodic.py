@@ -32,7 +32,7 @@ from ..result import Result
 from ..simulation.simulate import simulate
 from ..system import System
 from .locus import _matrices
-from .states import About, about, mind_conditions
+from .states import About, about, mind_conditions, plain
 from .tangent import Tangent, tangent_space
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
@@ -205,11 +205,15 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
             state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+        state = plain(state)
     at = about(model, state, t, None, item=item)
+    if at.inputs is not None:
+        remedy = "it was found with inputs in place of laws, which a motion has not: describe them by constants"
+        raise ModelError(item, "state", type(state).__name__, remedy)
     if at.conditions is not None:
         if at.conditions.locked or at.conditions.off:
-            remedy = "hinges were locked or loops open in that run: describe the system as it was then"
-            raise ModelError(item, "state", state, remedy)
+            remedy = "hinges were held or loops open there: describe the system as it was then, or give the state alone"
+            raise ModelError(item, "state", type(state).__name__, remedy)
         options.setdefault("control", at.conditions.control)
         at.model = at.model.with_parameters(at.conditions.parameters)
     control = options.get("control")

@@ -65,6 +65,8 @@ class Tangent:
         Of (3): xi = Q y, dv = V z + U y.
     K : (nv, nv) or None
         Of (4); None if zero for every hinge.
+    inputs : array or None
+        In place of laws, as `Model.input_values` gives them.
     """
 
     model: Model
@@ -76,6 +78,7 @@ class Tangent:
     V: Array
     U: Array
     K: Array | None
+    inputs: Array | None = None
 
     @property
     def ny(self) -> int:
@@ -118,9 +121,14 @@ class Tangent:
         return xi, dv, np.hstack([np.zeros((nx, n + nz)), np.eye(nx)])
 
     def derivatives(self, parameters: Sequence[str] = (), **more: Any) -> DynamicsDerivatives:
-        """Return `Model.d_dynamics` at the state, under the conditions."""
-        s = self.state
-        return self.model.d_dynamics(s.t, s.q, s.v, s.x, conditions=self.conditions, parameters=parameters, **more)
+        """Return `Model.d_dynamics` at the state, under the conditions and inputs."""
+        s, how = self.state, self.under
+        return self.model.d_dynamics(s.t, s.q, s.v, s.x, parameters=parameters, **{**how, **more})
+
+    @property
+    def under(self) -> dict[str, Any]:
+        """What kernels are told beside the state: conditions and inputs."""
+        return {"conditions": self.conditions, "inputs": self.inputs}
 
     def kinematics(self) -> tuple[Array, Array]:
         """Return what y' is made of, (4): by y (nq, nq), and by z (nq, nz)."""
@@ -205,6 +213,7 @@ def tangent_space(
     speeds: Sequence[str] | None = None,
     prefer: Sequence[str] = (),
     conditions: Conditions | None = None,
+    inputs: Array | None = None,
     item: str = "linearize",
 ) -> Tangent:
     """Return the tangent space at a state that obeys the loops.
@@ -222,6 +231,8 @@ def tangent_space(
         Among the independent ones wherever they can be; the others by pivoting.
     conditions : Conditions
         Locked hinges, closures that are off, parameters.
+    inputs : array
+        In place of laws, as `Model.input_values` gives them.
 
     Raises
     ------
@@ -261,7 +272,7 @@ def tangent_space(
         asked = None if speeds is None else _named(model, speeds, item, "speeds")
         paces, V = _fewer(model, J[rows.held & ~rows.placing], D, rows.paced, positions, Q, asked, item)
     U = _following(model, state, rows, J, paces, Q, K)
-    return Tangent(model, conditions, state, positions, paces, Q, V, U, K)
+    return Tangent(model, conditions, state, positions, paces, Q, V, U, K, inputs)
 
 
 def _split(

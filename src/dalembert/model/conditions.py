@@ -138,6 +138,27 @@ class Conditions(_core.Conditions):
         plain = not (self.locked or self.off or self.control or self.history or self.sliding or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
+    def other_numbers(
+        self, model: Model | None = None, parameters: Array | None = None
+    ) -> dict[str, tuple[float, float]]:
+        """Return numbers by name that are others than in a model: those of the conditions, and its own.
+
+        Parameters
+        ----------
+        model : Model
+            With parameters of the same names; as described if left out.
+        parameters : (n,)
+            Its numbers, where they are others than its own.
+        """
+        other = self.model.family if model is None else model
+        numbers = other.parameters if parameters is None else parameters
+        places, follows = other.parameter_names, other.family.compiled.numbers.follows
+        return {
+            name: (parameter_value(self.model, name, self.parameters), parameter_value(other, name, numbers))
+            for name, k in self.model.parameter_names.items()
+            if name in places and self.parameters[k] != numbers[places[name]] and places[name] not in follows
+        }
+
     def holds(self) -> NDArray[np.bool_]:
         """Return which constraint rows hold, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)

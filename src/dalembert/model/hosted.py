@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess"]
 
 Array = NDArray[np.float64]
+
+REMEMBERED = 8  # answers of a control
 
 
 class HostedInput:
@@ -104,11 +107,16 @@ class Host:
         Whether laws depend on the state, not on time only.
     asked : dict of int to (float, float)
         Freedoms at which the control asked for more than `max_effort`: when first, s, and for how much at most.
+    answered : deque of (State, (nv,))
+        States that the control was asked about, ever further apart, and its answers: about the same state a function
+        of the state gives the same.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
         self.asked: dict[int, tuple[float, float]] = {}
+        self.answered: deque[tuple[State, Array]] = deque(maxlen=REMEMBERED)
+        self._calls, self._next = 0, 1
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
 
     @cached_property
@@ -123,6 +131,10 @@ class Host:
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, HostedInput) else law(t)
         if self.control is not None:
             tau[:] = hinge_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            self._calls += 1
+            if self._calls >= self._next:
+                self._next = self._calls + self._calls // 2 + 1
+                self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
             if self._bounded:
                 keep_excess(self.model, t, tau, self.asked)
 

@@ -35,6 +35,7 @@ from .open_loops import mind_loops
 from .options import Options
 from .progress import Progress
 from .sampling import Sampling
+from .settling import LOOK, SLOW, what_jumps
 from .tolerances import of_states
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
@@ -113,13 +114,14 @@ def simulate_elsewhere(
                 stepper = _stepper(method, equations, begin, end)
                 steppers.append(stepper)
             run.add(*stepper.step())
+            run.mind_pace(t_end)
             progress.show(run.t[-1])
         if run.t[-1] < t_end:
             status = "interrupted"
         else:
             mind_loops(conditions, run.rows[-1])
     except DalembertError as error:
-        status, caught = "failed", error
+        status, caught = "failed", run.explained(error)
     finally:
         progress.close()
     evaluations, jacobians, factorizations = (
@@ -373,6 +375,24 @@ class _ForeignRun:
         """Add a step, projected."""
         self.rows.append(self.equations.projected(t, y))
         self.t.append(t)
+
+    def mind_pace(self, t_end: float) -> None:
+        """Refuse to crawl where a force does not settle as steps shrink."""
+        number = len(self.t) - 1
+        if number % LOOK:
+            return
+        taken = self.t[-1] - self.t[-1 - LOOK]
+        if number and LOOK * (t_end - self.t[-1]) > SLOW * taken and self.what_jumps():
+            raise IntegrationError(f"at t = {self.t[-1]:.9g} s the run does not get on, {LOOK} steps for {taken:.2g} s")
+
+    def what_jumps(self) -> str:
+        """Return what jumps where the run is; empty if nothing does."""
+        return what_jumps(self.equations.conditions, self.equations.options, self.rows[-1])
+
+    def explained(self, error: DalembertError) -> DalembertError:
+        """Return an error with the reason, if a force jumps there."""
+        guilty = self.what_jumps() if isinstance(error, IntegrationError) else ""
+        return IntegrationError(f"{error}: {guilty}") if guilty else error
 
     def states(self) -> tuple[Array, Array, Array]:
         """Return q, v and x of all steps."""

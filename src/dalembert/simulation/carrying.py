@@ -12,7 +12,7 @@ from ..result import Result
 from .open_loops import mind_loops
 from .outcome import make_result
 from .run import Run
-from .settling import keeps_to_itself
+from .settling import stepped_over
 from .start import start_state
 
 __all__ = ["carry_out"]
@@ -44,8 +44,7 @@ def carry_out(
             run.stream.checkpoint(run)
         with run.interrupt:
             status = run.go()
-            if status == "finished":
-                run.notes += keeps_to_itself(run)
+            run.notes += stepped_over(run.conditions, run.options, *run.records.arrays())
         if status == "finished" and run.options.project:
             t, q, v, x, *_ = run.integrator.state()
             mind_loops(run.conditions, State(q=q, v=v, t=t, x=x))

@@ -26,7 +26,7 @@ from .motion_notes import motion_notes
 from .open_loops import OPEN, widest
 from .options import Options
 from .retaken import Retaken
-from .settling import of_its_own
+from .settling import stepped_over
 from .small_notes import small_notes
 from .start import rows_of, start_states
 
@@ -338,11 +338,8 @@ def simulate_many(
     every_state = states[0], states[1], states[2]
     taken = Retaken(conditions, options, breaks, (t_start, t_end), State(q=q, v=v, t=t_start, x=x))
     ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, numbers, taken=taken)
-    if conditions.control is not None and ends[0] == "reached" and not interrupt.pressed:
-        again = ensemble.run(0).dense
-        assert again is not None
-        if not np.array_equal(again(wanted)[0], states[0][0]):
-            stats.notes.append(of_its_own(conditions.control))
+    if ends[0] == "reached" and not interrupt.pressed:
+        stats.notes.extend(stepped_over(conditions, options, wanted, *(part[0] for part in states)))
     return ensemble
 
 

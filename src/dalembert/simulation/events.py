@@ -14,7 +14,7 @@ from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, Model, State
 from ..result import ByTime, Motion, Output
 from ..result.outputs.output import value_of
-from .jumps import mind_open, speeds_after_jump
+from .jumps import mind_open, renumbered, speeds_after_jump
 
 __all__ = ["Event", "Situation", "Watch"]
 
@@ -128,11 +128,8 @@ class Situation:
         refused, and speeds obey loops at once.
         """
         before = self.model
-        self.conditions = self.conditions.with_parameter(name, value, item="event")
+        self.conditions = renumbered(self.conditions, name, value, self.q, self.t, item="event")
         if self.model is not before and self.model.nc:
-            for closure in self.model.closure_names:
-                if closure not in self.conditions.off:
-                    mind_open(self.conditions, closure, self.q, self.t, because=f"{name} = {value:.6g} opens it")
             self._jump()
         self.done.append(f"{name} = {value:.6g}")
 

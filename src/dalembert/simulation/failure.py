@@ -69,7 +69,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
             f"{where} {which} is not finite: look at the forces {when}, and at freedoms without inertia"
         )
     if outcome in (UNSOLVED, UNDERFLOW):
-        guilty = axes_meet(model, t) or what_jumps(run)
+        guilty = axes_meet(model, t) or what_jumps(run.conditions, run.options, run.reached, run.options.step or 0.0)
         if guilty:
             return IntegrationError(f"{where} no step is small enough: {guilty}")
     if outcome == UNSOLVED:

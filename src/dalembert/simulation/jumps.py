@@ -9,7 +9,7 @@ from ..analysis.jumps import Jumps
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions
 
-__all__ = ["FAR", "loop_rates", "mind_open", "speeds_after_jump"]
+__all__ = ["FAR", "loop_rates", "mind_open", "renumbered", "speeds_after_jump"]
 
 Array = NDArray[np.float64]
 
@@ -28,6 +28,16 @@ def mind_open(conditions: Conditions, connection: str, q: Array, t: float, becau
             f"at t = {t:.6g} s {connection!r} is open by {wide:.3g} m or rad and cannot be switched on; switch it "
             "on at an event at which it closes"
         )
+
+
+def renumbered(conditions: Conditions, name: str, value: float, q: Array, t: float, *, item: str) -> Conditions:
+    """Return conditions with one number changed; a number that would open a loop at q is refused."""
+    new = conditions.with_parameter(name, value, item=item)
+    if new.model is not conditions.model and new.model.nc:
+        for closure in new.model.closure_names:
+            if closure not in new.off:
+                mind_open(new, closure, q, t, because=f"{name} = {value:.6g} opens it")
+    return new
 
 
 def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Array, Array]:

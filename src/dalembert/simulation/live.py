@@ -18,6 +18,7 @@ from ..system import System
 from .dry_options import dry_of
 from .events import Event, Watch
 from .interrupt import Interrupt
+from .jumps import renumbered
 from .options import make_options
 from .outcome import make_result
 from .progress import Progress
@@ -25,7 +26,7 @@ from .run import Run
 from .sampling import as_control
 from .soft_stops import with_soft_stops
 from .speed_jumps import refuse_jumps, speed_jumps
-from .start import check_jumps, check_tables, start_state, start_time
+from .start import check_jumps, check_tables, found_otherwise, start_state, start_time
 from .tolerances import DEFAULT_ATOL, Tolerance
 
 __all__ = ["Live"]
@@ -103,6 +104,8 @@ class Live:
         history = History(model) if np.isfinite(model.shortest_delay) else None
         asked = as_control(control, period, delay, item="Live")
         conditions = model.conditions(parameters, control=asked, history=history)
+        model = conditions.model  # with the numbers that were given
+        said += found_otherwise(state, conditions)
         conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=1.0)
         start, notes = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
@@ -146,8 +149,13 @@ class Live:
         return float(value) if output.shape == () else value
 
     def set(self, name: str, value: float) -> None:
-        """Set a number of an element, ``"motor.u"``, from now on."""
-        self._conditions = self._conditions.with_parameter(name, value)
+        """Set a number of the system, ``"motor.u"``, ``"load.mass"``, from now on.
+
+        Coordinates and speeds stay: what a mass takes away goes with its momentum. A number that would open a loop is
+        refused, and speeds obey loops at once.
+        """
+        state = self.state
+        self._conditions = renumbered(self._conditions, name, value, state.q, state.t, item="Live")
 
     def advance(self, time: float) -> None:
         """Go on for some time, s; less if an event ends the run.

@@ -14,6 +14,7 @@ from ..model import Conditions, Model
 from ..model.once import once_per_model
 from ..result import Motion
 from .led_angles import angle_notes
+from .settling import keeps_to_itself
 from .spin import spin_notes
 
 __all__ = ["motion_notes"]
@@ -41,10 +42,12 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
         motion = Motion(model, t, q, v, x, conditions=motion.conditions)
     if not len(motion):
         return []
+    conditions = list(conditions)
     notes = [*spin_notes(model, motion.q, motion.v), *_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
+    notes += keeps_to_itself(conditions)
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:
-        notes += [*_actuator_notes(motion, list(conditions)), *_drive_notes(motion, hinges)]
+        notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, hinges)]
     return notes
 
 

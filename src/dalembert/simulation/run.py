@@ -23,12 +23,13 @@ from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Event, Situation, Watch
 from .failure import at_limit, failure
+from .jumps import speeds_after_jump
 from .led_angles import axes_meet
 from .options import Options
 from .past import remember, remember_jump
 from .resume import asked_for, mind_asked, mind_model, times_seal
 from .sampling import Sampling
-from .settling import what_jumps
+from .settling import LOOK, SLOW, what_jumps
 from .switchings import Switchings
 from .track import Segment, Track
 
@@ -47,9 +48,7 @@ REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
 MOST_FIRST = 32  # steps after an event before the next look
-LOOK = 2_000  # tried steps after which the pace is looked at
-SLOW = 1e6  # tried steps to the end at this pace: reason to look for what jumps
-CRAWL = 1e9  # ... and to give up, whatever it is
+CRAWL = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
 CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
 CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 STUCK_STEP = 0.005  # of the run: longest step while something sticks
@@ -121,6 +120,12 @@ class Run:
         """The model, with the numbers that it has now."""
         return self.conditions.model
 
+    @property
+    def reached(self) -> State:
+        """Where it is."""
+        t, q, v, x = self.integrator.state()[:4]
+        return State(q=q, v=v, t=t, x=x)
+
     # ---- starting and restarting
 
     def start(self, state: State) -> None:
@@ -180,7 +185,10 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         step = self.integrator.step
+        other = conditions.model is not self.model
         self._take_conditions(conditions)
+        if other and self.model.nc:
+            v = speeds_after_jump(conditions, q, v, t, None)
         state = State(q=q, v=v, t=t, x=x)
         if self.dry is not None:
             now = Situation(conditions, state)
@@ -297,7 +305,7 @@ class Run:
         ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
         crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
         if ahead > SLOW:
-            guilty = axes_meet(self.model, t) or what_jumps(self)
+            guilty = axes_meet(self.model, t) or what_jumps(self.conditions, self.options, self.reached)
             if guilty:
                 raise IntegrationError(f"{crawls}: {guilty}")
         if ahead > CRAWL and number >= 4 * LOOK:

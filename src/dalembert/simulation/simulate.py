@@ -25,7 +25,7 @@ from .resume import asked_state
 from .sampling import as_control
 from .soft_stops import with_soft_stops
 from .speed_jumps import speed_jumps
-from .start import check_jumps, check_tables, start_time
+from .start import check_jumps, check_tables, found_otherwise, start_time
 from .stream import begun_at
 from .task import Task
 from .tolerances import DEFAULT_ATOL, Tolerance
@@ -83,7 +83,7 @@ def simulate(
         (B, nv), or numbers (B,) by name, B runs are made at once, in vector registers and on threads, and an `Ensemble`
         is returned.
     parameters : dict of str to float or (B,)
-        Other numbers for force elements than those described: ``{"k.stiffness": 200.0}``; arrays make B runs.
+        Other numbers than those described: ``{"k.stiffness": 200.0, "coupler.mass": 2.0}``; arrays make B runs.
     method : str
         ``"auto"``; explicit ``"dop853"`` (order 8) and ``"dopri5"`` (5); implicit ``"radau"`` (5), for stiff systems,
         and ``"alpha"`` (2, generalised alpha); with a fixed step ``"rk4"`` and ``"euler"`` (semi-implicit).
@@ -192,6 +192,7 @@ def simulate(
     also = break_times(breaks, item="simulate")
     conditions = _first_conditions(model, {} if count is not None else parameters, control, stabilization)
     model = conditions.model  # with the numbers that were given
+    said += found_otherwise(state, conditions) if count is None else []
     if conditions.history is not None and foreign:
         raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
     conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)

@@ -19,13 +19,22 @@ from ..connections.drives import Drive
 from ..connections.elements.plain import Effort, Load
 from ..connections.laws import LOOKS, Function, Integral, Linear, Monotone, Piecewise, Spline, steps_of
 from ..errors import AssemblyError, ModelError, SingularityError
-from ..model import Model, State, as_model
+from ..model import Conditions, Model, State, as_model
 from ..model.once import once_per_model
 from ..model.shared_efforts import shared_efforts
 from ..system import System
 from .jumps import FAR
 
-__all__ = ["check_jumps", "check_tables", "mind_inertia", "start_state", "start_states", "start_time"]
+__all__ = [
+    "check_jumps",
+    "check_tables",
+    "found_otherwise",
+    "found_with",
+    "mind_inertia",
+    "start_state",
+    "start_states",
+    "start_time",
+]
 
 Array = NDArray[np.float64]
 
@@ -105,6 +114,36 @@ def start_time(
             f"the given state is of t = {of_state:.6g} s; the run begins at t_start = {begin:.6g} s, as asked"
         ]
     return begin, []
+
+
+def found_with(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say which numbers a state was found with that are others here: there, here, by name."""
+    if not numbers:
+        return []
+    shown = ", ".join(f"{name!r} = {there:.6g}, here {here:.6g}" for name, (there, here) in list(numbers.items())[:6])
+    return [f"the state was found with {shown}"]
+
+
+def found_otherwise(state: Any, conditions: Conditions) -> list[str]:
+    """Say what an equilibrium was found with that a run from it has not: numbers, inputs, holds."""
+    then = getattr(state, "conditions", None)
+    if not (isinstance(state, State) and isinstance(then, Conditions)):
+        return []
+    notes = [
+        f"{note}: parameters=eq.parameters takes them along"
+        for note in found_with(then.other_numbers(conditions.model, conditions.parameters))
+    ]
+    inputs = getattr(state, "inputs", {})
+    if inputs:
+        shown = ", ".join(f"{name!r} = {value:.6g}" for name, value in list(inputs.items())[:6])
+        notes.append(f"the state was found with inputs {shown}; the run takes what laws give")
+    rubbing = {held.name for held in getattr(state, "friction", ())}
+    names = dict(enumerate(then.model.speed_names))
+    held = [names.get(k, "a hinge that closes a loop") for k in sorted(then.locked - conditions.locked)]
+    loose = [name for name in held if name not in rubbing]
+    if loose:
+        notes.append(f"the state was found with {', '.join(map(repr, loose[:6]))} held; the run lets go")
+    return notes
 
 
 def start_state(

@@ -173,16 +173,6 @@ class Track:
                 out[wanted] = part
         return found[0], found[1], found[2]
 
-    def taken_again(self, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
-        """Return q, v and x, (k, ...) each, to which the motion leads from rows (k,) until the rows after them."""
-        t, *states = self.records.arrays()
-        found = [np.empty((len(rows), part.shape[1])) for part in states]
-        for place, row in enumerate(rows):
-            ends = _sampled_states(self, self.segment_at(t[row]), t, states, np.array([row]), np.array([1.0 - 1e-12]))
-            for out, part in zip(found, ends, strict=True):
-                out[place] = part[0]
-        return found[0], found[1], found[2]
-
     # ---- conditions
 
     def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:

@@ -70,8 +70,8 @@ class Equilibrium(State):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Numbers of elements that were found, for ``simulate(..., parameters=eq.parameters)``."""
-        return {name: value for name, value in self.unknown.items() if name in self.model.parameter_names}
+        """Numbers that were given or found, for ``simulate(..., parameters=eq.parameters)``."""
+        return {name: value for name, (value, _) in self.conditions.other_numbers().items()}
 
     @property
     def inputs(self) -> dict[str, float]:
