@@ -14,7 +14,7 @@ from ..result import Output, Result
 from ..simulation import Ensemble
 from ..statics import Stability
 
-__all__ = ["Column", "Reading", "as_readings", "blank", "read", "read_runs", "rows_of", "together"]
+__all__ = ["Column", "Reading", "as_readings", "blank", "read", "read_runs", "reduced", "rows_of", "together"]
 
 Array = NDArray[Any]
 TIME = "time"
@@ -264,3 +264,28 @@ def _plain(label: str, value: Any) -> Column:
 def _component_dims(label: str, shape: Sequence[int]) -> tuple[str, ...]:
     """Return names of the dimensions of an output that are not of time."""
     return ("axis",) if tuple(shape) == (3,) else tuple(f"{label} [{k}]" for k in range(len(shape)))
+
+
+def reduced(reading: Reading, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
+    """Return an output (n, ...) and its derivatives (n, ..., m), reduced over time as a reading says."""
+    reduce = reading.reduce
+    if reduce is None:
+        return y, dy
+    if not isinstance(reduce, str):
+        remedy = "its derivative is not known: take the output over time, and reduce that"
+        raise ModelError("sensitivity", f"reduction of {reading.name!r}", reduce, remedy)
+    value = np.asarray(_REDUCTIONS[reduce](t, y))
+    if reduce in ("first", "final", "mean", "integral"):
+        return value, np.asarray(_REDUCTIONS[reduce](t, dy))
+    if reduce == "rms":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return value, _mean(t, y[..., None] * dy) / value[..., None]
+    top, low = _at(dy, y.argmax(axis=0)), _at(dy, y.argmin(axis=0))
+    if reduce == "peak":
+        return value, np.where((y.max(axis=0) >= -y.min(axis=0))[..., None], top, -low)
+    return value, {"max": top, "min": low, "range": top - low}[reduce]
+
+
+def _at(dy: Array, place: Array) -> Array:
+    """Return derivatives (..., m) at the times where each component is largest, say."""
+    return np.take_along_axis(dy, place[None, ..., None], axis=0)[0]
