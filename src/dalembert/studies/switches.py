@@ -9,7 +9,7 @@ their derivative is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Window:
     end: float
 
 
-def windows(result: Result, fixed: Array, wanted: Array) -> list[Window]:
+def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str]) -> list[Window]:
     """Return the windows of all switches of a run.
 
     Parameters
@@ -53,10 +53,12 @@ def windows(result: Result, fixed: Array, wanted: Array) -> list[Window]:
         Times at which something breaks whatever the state is: no switches.
     wanted : (k,) s
         Times of outputs, which lie in no window.
+    noted : names
+        Of events that change nothing.
     """
     begin, end = float(result.t[0]), float(result.t[-1])
     near = _NEAR * (end - begin)
-    known = {float(event.t): str(event.name) for event in result.events}
+    known = {float(event.t): str(event.name) for event in result.events if event.name not in noted}
     for t in result.breaks:
         if not len(fixed) or np.abs(fixed - t).min() > near:
             known.setdefault(float(t), "a threshold")
@@ -131,8 +133,8 @@ class _Short:
                     return before  # rounding is least with the larger of two that agree
             before = now
         raise GradientError(
-            f"{self.window.name!r} at t = {self.window.t:.9g} s has no derivative by {direction.name!r}: it is grazed, or "
-            "the slightest change lets something else happen"
+            f"{self.window.name!r} at t = {self.window.t:.9g} s has no derivative by {direction.name!r}: it is grazed, "
+            "or the slightest change lets something else happen"
         )
 
     def _difference(self, direction: Direction, y: Array, h: float) -> Array:
