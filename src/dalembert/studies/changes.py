@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,12 @@ def small_motion(model: Model, q: Array, dq: Array) -> Array:
     """Return the small motion xi (nv,) by which coordinates q (nq,) change at the rates dq (nq,)."""
     if model.nq == model.nv:
         return dq
-    N = np.stack([slope(lambda h, e=e: model.integrate(q, h * e), STEP) for e in np.eye(model.nv)], axis=1)
+    N = np.stack([slope(partial(_moved, model, q, axis), STEP) for axis in np.eye(model.nv)], axis=1)
     return np.asarray(np.linalg.lstsq(N, dq, rcond=None)[0])
+
+
+def _moved(model: Model, q: Array, axis: Array, h: float) -> Array:
+    return model.integrate(q, h * axis)
 
 
 def directions_of(

@@ -288,4 +288,4 @@ def reduced(reading: Reading, t: Array, y: Array, dy: Array) -> tuple[Array, Arr
 
 def _at(dy: Array, place: Array) -> Array:
     """Return derivatives (..., m) at the times where each component is largest, say."""
-    return np.take_along_axis(dy, place[None, ..., None], axis=0)[0]
+    return np.asarray(np.take_along_axis(dy, place[None, ..., None], axis=0)[0])

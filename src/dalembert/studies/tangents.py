@@ -40,10 +40,12 @@ _ROOM = 4e6  # numbers of matrices that are worked on at once
 def _gauss(stages: int) -> tuple[Array, Array, Array]:
     """Return places c, weights b and matrix a of Gauss's method on [0, 1]."""
     x, w = np.polynomial.legendre.leggauss(stages)
-    c, b = (x + 1) / 2, w / 2
+    c: Array = (x + 1) / 2
+    b: Array = w / 2
     powers = c[:, None] ** np.arange(stages)
     integrals = c[:, None] ** np.arange(1, stages + 1) / np.arange(1, stages + 1)
-    return c, b, np.linalg.solve(powers.T, integrals.T).T
+    a: Array = np.linalg.solve(powers.T, integrals.T).T
+    return c, b, a
 
 
 _C, _B, _A = _gauss(_STAGES)
