@@ -44,7 +44,7 @@ def _gauss(stages: int) -> tuple[Array, Array, Array]:
     b: Array = w / 2
     powers = c[:, None] ** np.arange(stages)
     integrals = c[:, None] ** np.arange(1, stages + 1) / np.arange(1, stages + 1)
-    a: Array = np.linalg.solve(powers.T, integrals.T).T
+    a = np.asarray(np.linalg.solve(powers.T, integrals.T).T, dtype=np.float64)
     return c, b, a
 
 
