@@ -11,6 +11,7 @@ __all__ = [
     "EquilibriumError",
     "FileError",
     "IntegrationError",
+    "LeftOutWarning",
     "MissingPackageError",
     "ModelError",
     "ModelWarning",
@@ -134,6 +135,20 @@ class ModelWarning(UserWarning):
 
 class DeformationWarning(UserWarning):
     """A flexible body deforms more than modes that are linear can tell."""
+
+
+class LeftOutWarning(UserWarning):
+    """What a file has and a system cannot hold, or a system has and a file cannot: it is left out, and said.
+
+    Attributes
+    ----------
+    items : tuple of str
+        What is left out or taken otherwise, one by one.
+    """
+
+    def __init__(self, message: str, items: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.items = items
 
 
 class StiffeningWarning(UserWarning):

@@ -14,10 +14,12 @@ from .outputs import (
     nodal_motion,
     nodal_velocities,
 )
-from .records import EventRecord, Labels, Stats
+from .records import TIME, Axis, EventRecord, Labels, Stats
 from .result import Result
 
 __all__ = [
+    "TIME",
+    "Axis",
     "ByTime",
     "EventRecord",
     "Labels",
