@@ -148,7 +148,7 @@ def kernel_count(modes: list[int], children: list[int], *, second: bool = False,
         inertia = 0 if ruthless else (9 + 3 * second) + (14 + 3 * second)  # J2, F1, E1: modal_inertia, modal_bias
         r = 6 * c
         if r and 4 * r < n and r <= 30:
-            factor = n * (2 * r * r + 20 * r) + 4 * n * r
+            factor = float(n * (2 * r * r + 20 * r) + 4 * n * r)
         else:
             factor = n**3 / 6 + n * n * (3 * c + 3) + n * n
         total += (inertia + 2) * n * n + factor + n * (60 + 70 * c)

@@ -57,7 +57,8 @@ def mode_acceleration(result: Result, body: Any) -> Array:
 def _acting(result: Result, model: Model, name: str) -> list[tuple[Marker, Array, Array]]:
     """Return markers on a body with the moments about them and forces (n, 3), world axes, that act there."""
     system, found = model.system, []
-    for owner in (*system.connections.values(), *system.forces.values()):
+    owners: list[Any] = [*system.connections.values(), *system.forces.values()]
+    for owner in owners:
         ends = list(getattr(owner, "ends", None) or (owner.first, owner.second))
         if not any(end.body.name == name for end in ends) or getattr(owner, "places", None):
             continue
