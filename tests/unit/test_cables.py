@@ -143,6 +143,14 @@ def test_twist_is_that_of_a_shaft() -> None:
     assert np.allclose(rod.tension(result), 0.01, rtol=1e-6)
 
 
+def test_segments_may_be_shorter_than_they_are_thick() -> None:
+    s = da.System("short")
+    rod = da.cable(s, "rod", 0.1, WIRE, RUBBER, segments=50)
+    s.connect("A", da.Fixed(), s.ground, rod.start)
+    M = s.compile().mass_matrix(s.compile().zero_configuration())
+    assert np.linalg.eigvalsh(M)[0] > 0
+
+
 def test_markers_by_arc_length() -> None:
     s = da.System("line")
     rod = da.cable(s, "rod", [(0, 0, 0), (0.5, 0, 0), (0.5, 0.5, 0)], WIRE, RUBBER, segments=4)
