@@ -14,6 +14,7 @@ from .mjcf import load_mjcf, save_mjcf
 from .models import SUFFIXES, load_model_file, save_model_file
 from .sdf import load_sdf
 from .urdf import load_urdf
+from .urdf_writing import save_urdf
 
 __all__ = ["load", "save"]
 
@@ -37,6 +38,7 @@ _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
 }
 _WRITERS: dict[str, Callable[[System, Path], None]] = {
     "model": save_model_file,
+    "URDF": save_urdf,
     "MJCF": save_mjcf,
 }
 _ENDINGS = {**dict.fromkeys(SUFFIXES, "model"), ".urdf": "URDF", ".mjcf": "MJCF", ".sdf": "SDF", ".world": "SDF"}
@@ -121,7 +123,8 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     ----------
     system : System
     path : str or path
-        ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
+        ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.urdf``: URDF, for
+        ROS and its relatives. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
 
     Formats for robots hold less than a system has: what would close no loop or move otherwise is refused, forces and
     drives that they have no word for are left out, with a `LeftOutWarning` that lists them.
