@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 from dalembert.errors import LeftOutWarning, ModelError
-from dalembert.io import load_sdf
+from dalembert.io import load_sdf, load_urdf
 from dalembert.rotation import axis_angle
 
 INERTIAL = """<inertial><pose>0.1 0 0.2 0 0 0.5</pose><mass>2</mass>
@@ -58,7 +58,7 @@ def test_mass_matrix_and_forces_are_those_of_the_urdf_twin() -> None:
     )
     inertial = '<inertial><origin xyz="0.1 0 0.2" rpy="0 0 0.5"/><mass value="2"/>'
     inertial += '<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0.01"/></inertial>'
-    twin = da.io.load_urdf(TWIN.format(links="".join(f'<link name="{n}">{inertial}</link>' for n in "ab")))
+    twin = load_urdf(TWIN.format(links="".join(f'<link name="{n}">{inertial}</link>' for n in "ab")))
     ours, theirs = s.compile(), twin.compile()
     q, v = np.array([0.3, -0.4]), np.array([1.0, 2.0])
     assert np.allclose(ours.mass_matrix(q), theirs.mass_matrix(q), rtol=0, atol=1e-14)

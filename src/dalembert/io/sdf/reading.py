@@ -102,7 +102,8 @@ def load_sdf(
 
     Examples
     --------
-    >>> s = load_sdf('''<sdf version="1.9"><model name="arm"><link name="boom"><pose>0 0 1 0 0 0</pose></link>
+    >>> s = load_sdf('''<sdf version="1.9"><model name="arm"><link name="boom"><inertial><mass>2</mass>
+    ...   </inertial></link>
     ...   <joint name="A" type="revolute"><parent>world</parent><child>boom</child>
     ...   <axis><xyz>0 1 0</xyz></axis></joint></model></sdf>''')
     >>> s["A"]
