@@ -74,7 +74,8 @@ def asked(
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="A", values=...')
         model = system if isinstance(system, Model) else system.compile()
-        return Request(_by_position(model, float(in_order(times)[0])), in_order(times), notes)
+        when = in_order(times)
+        return Request(_by_position(model, float(when[0])), when, notes)
     described = system.system if isinstance(system, Model) else system
     described = described.copy()
     if isinstance(drive, str):
