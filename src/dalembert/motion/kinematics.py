@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
 from ..analysis.scales import Scales
-from ..errors import ModelError, SingularityError
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_rates import Swept, swept
 from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
 from .ends import why_ended
-from .request import Request, asked
+from .request import Request, asked, renamed
 from .rolling import rolled
 
 __all__ = ["kinematics"]
@@ -210,10 +210,13 @@ def _undeformed(model: Model) -> Conditions | None:
 def _first(request: Request, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
-    if guess is None:
-        return driven_positions(model, t)
-    start: Array = model._coordinates(_ITEM, guess)
-    return start if _closed(model, start, t) else driven_positions(model, t, start)
+    start = None if guess is None else model._coordinates(_ITEM, guess)
+    if start is not None and _closed(model, start, t):
+        return start
+    try:
+        return driven_positions(model, t, start)
+    except AssemblyError as error:
+        raise renamed(error, request.axis, t) from None
 
 
 def _closed(model: Model, q: Array, t: float) -> bool:

@@ -17,12 +17,12 @@ from ..analysis.starts import Starts
 from ..checks import finite_number
 from ..connections.drives import Drive, PoseDrive
 from ..connections.laws import Law, Linear, Polynomial, Spline, integrated
-from ..errors import ModelError
+from ..errors import DalembertError, ModelError
 from ..model import Model
 from ..result import TIME, Axis
 from ..system import System
 
-__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several"]
+__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several", "renamed"]
 
 Array = NDArray[np.float64]
 
@@ -97,6 +97,13 @@ def asked(
         driven = next((one for one in model.drives if one.name == getattr(made, "name", drive)), None)
         axis = axis_of_one(drive, "" if driven is None else drive_unit(model, driven), law)
     return Request(model, when, notes, corners, axis)
+
+
+def renamed(error: DalembertError, axis: Axis, t: float) -> DalembertError:
+    """Return the error with its place named by what is driven, where times are no times."""
+    if not axis.plain and error.args:
+        error.args = (str(error).replace(f"t = {t:.6g} s", axis.at(t)), *error.args[1:])
+    return error
 
 
 def axis_of_one(name: str, unit: str, law: Law) -> Axis:
