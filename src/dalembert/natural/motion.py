@@ -62,12 +62,13 @@ class NaturalMotion(Result):
         message: str = "",
         prescribed: bool = True,
         axis: Axis = TIME,
+        states: Array | None = None,
     ) -> None:
         self.mechanism = mechanism.copy()
         self.equations: NaturalEquations = mechanism.equations()
         self.followed = followed
         super().__init__(
-            None, followed.t, followed.q, followed.v, stats=stats, status=status, message=message,
+            None, followed.t, followed.q, followed.v, states, stats=stats, status=status, message=message,
             labels=_labels(mechanism.name, self.equations), prescribed=prescribed, axis=axis,
         )  # fmt: skip
         jerks = np.full_like(followed.a, np.nan) if followed.j is None else followed.j
