@@ -10,6 +10,7 @@ __all__ = [
     "DeformationWarning",
     "EquilibriumError",
     "FileError",
+    "GradientError",
     "IntegrationError",
     "LeftOutWarning",
     "MissingPackageError",
@@ -101,6 +102,10 @@ class SingularityError(DalembertError):
 
 class IntegrationError(DalembertError):
     """A simulation that could not go on; carries the partial result."""
+
+
+class GradientError(DalembertError):
+    """A derivative was asked for where none exists."""
 
 
 class MissingPackageError(DalembertError, ImportError):
