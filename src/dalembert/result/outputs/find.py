@@ -6,12 +6,14 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.plain import Constraint
 from ...connections.hinges import Hinge
 from ...errors import ModelError
 from ...model import Model
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
+from .inner import inner_quantities
 from .jerks import jerk_of_hinge, jerk_of_point
 from .loads import (
     LOAD_PARTS,
@@ -109,7 +111,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
             yield chord.name, hinge_quantities(chord.element, cut=True)
         elif isinstance(chord.element, Constraint):
             effort = ["effort"] if chord.name in driven else []
-            yield chord.name, [*effort, "force", "moment", *chord.element.rows]
+            inner = inner_quantities(chord.element) if isinstance(chord.element, KinematicChain) else []
+            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner]
     for coupling in forest.couplings:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():
