@@ -77,3 +77,15 @@ def test_inner_angles_of_a_chain_and_their_rates_are_those_of_the_same_chain_of_
     for inner, hinge in (("0.angle", "A"), ("2.angle", "B")):
         np.testing.assert_allclose(one[f"leg.{inner}"], two[f"{hinge}.position"], atol=1e-7)
         np.testing.assert_allclose(one[f"leg.{inner}.rate"], two[f"{hinge}.speed"], atol=1e-6)
+
+
+def test_momenta_of_bodies_add_up_to_those_of_the_system() -> None:
+    result = da.simulate(hung(), 0.3, times=[0.1, 0.3])
+    whole = sum(result[f"{name}.momentum"] for name in ("one", "two"))
+    np.testing.assert_allclose(whole, result["momentum.linear"], atol=1e-12)
+    about = result["center_of_mass"]
+    spin = sum(
+        result[f"{name}.angular_momentum"] + np.cross(result[f"{name}.position"] - about, result[f"{name}.momentum"])
+        for name in ("one", "two")
+    )
+    np.testing.assert_allclose(spin, result["momentum.angular"], atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..connections.elements.compounds import Compound
 from ..connections.elements.element import Element
 from ..connections.elements.plain import ForceConnection
 from ..connections.elements.signals import MEASURES
@@ -52,7 +53,10 @@ def _turning(force: ForceConnection) -> list[int]:
     if element.program is not None:
         m, n, k = element.measures, len(element.states), len(element.signals)
         outputs = element.program.outputs
-        used = sorted(inputs_of(element.program, [*outputs[: m + n], *outputs[m + n + 1 + k :]]))  # type: ignore[assignment]
+        mine = [*outputs[: m + n], *outputs[m + n + 1 + k :]]
+        if isinstance(element, Compound):  # it uses the rotation itself, but for where its nodes are searched
+            mine = outputs[len(outputs) - len(element.unknowns) :]
+        used = sorted(inputs_of(element.program, mine))  # type: ignore[assignment]
     found, first = [], 0
     for port, measure in enumerate(element.each_measure):
         if measure == "pose" and any(first + 4 <= each < first + 7 for each in used):
