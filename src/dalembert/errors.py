@@ -9,6 +9,7 @@ __all__ = [
     "DalembertError",
     "EquilibriumError",
     "FileError",
+    "GradientError",
     "IntegrationError",
     "LeftOutWarning",
     "MissingPackageError",
@@ -100,6 +101,10 @@ class SingularityError(DalembertError):
 
 class IntegrationError(DalembertError):
     """A simulation that could not go on; carries the partial result."""
+
+
+class GradientError(DalembertError):
+    """A derivative was asked for where none exists."""
 
 
 class MissingPackageError(DalembertError, ImportError):

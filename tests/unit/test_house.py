@@ -45,6 +45,7 @@ ROOMS = (
     "linear",
     "statics",
     "symbolic",
+    "studies",
     "library",
     "view",
     "demo",
