@@ -81,8 +81,8 @@ _asking = _Asking()
 
 def _circle(asked: HostedInput) -> TopologyError:
     return TopologyError(
-        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: take "
-        "a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
+        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
+        "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
     )
 
 
