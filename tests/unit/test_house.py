@@ -58,7 +58,7 @@ SHORT_WAYS = {
     ("system", "model"): "System.compile",
     ("system", "natural"): "System.compile",
     ("system", "analysis"): "System.check",
-    ("showing", "view"): "System.draw, System.view and System.play",
+    ("showing", "view"): "System.draw, System.view and System.play, and its look in notebooks",
     ("result.result", "io"): "Result.save, Result.to_csv and the like",
     ("result.pictures", "view"): "Result.plot, Result.animate and the like",
     ("simulation.ensemble", "view"): "Ensemble.plot",
