@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "AssemblyError",
     "DalembertError",
+    "DeformationWarning",
     "EquilibriumError",
     "FileError",
     "GradientError",
@@ -135,6 +136,10 @@ class UserFunctionError(DalembertError):
 
 class ModelWarning(UserWarning):
     """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
+
+
+class DeformationWarning(UserWarning):
+    """A flexible body deforms more than modes that are linear can tell."""
 
 
 class LeftOutWarning(UserWarning):
