@@ -1,5 +1,6 @@
 // The extension module: the bound model, factorisations, threads.
 #define DALEMBERT_IMPORTS_NUMPY
+#include "bind/attention.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
 #include "bind/methods.hpp"
@@ -170,7 +171,7 @@ nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::o
 // Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a, jerks
 // (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
 nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
-                bool jerk) {
+                bool jerk, std::int64_t most) {
   const ModelData &m = Quiet::of_conditions(model, conditions);
   const npy_intp n = npy_intp(times.size()), nq = m.nq, nv = m.nv;
   const bool placed = q.ndim() == 2;
@@ -187,12 +188,15 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   call.times = times.data(), call.count = n, call.placed = placed;
   call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = n ? times.data()[0] : 0.0;
+  call.most = most;
+  Attention attention;
+  call.stop = attention.stop();
   SweepStatus status;
   {
     nb::gil_scoped_release release;
     status = model.kernels->sweep(m, memory.data(), scope.conditions, row_scale.data(), floor, call);
   }
-  if (scope.raise())
+  if (attention.raise() || scope.raise())
     throw nb::python_error();
   return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
 }
@@ -291,7 +295,7 @@ NB_MODULE(_core, module) {
       .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
       .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
-      .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"))
+      .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"), nb::arg("most"))
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0; })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })

@@ -1,5 +1,6 @@
 #include "bind/natural.hpp"
 #include "bind/arrays.hpp"
+#include "bind/attention.hpp"
 #include "natural/sweep.hpp"
 #include <nanobind/ndarray.h>
 
@@ -144,7 +145,7 @@ nb::object jerk_terms(const Rows &rows, const Doubles &q, const Doubles &v, cons
 
 // Kinematic motion at times (k,) from q (n,): driven (k, 4, driven). Returns what Model._sweep does.
 nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const Doubles &driven, const Doubles &row_scale, const Doubles &column_scale,
-                double floor, bool jerk) {
+                double floor, bool jerk, std::int64_t most) {
   const npy_intp k = npy_intp(times.size()), n = rows.n;
   if (!k || q.size() != std::size_t(n) || driven.size() != std::size_t(4 * k * rows.driven) || row_scale.size() != std::size_t(rows.count) ||
       column_scale.size() != std::size_t(n))
@@ -158,11 +159,16 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   call.times = times.data(), call.count = k, call.placed = false;
   call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
+  call.most = most;
+  Attention attention;
+  call.stop = attention.stop();
   SweepStatus status;
   {
     nb::gil_scoped_release release;
     status = natural::sweep_rows(rows, driven.data(), row_scale.data(), column_scale.data(), floor, call);
   }
+  if (attention.raise())
+    throw nb::python_error();
   return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
 }
 
@@ -177,7 +183,7 @@ void add_natural(nb::module_ &module) {
       .def("acceleration_terms", &acceleration_terms, nb::arg("q"), nb::arg("v"), nb::arg("known"))
       .def("jerk_terms", &jerk_terms, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("known"))
       .def("sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("driven"), nb::arg("row_scale"), nb::arg("column_scale"), nb::arg("floor"),
-           nb::arg("jerk"));
+           nb::arg("jerk"), nb::arg("most"));
 }
 
 } // namespace dalembert::bind

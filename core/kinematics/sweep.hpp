@@ -31,6 +31,7 @@
 #pragma once
 
 #include "kinematics/elimination.hpp"
+#include "stop.hpp"
 #include <initializer_list>
 
 namespace dalembert {
@@ -41,7 +42,9 @@ enum class SweepStatus : std::int32_t {
   open,         // the first position does not close
   undetermined, // drives leave freedoms
   contradicted, // rows cannot have the rates that drives ask for
-  host          // a law failed
+  host,         // a law failed
+  far,          // more steps from one time to the next than are taken
+  stopped       // because it was asked to
 };
 
 struct SweepCall {
@@ -54,7 +57,9 @@ struct SweepCall {
   double t_last;
   double *q_last, *v_last;
   std::int64_t steps = 0, corrections = 0, crossings = 0;
-  std::ptrdiff_t done = 0;  // rows
+  std::int64_t most;           // steps from one time to the next
+  std::ptrdiff_t done = 0;     // rows
+  Stop stop{};
 };
 
 namespace kinematics {
@@ -292,7 +297,7 @@ template <class Form> void extrapolate(Form &form, Room &room, double h) {
   }
 }
 
-enum class Way { reached, failed, host, contradicted };
+enum class Way { reached, failed, host, contradicted, too_long };
 
 // from `here` to t into `next`
 template <class Form> Way go(Form &form, Room &room, double t, double floor, SweepCall &call) {
@@ -308,7 +313,7 @@ template <class Form> Way go(Form &form, Room &room, double t, double floor, Swe
   extrapolate(form, room, h);
   const double way = length(form, room.step);
   if (!(way < 1.5))
-    return Way::failed;
+    return Way::too_long;
   form.integrate(room.here.q, room.step, room.next.q);
   form.place(room.next.q);
   double corrected;
@@ -389,6 +394,8 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
   };
   for (std::ptrdiff_t row = 0; row < call.count; ++row) {
     if (row == 0 || call.placed) {
+      if (call.stop())
+        return SweepStatus::stopped;
       const SweepStatus status = begin(form, room, call.times[row], call.q + row * form.nq, floor, call);
       if (status != SweepStatus::finished)
         return status;
@@ -398,7 +405,11 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
     }
     const double begin_at = room.here.t, whole = call.times[row] - begin_at;
     double part = 1.0;
-    for (;;) {
+    for (const std::int64_t last = call.steps + call.most;;) {
+      if (call.stop())
+        return SweepStatus::stopped;
+      if (call.steps == last)
+        return SweepStatus::far;
       const double rest = call.times[row] - room.here.t, h = part * whole;
       const bool arrives = std::fabs(h) >= std::fabs(rest) * (1.0 - 1e-9);
       const Way way = go(form, room, arrives ? call.times[row] : room.here.t + h, floor, call);
@@ -421,7 +432,7 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::Room &room, doub
       }
       part *= 0.5;
       if (part < shortest || !(std::fabs(part * whole) > 1e-15 * std::fabs(call.times[row])))
-        return way == Way::contradicted ? SweepStatus::contradicted : SweepStatus::ended;
+        return way == Way::contradicted ? SweepStatus::contradicted : way == Way::too_long ? SweepStatus::far : SweepStatus::ended;
     }
     if (!finish(row))
       return SweepStatus::host;

@@ -5,6 +5,7 @@
 // is one block that the caller owns: a copy of it, and of the Run, is a checkpoint.
 #pragma once
 
+#include "stop.hpp"
 #include "system/conditions.hpp"
 #include <algorithm>
 #include <cmath>
@@ -97,13 +98,6 @@ struct Run {
   double worst;                  // largest error in units of the tolerance at the last rejection
   std::int32_t worst_freedom;
   Counts counts;
-};
-
-// asked before every step whether to stop
-struct Stop {
-  bool (*asked)(void *self) = nullptr;
-  void *self = nullptr;
-  bool operator()() const { return asked && asked(self); }
 };
 
 // receives an accepted step or a sample; false stops the run

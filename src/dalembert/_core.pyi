@@ -129,6 +129,7 @@ class NaturalRows:
         column_scale: Array,
         floor: float,
         jerk: bool,
+        most: int,
     ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int, int]: ...
 
 class Solid:
@@ -243,7 +244,14 @@ class Model:
     ) -> tuple[Array, Array, Array]: ...
     def _stress(self, t: float, q: Array, conditions: Conditions | None) -> tuple[Array, Array]: ...
     def _sweep(
-        self, times: Array, q: Array, conditions: Conditions | None, row_scale: Array, floor: float, jerk: bool
+        self,
+        times: Array,
+        q: Array,
+        conditions: Conditions | None,
+        row_scale: Array,
+        floor: float,
+        jerk: bool,
+        most: int,
     ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int, int]: ...
     def _share(
         self, t: float, q: Array, conditions: Conditions | None, loads: Array, lam: Array

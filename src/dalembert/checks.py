@@ -34,6 +34,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     """Return `value` as a new float64 array of the given shape, or refuse it by name."""
     count = " by ".join(map(str, shape)) if shape else "one"
     wanted = f"{count} real number{'s' * (shape not in ((), (1,)))}"
+    value = _in_si(value)
     try:
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
             elements = np.array(value, dtype=object).flat
@@ -51,6 +52,15 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
     return array
+
+
+def _in_si(value: Any) -> Any:
+    """Return quantities with units, such as those of pint, as numbers in SI units and radians; others as they are."""
+    if hasattr(value, "to_base_units"):
+        return value.to_base_units().magnitude
+    if isinstance(value, (list, tuple)) and any(hasattr(each, "to_base_units") for each in value):
+        return [_in_si(each) for each in value]
+    return value
 
 
 def a_name(value: Any, *, item: str, field: str = "name") -> str:

@@ -156,7 +156,7 @@ def _report(result: Any, names: list[str]) -> str:
     times = np.linspace(result.t[0], result.t[-1], ROWS) if len(result) > 1 else result.t
     table = result.at(times).to_pandas(names or None).iloc[:, :COLUMNS]
     table.index = [f"{t:.6g}" for t in times]
-    table.index.name = "t [s]"
+    table.index.name = result.axis.label
     balance, residual = np.abs(result["energy.balance"]).max(), np.abs(result["constraints.residual"]).max(initial=0.0)
     lines = [repr(result), "", table.to_string(float_format=lambda x: f"{x:.6g}"), "", repr(result.stats)]
     lines.append(f"{'energy error':<15} {balance:.3g} J")

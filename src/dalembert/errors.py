@@ -10,6 +10,7 @@ __all__ = [
     "EquilibriumError",
     "FileError",
     "IntegrationError",
+    "LeftOutWarning",
     "MissingPackageError",
     "ModelError",
     "ModelWarning",
@@ -129,6 +130,20 @@ class UserFunctionError(DalembertError):
 
 class ModelWarning(UserWarning):
     """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
+
+
+class LeftOutWarning(UserWarning):
+    """What a file has and a system cannot hold, or a system has and a file cannot: it is left out, and said.
+
+    Attributes
+    ----------
+    items : tuple of str
+        What is left out or taken otherwise, one by one.
+    """
+
+    def __init__(self, message: str, items: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.items = items
 
 
 class StiffeningWarning(UserWarning):

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from .errors import ModelError
 
-__all__ = ["Expression", "Parameter", "expressions_of", "keep", "plain", "split"]
+__all__ = ["Expression", "Parameter", "applied", "expressions_of", "keep", "plain", "split"]
 
 _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
     "sin": (math.sin, math.cos),
@@ -23,13 +23,15 @@ _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]]
     "log": (math.log, lambda x: 1.0 / x),
     "sqrt": (math.sqrt, lambda x: 0.5 / math.sqrt(x)),
     "arctan": (math.atan, lambda x: 1.0 / (1.0 + x * x)),
+    "arcsin": (math.asin, lambda x: 1.0 / math.sqrt(1.0 - x * x)),
+    "arccos": (math.acos, lambda x: -1.0 / math.sqrt(1.0 - x * x)),
 }
 _SIGNS = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
 class Expression:
     """An expression of named parameters: arithmetic, powers, and ``np.sin``, ``cos``, ``tan``, ``exp``, ``log``,
-    ``sqrt``, ``arctan`` of it are expressions again.
+    ``sqrt``, ``arctan``, ``arcsin``, ``arccos`` of it are expressions again.
 
     Attributes
     ----------
@@ -154,18 +156,26 @@ class Expression:
 
     # ---- words
 
-    def _text(self) -> tuple[str, int]:
-        parts = [p._text() if isinstance(p, Expression) else (f"{p:.12g}", 9 if p >= 0 else 3) for p in self.parts]
+    def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> tuple[str, int]:
+        """Return the expression as text, and how tightly that is bound."""
+        parts = [
+            p._text(number, name) if isinstance(p, Expression) else (number(p), 9 if p >= 0 else 3) for p in self.parts
+        ]
         if self.operation in _FUNCTIONS:
             return f"{self.operation}({parts[0][0]})", 9
         rank = _SIGNS[self.operation]
         if self.operation == "neg":
             return f"-{_bracketed(parts[0], rank)}", rank
-        left, right = _bracketed(parts[0], rank), _bracketed(parts[1], rank + (self.operation in "-/**"))
-        return f"{left}{'**' if self.operation == '**' else f' {self.operation} '}{right}", rank
+        if self.operation == "**":  # it binds to the right, all others to the left
+            return f"{_bracketed(parts[0], rank + 1)}**{_bracketed(parts[1], rank)}", rank
+        return f"{_bracketed(parts[0], rank)} {self.operation} {_bracketed(parts[1], rank + 1)}", rank
+
+    def written(self, name: Callable[[str], str] = str) -> str:
+        """Return text with every digit, from which the very same expression follows; `name` writes parameters."""
+        return self._text(repr, name)[0]
 
     def __str__(self) -> str:
-        return self._text()[0]
+        return self._text(lambda x: f"{x:.12g}", str)[0]
 
     def __repr__(self) -> str:
         return f"<{self} = {self.value:.6g}>"
@@ -189,8 +199,8 @@ class Parameter(Expression):
         """Return the value, and its derivative."""
         return values.get(self.name, self.described), along.get(self.name, 0.0)
 
-    def _text(self) -> tuple[str, int]:
-        return self.name, 9
+    def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> tuple[str, int]:
+        return name(self.name), 9
 
 
 def _bracketed(part: tuple[str, int], rank: int) -> str:
@@ -204,6 +214,11 @@ def _made(operation: str, a: Any, b: Any) -> Any:
         if getattr(part, "shape", ()) != ():
             return NotImplemented  # NumPy goes through the array, component by component
     return Expression(operation, *(p if isinstance(p, Expression) else float(p) for p in (a, b)))
+
+
+def applied(function: str, argument: Expression) -> Expression | None:
+    """Return a function of an expression, by the name that NumPy has for it; None if it has none such."""
+    return Expression(function, argument) if function in _FUNCTIONS else None
 
 
 def plain(value: Any) -> Any:

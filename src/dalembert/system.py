@@ -111,6 +111,7 @@ class System(Showing):
         self.initials: dict[str, Initial] = {}
         self.places: dict[str, Place] = {}
         self.mimics: dict[str, Mimic] = {}
+        self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
         self.notes: list[str] = []  # what a model file had that could not be taken as it stands
 
     # ---- building
@@ -634,6 +635,7 @@ class System(Showing):
         new.initials = dict(self.initials)
         new.places = dict(self.places)
         new.mimics = dict(self.mimics)
+        new.settings = {verb: dict(given) for verb, given in self.settings.items()}
         new.notes = list(self.notes)
         return new
 

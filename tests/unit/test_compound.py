@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,9 @@ def test_muscle_and_tendon_hold_a_load_isometrically() -> None:
         ({"one": (spring(1, 1), "a", "x")}, {}, "places are"),
         ({"one": (spring(1, 1), "a", "a")}, {}, "two different"),
         ({"one": (da.Element("hinge", "-s"), "a", "b")}, {}, "distance, place or pose"),
-        ({"one": (da.Element("distance", lambda t, s, ds: -s), "a", "b")}, {}, "expressions"),
+        ({"one": (da.Element("distance", SimpleNamespace(address=1)), "a", "b")}, {}, "machine code"),
+        ({"one": (spring(1, 1), "a", "n"), "two": (spring(1, 1), ("n", (0, 0, 1)), "b")},
+         {"n": ("point", (0, 0, 0))}, "offset"),
         ({"one": (spring(1, 1), "a", "n"), "two": (spring(1, 1), "n", "b")}, {"n": ("plane", 0.5)}, "kind"),
         ({"one": (spring(1, 1), "a", "n"), "two": (spring(1, 1), "n", "b")}, {"n": ("point", 0.5)}, "give 3"),
         ({"one": (bushing(), "a", "n"), "two": (spring(1, 1), "n", "b")}, {"n": ("point", (0, 0, 0))}, "attitude"),

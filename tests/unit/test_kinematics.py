@@ -221,7 +221,7 @@ def test_an_end_is_named_with_the_motion_so_far() -> None:
     so_far = caught.value.result
     assert len(so_far) == 4 and so_far.status == "failed" and np.allclose(so_far["D.position"], so_far.t)
     kept = da.kinematics(crank_and_slider(), drive="D", values=np.linspace(3.5, 4.5, 8), on_error="return")
-    assert np.array_equal(kept.q, so_far.q) and "ends at t = 4 s" in kept.message
+    assert np.array_equal(kept.q, so_far.q) and "ends at D = 4 m" in kept.message
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import dalembert as da
 import dalembert.library
-from dalembert.io.models.arithmetic import evaluate
+from dalembert.io.models.arithmetic import Term, evaluate
 from dalembert.io.models.text import dumped, parsed
 from dalembert.io.models.units import quantity
 from dalembert.io.models.writing import tree_of
@@ -119,31 +119,23 @@ def test_what_no_file_can_hold_is_named(tmp_path: Path) -> None:
     assert not (tmp_path / "a.yaml").exists()
 
 
-def test_parameters_of_a_system_are_not_lost_without_a_word(tmp_path: Path) -> None:
-    s = da.System("named")
-    length = s.parameter("length", 1.0)
-    s.connect("A", da.Revolute("y"), s.ground, s.body("b", da.rod(length, 1.0)))
-    with pytest.raises(da.ModelError, match=r"parameters is \['length'\]"):
-        da.save(s, tmp_path / "a.yaml")
-
-
 # ---- by hand
 
 BY_HAND = """\
 dalembert: 1
 name: four-bar            # lengths with units, parameters in expressions
 parameters:
-  crank: 100 mm
-  coupler: = 4*crank
+  a: 100 mm
+  b: = 4*a
 gravity: [0, 0, -9.81]
 bodies:
-  crank: {shape: {type: rod, length: = crank, mass: 500 g}, markers: {tip: [= crank, 0, 0]}}
-  coupler: {shape: {type: rod, length: = coupler, mass: 1}}
+  crank: {shape: {type: rod, length: = a, mass: 500 g}, markers: {tip: [= a, 0, 0]}}
+  coupler: {shape: {type: rod, length: = b, mass: 1}}
   rocker: {mass: 0.8, com: [0.15, 0, 0], inertia: [1e-3, 6e-3, 6e-3]}
 connections:
   A: {type: Revolute, axis: y, between: [ground, crank]}
   B: {type: Revolute, axis: y, between: [crank.tip, coupler]}
-  C: {type: Revolute, axis: y, between: [{body: coupler, at: [= coupler, 0, 0]}, {body: rocker, at: [0.3, 0, 0]}]}
+  C: {type: Revolute, axis: y, between: [{body: coupler, at: [= b, 0, 0]}, {body: rocker, at: [0.3, 0, 0]}]}
   D: {type: Revolute, axis: y, between: [{body: ground, at: [350 mm, 0, 0]}, rocker]}
 forces:
   k: {type: SpringDamper, stiffness: 0.1 N/mm, damping: 1, length: 30 cm, between: [coupler, ground]}
@@ -180,9 +172,9 @@ def test_files_include_others_but_not_in_circles(tmp_path: Path) -> None:
         (("mass: 500 g", "mess: 500 g"), r"four_bar\.yaml:8:\d+: rod is .*'mess'"),
         (("mass: 0.8", "mas: 0.8"), r":10:\d+: key is 'mas'; did you mean 'mass'"),
         (("crank.tip, coupler]", "crank.top, coupler]"), r":13:6.*crank\.top"),
-        (("= 4*crank", "= 4*crunk"), r":5:12.*name is 'crunk'.*'crank'"),
-        (("= 4*crank", "= 1/0"), r":5:12.*no value"),
-        (("= 4*crank", "= __import__('os')"), r":5:12.*write numbers"),
+        (("= 4*a", "= 4*aa"), r":5:6.*name is 'aa'; did you mean 'a'"),
+        (("= 4*a", "= 1/0"), r":5:6.*no value"),
+        (("= 4*a", "= __import__('os')"), r":5:6.*write numbers"),
         (("mass: 0.8", "mass: -0.8"), r":10:11: body 'rocker': mass is -0\.8"),
         (("dalembert: 1", "dalembert: 9"), r":1:12: dalembert is 9"),
         (("name: four-bar", "name: &x four-bar"), r":2:7: alias"),
@@ -250,13 +242,13 @@ def test_text_comes_back_from_yaml_whatever_it_is() -> None:
     ("text", "value"),
     [
         ("12 mm", 0.012), ("30 deg", np.pi / 6), ("5 N/mm", 5000.0), ("2 kg*m^2", 2.0), ("3 m/s2", 3.0),
-        ("1 N m/deg", 180 / np.pi), ("60 rpm", 2 * np.pi), ("1 GPa", 1e9), ("-1e2 kN", -1e5), ("2 uF", None),
+        ("1 N m/deg", 180 / np.pi), ("60 rpm", 2 * np.pi), ("1 GPa", 1e9), ("-1e2 kN", -1e5), ("2 uF", 2e-6),
         ("y", None), ("3", None), ("3 apples", None), ("1 kg m2/s", 1.0), ("1 g/cm3", 1000.0),
     ],
 )  # fmt: skip
 def test_quantities(text: str, value: float | None) -> None:
     found = quantity(text)
-    assert found is None if value is None else found == pytest.approx(value, rel=1e-14)
+    assert found is None if value is None else found is not None and found.value == pytest.approx(value, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -264,4 +256,4 @@ def test_quantities(text: str, value: float | None) -> None:
 )
 def test_expressions_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(da.ModelError):
-        evaluate(text, {"a": 1.0})
+        evaluate(text, {"a": Term(1.0)})

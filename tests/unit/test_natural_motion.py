@@ -98,7 +98,7 @@ def test_states_between_rows_are_exact() -> None:
     assert between["3.jerk"] == pytest.approx(fine["3.jerk"], abs=1e-10)
     assert coarse.at(float(fine.t[3])).q == pytest.approx(fine.q[3], abs=1e-12)
     assert coarse.output("psi", [float(fine.t[3])]) == pytest.approx([ANGLES[3]], abs=1e-14)
-    with pytest.raises(da.ModelError, match=r"give times from"):
+    with pytest.raises(da.ModelError, match=r"give values of psi from"):
         coarse.at([99.0])
 
 

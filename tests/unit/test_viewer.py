@@ -132,9 +132,8 @@ def test_everything_that_is_known_has_a_look() -> None:
     assert {line["name"]: line["look"] for line in scene["lines"]} == {
         "spring": "spring", "damper": "damper", "rope": "cable", "law": "line",
     }  # fmt: skip
-    assert {(patch["name"], patch["look"]) for patch in scene["patches"]} == {
-        ("floor", "plane"), ("floor", "sphere"), ("turning", "spiral"),
-    }  # fmt: skip
+    elements = {part["owner"] for part in scene["rigid"] if part["kind"] == "element"}
+    assert elements == {"floor", "turning"}
 
 
 def test_arrows_and_plots_are_the_outputs(motion: da.Result) -> None:

@@ -12,7 +12,7 @@ export class Labels {
     this.labels = [];
     for (const joint of joints) this.#add(joint.name, "joint", joint.at);
     bodies.forEach((body, k) => {
-      const part = [...rigid, ...flexible].find((each) => each.owner === body.name && !each.joint);
+      const part = [...rigid, ...flexible].find((each) => each.owner === body.name && each.kind === "body");
       this.#add(body.name, "body", { frame: k + 1, at: part?.at ?? [0, 0, 0] });
     });
   }

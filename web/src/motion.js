@@ -69,6 +69,11 @@ export class Frames {
 
   // a place of the document in the world
   point(place, out) {
+    if (place.middle) {
+      const sum = new Vector3();
+      for (const each of place.middle) sum.add(this.point(each, out));
+      return out.copy(sum.divideScalar(place.middle.length));
+    }
     out.set(place.at[0], place.at[1], place.at[2]);
     if (place.shifts) {
       for (let k = 0; k < place.shifts.shape[0]; k += 1) {

@@ -36,7 +36,7 @@ export class Pointing {
     const hits = this.ray.intersectObjects(this.world.cast.group.children, false).filter((hit) => hit.object.userData.parts);
     for (const hit of hits) {
       const part = hit.object.userData.parts[hit.instanceId ?? 0];
-      if (this.world.cast.hidden.has(part.owner)) continue;
+      if (this.world.cast.hidden.has(part.owner) || (this.mode === "pull" && part.frame === 0)) continue;
       const inverse = new Matrix4().copy(this.world.frames.matrices[part.frame]).invert();
       return { part, point: hit.point.clone(), local: hit.point.clone().applyMatrix4(inverse) };
     }

@@ -1,8 +1,8 @@
 // Geometries of symbols. Stretched ones go along z from 0 to 1 and are a unit wide; others are a unit large about 0.
 
 import {
-  BoxGeometry, BufferGeometry, CatmullRomCurve3, CircleGeometry, ConeGeometry, CylinderGeometry, DoubleSide,
-  Float32BufferAttribute, LatheGeometry, PlaneGeometry, SphereGeometry, TorusGeometry, TubeGeometry, Vector2, Vector3,
+  BoxGeometry, BufferGeometry, CatmullRomCurve3, ConeGeometry, CylinderGeometry, Float32BufferAttribute, LatheGeometry,
+  TubeGeometry, Vector2, Vector3,
 } from "three";
 import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
 
@@ -44,13 +44,19 @@ function spindle() {
   return new LatheGeometry(outline, 16).rotateX(Math.PI / 2);
 }
 
-function spiral() {
-  const points = Array.from({ length: 90 }, (_, k) => {
-    const angle = (k / 89) * 5 * Math.PI;
-    const radius = 0.25 + 0.75 * (k / 89);
-    return new Vector3(radius * Math.cos(angle), radius * Math.sin(angle), 0);
-  });
-  return new TubeGeometry(new CatmullRomCurve3(points), 160, 0.07, 6);
+// a spring, then a damper
+function inRow() {
+  return mergeGeometries([coil().scale(1, 1, 0.5), dashpot(1).scale(1, 1, 0.5).translate(0, 0, 0.5)]);
+}
+
+function bumper() {
+  const block = along(new CylinderGeometry(0.75, 0.75, 1, 16), 0, 0.3);
+  const tip = along(new CylinderGeometry(0.35, 0.75, 1, 16), 0.3, 0.4);
+  return mergeGeometries([block, tip, rod(0.12, 0.4, 1)]);
+}
+
+function dashes() {
+  return mergeGeometries(Array.from({ length: 12 }, (_, k) => rod(1, k / 12, (k + 0.5) / 12)));
 }
 
 function pyramid() {
@@ -68,21 +74,11 @@ export const STRETCHED = {
   cable: [[rod(1), 0.22, "#333333"]],
   muscle: [[spindle(), 1.3, "#b5423b"]],
   bar: [[rod(1), 0.45, "#4d4d4d"]],
+  beam: [[rod(1), 0.6, "#4d4d4d"]],
+  series: [[inRow(), 1.5, "#555555"]],
+  bumper: [[bumper(), 1.5, "#333333"]],
   line: [[rod(1), 0.13, "#8c8c8c"]],
-};
-
-// looks of patches: geometry, colour, opacity, and what scales it: "symbol", "reach", "radius"
-export const PATCHES = {
-  plane: [new PlaneGeometry(1, 1), "#9aa7b0", 0.25, "reach"],
-  disc: [along(new CylinderGeometry(1, 1, 1, 48, 1), -0.5, 0.5), "#7f8c8d", 0.45, "radius"],
-  sphere: [new SphereGeometry(1, 28, 18), "#7f8c8d", 0.4, "radius"],
-  roller: [along(new CylinderGeometry(1, 1, 1, 36, 1), -0.5, 0.5), "#7f8c8d", 0.4, "radius"],
-  ring: [new TorusGeometry(2.2, 0.45, 12, 36), "#b08d57", 1, "symbol"],
-  bushing: [new TorusGeometry(1.7, 0.7, 12, 28), "#444444", 1, "symbol"],
-  spiral: [spiral().scale(3.2, 3.2, 3.2), "#555555", 1, "symbol"],
-  motor: [along(new CylinderGeometry(1.9, 1.9, 2.6, 24), -1.3, 1.3), "#c07000", 0.85, "symbol"],
-  blade: [new BoxGeometry(6, 2.4, 0.3).rotateZ(0), "#5d6d7e", 1, "symbol"],
-  rail: [rod(0.02, -0.5, 0.5), "#8c8c8c", 1, "reach"],
+  link: [[dashes(), 0.13, "#8c8c8c"]],
 };
 
 export const foot = pyramid();
@@ -96,5 +92,3 @@ export function meshGeometry(mesh) {
   geometry.setIndex(Array.from(mesh.triangles));
   return geometry;
 }
-
-export { CircleGeometry, DoubleSide };

@@ -7,7 +7,7 @@ import {
 } from "three";
 import { toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
 import { Frames, Motion } from "./motion.js";
-import { PATCHES, STRETCHED, arrowHead, arrowShaft, axisRod, foot, meshGeometry } from "./shapes.js";
+import { STRETCHED, arrowHead, arrowShaft, axisRod, foot, meshGeometry } from "./shapes.js";
 
 const Z = new Vector3(0, 0, 1);
 const PAPER = "#fbfbfa";
@@ -46,7 +46,7 @@ class Cast {
   #rigid(document, shade, opacity) {
     const groups = new Map();
     for (const part of document.rigid) {
-      const key = `${part.mesh}/${part.opacity}/${part.joint}`;
+      const key = `${part.mesh}/${part.opacity}/${part.kind}`;
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(part);
     }
@@ -60,7 +60,7 @@ class Cast {
       const mesh = new InstancedMesh(geometry, material, parts.length);
       mesh.instanceMatrix.setUsage(DynamicDrawUsage);
       mesh.frustumCulled = false;
-      mesh.userData = { parts, joint: parts[0].joint };
+      mesh.userData = { parts, kind: parts[0].kind };
       parts.forEach((part, k) => mesh.setColorAt(k, new Color(shade ?? part.color)));
       this.group.add(mesh);
       const lines = parts.length <= 200 && edges && opacity === 1 ? parts.map(() => this.#outline(edges)) : [];
@@ -83,7 +83,7 @@ class Cast {
       const mesh = new Mesh(geometry, this.#material(shade ?? part.color, part.opacity * opacity, true));
       mesh.matrixAutoUpdate = false;
       mesh.frustumCulled = false;
-      mesh.userData = { parts: [part], joint: part.joint };
+      mesh.userData = { parts: [part], kind: part.kind };
       this.group.add(mesh);
       return { mesh, part, corners: Float32Array.from(part.corners) };
     });
@@ -116,7 +116,7 @@ class Cast {
   fade(share) {
     for (const { mesh, lines } of [...this.rigid, ...this.flexible]) {
       const { material } = mesh;
-      const seen = mesh.userData.joint ? 1 : share;
+      const seen = mesh.userData.kind === "body" ? share : 1;
       material.opacity = material.userData.opacity * seen;
       material.transparent = material.opacity < 1;
       material.depthWrite = material.opacity > 0.5;
@@ -167,8 +167,6 @@ export class World {
     this.#grid();
     this.#feet();
     this.#lines();
-    this.#patches();
-    this.#curves();
     this.#axes();
     this.#traces();
     this.#arrows();
@@ -197,8 +195,11 @@ export class World {
     grid.quaternion.setFromUnitVectors(new Vector3(0, 1, 0), new Vector3().setComponent(normal, 1));
     grid.position.copy(this.middle);
     for (let k = 0; k < 3; k += 1) grid.position.setComponent(k, Math.round(this.middle.getComponent(k) / step) * step);
-    const below = this.low.getComponent(normal) - 0.02 * this.reach;
-    grid.position.setComponent(normal, plane ? below - 0.3 * this.reach : below);
+    // behind a plane mechanism as it is looked at, below any other
+    const towards = plane ? new Vector3().setComponent(plane[0], 1).cross(new Vector3().setComponent(plane[1], 1)).getComponent(normal) : 1;
+    const away = (plane ? 0.3 : 0.02) * this.reach;
+    const place = towards > 0 ? this.low.getComponent(normal) - away : this.high.getComponent(normal) + away;
+    grid.position.setComponent(normal, place);
     this.#layer("grid").add(grid);
   }
 
@@ -228,37 +229,6 @@ export class World {
         this.lines.push({ line, mesh, width: width * this.radius });
       }
     }
-  }
-
-  #patches() {
-    const group = this.layers.elements;
-    this.patches = this.document.patches.map((patch) => {
-      const [geometry, color, opacity, by] = PATCHES[patch.look] ?? PATCHES.ring;
-      const material = new MeshLambertMaterial({ color, opacity, transparent: opacity < 1, side: DoubleSide });
-      material.depthWrite = opacity === 1;
-      const mesh = new Mesh(geometry, material);
-      mesh.matrixAutoUpdate = false;
-      mesh.frustumCulled = false;
-      const [radius, length] = patch.size;
-      const size = { symbol: [this.radius, this.radius], reach: [1.3 * this.reach, 1.3 * this.reach] }[by] ?? [
-        radius || this.radius, length || 0.6 * this.radius,
-      ];
-      group.add(mesh);
-      const scale = new Vector3(size[0], size[0], patch.look === "sphere" ? size[0] : size[1]);
-      return { patch, mesh, turn: new Quaternion(...patch.turn), scale };
-    });
-  }
-
-  #curves() {
-    this.curves = this.document.curves.map((curve) => {
-      const geometry = new BufferGeometry();
-      geometry.setAttribute("position", new Float32BufferAttribute(curve.points, 3));
-      const line = new Line(geometry, new LineBasicMaterial({ color: "#555555" }));
-      line.matrixAutoUpdate = false;
-      line.frustumCulled = false;
-      this.layers.elements.add(line);
-      return { curve, line };
-    });
   }
 
   #axes() {
@@ -344,13 +314,6 @@ export class World {
       else line.ends.forEach((end, k) => this.frames.point(end, k ? b : a));
       stretch(mesh.matrix, a, b, width);
     }
-    for (const { patch, mesh, turn, scale } of this.patches) {
-      const frame = this.frames.matrices[patch.at.frame];
-      this.frames.point(patch.at, a);
-      const whole = new Quaternion().setFromRotationMatrix(frame).multiply(turn);
-      mesh.matrix.compose(a, whole, scale);
-    }
-    for (const { curve, line } of this.curves) line.matrix.copy(this.frames.matrices[curve.frame]);
     for (const { joint, mesh } of this.axes) {
       const direction = new Vector3(...joint.axis).transformDirection(this.frames.matrices[joint.at.frame]);
       const long = 0.3 * this.reach;
@@ -380,6 +343,8 @@ export class World {
       const at = (k) => arrow.values[3 * i + k] + share * (arrow.values[3 * j + k] - arrow.values[3 * i + k]);
       this.frames.point(arrow.at, a);
       b.set(at(0), at(1), at(2)).multiplyScalar(factor);
+      if (arrow.turning) b.transformDirection(this.frames.matrices[arrow.at.frame]).multiplyScalar(factor * Math.hypot(at(0), at(1), at(2)));
+      if (arrow.turning !== undefined) a.sub(b); // a load ends where it acts
       const length = b.length();
       const visible = length > 0.5 * width;
       for (const part of parts) part.visible = visible;

@@ -26,7 +26,7 @@ from .held import hold_places
 from .scales import Scales, singular_values
 from .starts import Starts
 
-__all__ = ["DrivenMotion", "driven_motion", "driven_positions", "drives_at", "motion_with"]
+__all__ = ["DrivenMotion", "drive_unit", "driven_motion", "driven_positions", "drives_at", "motion_with"]
 
 Array = NDArray[np.float64]
 
@@ -241,17 +241,18 @@ def drives_at(model: Model, t: float, order: int) -> str:
     """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
     asked = []
     for drive in model.drives:
-        element = drive.connection.element
         if isinstance(drive, PoseDrive):
             asked.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
             continue
         value = drive.motion(t)[order]
-        unit = element.speed_units[drive.coordinate] if isinstance(element, Hinge) else _row_unit(model, drive)
         if value is not None:
-            asked.append(f"{drive.name!r} {value:.6g} {unit}{('', '/s', '/s2')[order]}")
+            asked.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
     return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"
 
 
-def _row_unit(model: Model, drive: Drive) -> str:
-    """Return the unit of what is driven of a constraint or coupling."""
+def drive_unit(model: Model, drive: Drive) -> str:
+    """Return the unit of what is driven: a coordinate of a hinge, or what a constraint or coupling holds."""
+    element = drive.connection.element
+    if isinstance(element, Hinge):
+        return element.speed_units[drive.coordinate]
     return model.compiled.names.row_units[model.driven_row(drive)]

@@ -62,7 +62,7 @@ def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, .
     import xarray
 
     labels = source.labels
-    data = xarray.Dataset(coords={"time": ("time", source.t, {"units": "s"})})
+    data = xarray.Dataset(coords={"time": ("time", source.t, _about(source))})
     for dimension, entries, units in (
         ("coordinate", labels.coordinates, labels.coordinate_units),
         ("speed", labels.speeds, labels.speed_units),
@@ -72,6 +72,14 @@ def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, .
     for name in ("q", "v", "x", *_listed(names)):
         data = _with_output(data, source, name, (*lead, "time"))
     return data
+
+
+def _about(source: Source) -> dict[str, str]:
+    """Return what there is to say of the times."""
+    axis = getattr(source, "axis", None)
+    if axis is None or axis.plain:
+        return {"units": "s"}
+    return {"units": axis.unit, "long_name": axis.name}
 
 
 def _listed(names: Sequence[str]) -> list[str]:

@@ -15,28 +15,62 @@ from xml.parsers import expat
 
 from ..errors import ModelError
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PARTS", "MAX_TAG", "parse_document", "read_document"]
+__all__ = [
+    "DEEPEST",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_PARTS",
+    "MAX_TAG",
+    "Located",
+    "is_document",
+    "line_of",
+    "parse_document",
+    "read_document",
+]
 
 MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
 MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
+DEEPEST = 1000  # of formats in which bodies stand within bodies
 MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40
 MAX_TAG = 2**20  # bytes of one tag or comment: the parser re-reads an unfinished one with every chunk
 _CHUNK = 2**16
 
 
-def read_document(path_or_text: Any) -> tuple[str, bytes, str | None]:
-    """Return a name for messages, the bytes of the document, and its encoding if that is known."""
+class Located(Element):
+    """An element that knows the line of the document in which it begins."""
+
+    line: int = 0
+
+
+def line_of(element: Element) -> str:
+    """Return where an element stands, for messages: ``" (line 12)"``; nothing if that is not known."""
+    line = getattr(element, "line", 0)
+    return f" (line {line})" if line else ""
+
+
+def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, str | None]:
+    """Return a name for messages, the bytes of the document, and its encoding if that is known.
+
+    Parameters
+    ----------
+    path_or_text : str, path or bytes
+        Name of a file; or the document itself: bytes, or a string that starts with ``<``.
+    kind : str
+        What is read, for messages.
+    """
+    text = f"{kind} text"
     if isinstance(path_or_text, (bytes, bytearray)):
-        return "URDF text", _limited(bytes(path_or_text), "URDF text"), None
-    if isinstance(path_or_text, str) and _is_document(path_or_text):
+        return text, _limited(bytes(path_or_text), text), None
+    if isinstance(path_or_text, str) and is_document(path_or_text):
         try:
-            return "URDF text", _limited(path_or_text.encode(), "URDF text"), "utf-8"
+            return text, _limited(path_or_text.encode(), text), "utf-8"
         except UnicodeEncodeError as error:
-            raise ModelError("URDF text", "character", path_or_text[error.start], "use valid Unicode") from None
+            raise ModelError(text, "character", path_or_text[error.start], "use valid Unicode") from None
     if not isinstance(path_or_text, (str, os.PathLike)):
-        raise ModelError("load_urdf", "path_or_text", path_or_text, "give the name of a file, or a URDF document")
+        item = f"load_{kind.lower()}"
+        raise ModelError(item, "path_or_text", path_or_text, f"give the name of a file, or a {kind} document")
     path = os.fsdecode(path_or_text)
-    source = f"URDF file {path!r}"
+    source = f"{kind} file {path!r}"
     try:
         # a pipe or a device could block for ever or never end
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -49,7 +83,8 @@ def read_document(path_or_text: Any) -> tuple[str, bytes, str | None]:
         raise ModelError(source, "path", path, f"it cannot be read: {error}") from None
 
 
-def _is_document(text: str) -> bool:
+def is_document(text: str) -> bool:
+    """Return whether a text is a document itself, not the name of a file."""
     return text.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in text
 
 
@@ -59,13 +94,13 @@ def _limited(data: bytes, source: str) -> bytes:
     return data
 
 
-def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
+def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: int = MAX_DEPTH) -> Element:
     """Return the root element of an XML document, or refuse it; namespaces stay part of the names."""
     document = data.lstrip(b" \t\r\n")
     if not document:
-        raise ModelError(source, "document", "", "it is empty: a URDF document has a <robot> element")
+        raise ModelError(source, "document", "", "it is empty: the file is not complete, or another is meant")
     skipped_lines = data[: len(data) - len(document)].count(b"\n")
-    builder = TreeBuilder()
+    builder = TreeBuilder(element_factory=Located)
     parser = expat.ParserCreate(encoding)
     depth = parts = 0
 
@@ -73,11 +108,16 @@ def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
         nonlocal depth, parts
         depth += 1
         parts += 1 + len(attributes)
-        if depth > MAX_DEPTH:
-            raise ModelError(source, "depth", depth, f"elements may be nested at most {MAX_DEPTH} deep")
+        if depth > deepest:
+            raise ModelError(source, "depth", depth, f"elements may be nested at most {deepest} deep")
         if parts > MAX_PARTS:
             raise ModelError(source, "size", parts, f"a document may have at most {MAX_PARTS} elements and attributes")
-        builder.start(tag, attributes)
+        element = builder.start(tag, attributes)
+        assert isinstance(element, Located)
+        element.line = parser.CurrentLineNumber + skipped_lines
+
+    def text(characters: str) -> None:
+        builder.data(characters)
 
     def end(tag: str) -> None:
         nonlocal depth
@@ -89,6 +129,7 @@ def parse_document(data: bytes, encoding: str | None, source: str) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = doctype
     try:
         for at in range(0, len(document), _CHUNK):

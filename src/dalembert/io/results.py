@@ -101,7 +101,7 @@ def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) 
 
 def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
     """Return the result that a note and arrays tell of."""
-    from ..result import EventRecord, Labels, Periods, Result, Stats
+    from ..result import TIME, Axis, EventRecord, Labels, Periods, Result, Stats
 
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
@@ -130,6 +130,7 @@ def result_of(note: dict[str, Any], arrays: dict[str, Array], model: Model | Non
         labels=Labels(**names) if model is None else None,
         stored=arrays,
         prescribed=bool(note.get("prescribed")),
+        axis=Axis(*note["axis"]) if "axis" in note else TIME,
     )
     if model is None:
         result._kept = {name: note[name] for name in ("model", "periods", "controlled", "outputs") if name in note}
@@ -157,6 +158,7 @@ def run_note(result: Result) -> dict[str, Any]:
         "stats": asdict(result.stats),
         "events": events,
         "prescribed": result.prescribed,
+        "axis": [result.axis.name, result.axis.unit],
         "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
         "controlled": result.controlled,
     }

@@ -43,15 +43,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
 from ..checks import one_of
 from ..connections.constraints.mimic import Mimic
 from ..connections.hinges import Fixed, Free
 from ..errors import ModelError, ModelWarning, TopologyError
-from ..system import GROUND, System
+from ..system import System
 from .guarded_xml import parse_document, read_document
+from .naming import free_name, unique_names
 from .urdf_fields import child_of, name_of, origin_of, suggestion
 from .urdf_joints import hinge_of, mimics_of
 from .urdf_links import add_body
@@ -129,7 +130,7 @@ def load_urdf(
     ends = {name: _ends(name, joint, links) for name, joint in joints.items()}
     root = _root_link(links, ends)
 
-    link_names, joint_names = _unique_names(links, joints)
+    link_names, joint_names = unique_names(links, joints)
     renamed = [("link", old, new) for old, new in link_names.items() if old != new]
     renamed += [("joint", old, new) for old, new in joint_names.items() if old != new]
     materials = {name_of(m): m for m in robot.findall("material")}
@@ -138,7 +139,7 @@ def load_urdf(
     for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
     element = Fixed() if base == "fixed" else Free()
-    holding = _free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
+    holding = free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
     system.connect(holding, element, system.ground, system.bodies[link_names[root]])
     for name, joint in joints.items():
         parent, child = (system.bodies[link_names[end]] for end in ends[name])
@@ -250,27 +251,3 @@ def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]
             link = ends[above[link]][0]
         rooted.update(path)
     return roots[0]
-
-
-def _unique_names(links: Iterable[str], joints: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names of bodies and of connections, by the names of links and of joints."""
-    taken = {GROUND, *links, *joints}
-    link_names = {link: link for link in links}
-    if GROUND in link_names:
-        link_names[GROUND] = _free_name(f"{GROUND}_link", taken)
-    bodies = set(link_names.values())
-    joint_names = {}
-    for joint in joints:
-        clash = joint == GROUND or joint in bodies
-        joint_names[joint] = _free_name(f"{joint}_joint", taken) if clash else joint
-    return link_names, joint_names
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """Return `name`, with _2, _3, ... appended if something else has it, and take it."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    taken.add(free)
-    return free

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import ModelError
 from ..rotation import quaternion
+from .guarded_xml import line_of
 
-__all__ = ["child_of", "name_of", "number_of", "numbers_of", "origin_of", "renamed", "suggestion"]
+__all__ = ["child_of", "name_of", "number_of", "numbers_in", "numbers_of", "origin_of", "renamed", "suggestion"]
 
 Vector = tuple[float, float, float]
 Matrix = NDArray[np.float64]
@@ -27,7 +28,9 @@ def child_of(element: Element, tag: str, *, item: str) -> Element | None:
     """Return the child of that kind, or None; of several that say the same the first, others are refused."""
     found = [child for child in element if child.tag == tag]
     if any(_content(other) != _content(found[0]) for other in found[1:]):
-        raise ModelError(item, tag, f"{len(found)} elements <{tag}>", "they differ: keep one of them")
+        raise ModelError(
+            item, tag, f"{len(found)} elements <{tag}>", f"they differ: keep one of them{line_of(found[1])}"
+        )
     return found[0] if found else None
 
 
@@ -89,20 +92,28 @@ def numbers_of(
     wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
     if text is None:
         if default is None:
-            raise ModelError(item, field, None, f'give {wanted}: <{element.tag} {attribute}="..."/>')
+            raise ModelError(item, field, None, f'give {wanted}: <{element.tag} {attribute}="..."/>{line_of(element)}')
         return default
+    return numbers_in(text, count, item=item, field=field, where=line_of(element), infinite=infinite)
+
+
+def numbers_in(
+    text: str, count: int, *, item: str, field: str, where: str, infinite: bool = False
+) -> tuple[float, ...]:
+    """Return so many numbers that are separated by blanks, or refuse the text by item, field and place."""
+    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
     words = text.split()
     if len(words) != count:
-        raise ModelError(item, field, text, f"give {wanted}, not {len(words)}")
+        raise ModelError(item, field, text, f"give {wanted}, not {len(words)}{where}")
     try:
         numbers = tuple(map(float, words))
     except ValueError:
         numbers = ()
     if not numbers or "_" in text or not text.isascii():  # Python would read 1_000 and digits of other scripts
-        raise ModelError(item, field, text, f"give {wanted}, with a point for decimals")
+        raise ModelError(item, field, text, f"give {wanted}, with a point for decimals{where}")
     for number in numbers:
         if math.isnan(number) or (math.isinf(number) and not infinite):
-            raise ModelError(item, field, text, "every number must be finite")
+            raise ModelError(item, field, text, f"every number must be finite{where}")
     return numbers
 
 

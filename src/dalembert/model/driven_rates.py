@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from .conditions import Conditions
     from .model import Model
 
-__all__ = ["Swept", "rates_at", "swept"]
+__all__ = ["MOST_STEPS", "Swept", "rates_at", "swept"]
 
 Array = NDArray[np.float64]
 
-STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host")
+MOST_STEPS = 100_000  # from one time to the next: some thousand turns
+STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host", "far", "stopped")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,8 @@ class Swept:
         Smallest pivot of the equations as a part of the largest; zero at singular positions.
     status : str
         ``"finished"``, ``"ended"`` (no way leads on), ``"open"`` (the first position does not close),
-        ``"undetermined"`` (drives leave freedoms), ``"contradicted"`` (no speeds or accelerations obey all).
+        ``"undetermined"`` (drives leave freedoms), ``"contradicted"`` (no speeds or accelerations obey all),
+        ``"far"`` (`MOST_STEPS` did not lead from one time to the next).
     q_last, v_last, t_last : (nq,), (nv,), float
         How far it came, between the times too.
     steps, corrections, crossings : int
@@ -79,7 +81,8 @@ def swept(
         Scaled residual that rounding alone may leave.
     """
     times = np.ascontiguousarray(t, dtype=float)
-    found = model._sweep(times, np.ascontiguousarray(q, dtype=float), conditions, _row_scale(model), floor, jerk)
+    begin = np.ascontiguousarray(q, dtype=float)
+    found = model._sweep(times, begin, conditions, _row_scale(model), floor, jerk, MOST_STEPS)
     return Swept.of(times, found)
 
 

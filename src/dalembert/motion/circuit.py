@@ -14,7 +14,7 @@ from ..analysis.branches import distinct
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Model
-from ..result import Result
+from ..result import Axis, Result
 from .closed import Measure, named
 from .continuation import Tracer
 from .drives import best_drives
@@ -105,7 +105,7 @@ class Circuit:
         if not self.has_result:
             raise ModelError("circuit", "result", None, "only a circuit of a system has one; take paths[k].q")
         way = self._path(path)
-        return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales)
+        return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales, axis=Axis("arclength", "1"))
 
     # ---- the input
 

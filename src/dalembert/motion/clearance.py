@@ -124,12 +124,14 @@ class Clearance(Reading):
         return Closest(self.pairs[k], float(gap[0]), t, points[0])
 
     def __str__(self) -> str:
-        least, first = self.least, self.interference
-        lines = [f"clearance of {len(self.pairs)} pairs of bodies over t = {self.t[0]:.6g} to {self.t[-1]:.6g} s"]
-        lines.append(f"least {least.distance:.6g} m, {least.pair[0]} and {least.pair[1]}, at t = {least.t:.6g} s")
+        least, first, axis = self.least, self.interference, self.result.axis
+        lines = [
+            f"clearance of {len(self.pairs)} pairs of bodies over {axis.name} = {axis.span(self.t[0], self.t[-1])}"
+        ]
+        lines.append(f"least {least.distance:.6g} m, {least.pair[0]} and {least.pair[1]}, at {axis.at(least.t)}")
         if first is not None:
             closer = "touch" if not self.at_least else f"are closer than {self.at_least:.6g} m"
-            lines.append(f"{first.pair[0]} and {first.pair[1]} {closer} first, at t = {first.t:.6g} s")
+            lines.append(f"{first.pair[0]} and {first.pair[1]} {closer} first, at {axis.at(first.t)}")
         return "\n".join([*lines, *self.notes])
 
 

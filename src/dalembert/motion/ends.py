@@ -10,24 +10,29 @@ from ..analysis.driven import drives_at
 from ..analysis.scales import Scales
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
-from ..model.driven_rates import Swept
+from ..model.driven_rates import MOST_STEPS, Swept
+from ..result import Axis
 from .drives import better_drive
 from .equations import RelativeEquations
+from .request import Request
 
-__all__ = ["why_ended"]
+__all__ = ["too_far", "why_ended"]
 
 Array = NDArray[np.float64]
 
 
-def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
+def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
     """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
     if found.status == "finished":
         return "", SingularityError
+    model, axis = request.model, request.axis
     if found.status == "undetermined":
-        return _left_open(model, found), SingularityError
+        return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
-        return f"kinematics: the loops do not close at t = {found.t_last:.6g} s", AssemblyError
-    where = f"kinematics: the motion ends at t = {found.t_last:.9g} s"
+        return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
+    where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
+    if found.status == "far":
+        return f"{where}: {too_far(axis, found.t_last, float(request.times[len(found.t)]))}", SingularityError
     if found.status == "contradicted":
         asked = drives_at(model, found.t_last, 1)
         return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
@@ -39,6 +44,15 @@ def why_ended(model: Model, found: Swept) -> tuple[str, type[AssemblyError | Sin
     return f"{where}: {limit or nowhere}{remedy}", SingularityError
 
 
+def too_far(axis: Axis, reached: float, goal: float) -> str:
+    """Say that the way to the next row is too long."""
+    unit = f" ({axis.name} is in {axis.unit})" if axis.unit in ("rad", "m") else ""
+    return (
+        f"the next row, {axis.at(goal)}, is {abs(goal - reached):.3g}{axis.ending} on, too far for {MOST_STEPS} steps: "
+        f"give rows in between, or look at the numbers{unit}"
+    )
+
+
 def _better(model: Model, q: Array, t: float) -> str:
     """Return what could be driven where drives come to a dead point: what moves most there."""
     driven = {drive.name for drive in model.drives}
@@ -46,7 +60,7 @@ def _better(model: Model, q: Array, t: float) -> str:
     return " or ".join(map(repr, names[:2]))
 
 
-def _left_open(model: Model, found: Swept) -> str:
+def _left_open(model: Model, found: Swept, where: str) -> str:
     """Say which freedoms drives leave open, or that the start is singular."""
     J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
@@ -59,7 +73,7 @@ def _left_open(model: Model, found: Swept) -> str:
     listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
     left = f"{count} freedom{'s' * (count != 1)} ({listed} can still move)"
     return (
-        f"kinematics: at t = {found.t_last:.6g} s drives leave {left}: "
+        f"kinematics: at {where} drives leave {left}: "
         "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
         "many drives, the start is a singular position: start beside it"
     )

@@ -22,7 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, shape_of
 from ..errors import AssemblyError, DalembertError, ModelError, SingularityError
-from ..model.driven_rates import Swept
+from ..model.driven_rates import MOST_STEPS, Swept
+from ..result import TIME, Axis
+from .ends import too_far
 from .equations import Equations
 from .factors import factor
 from .newton import Position, find_position
@@ -75,6 +77,7 @@ def follow(
     *,
     predictor: int | None = None,
     jerk: bool = True,
+    axis: Axis = TIME,
     **newton: Any,
 ) -> Followed:
     """Follow a driven mechanism through times (k,) s, from a guess q at the first of them.
@@ -92,6 +95,8 @@ def follow(
         this nor options of Newton's method are given, mechanisms in natural coordinates are followed in the core.
     jerk : bool
         Whether jerks are wanted.
+    axis : Axis
+        What times are, for messages.
     **newton
         Options of `find_position`.
 
@@ -108,11 +113,11 @@ def follow(
     ts = finite_array(times, shape, item="follow", field="times")
     if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
         raise ModelError("follow", "times", times, "they have to rise, or to fall")
-    run = _Run(equations, 2 if predictor is None else predictor, newton)
+    run = _Run(equations, 2 if predictor is None else predictor, newton, axis)
     first = find_position(equations, q, float(ts[0]), **newton)
     run.count(first)
     if predictor is None and not newton and getattr(equations, "sweeps", False):
-        return _in_core(equations, ts, first, jerk)
+        return _in_core(equations, ts, first, jerk, axis)
     at, t = first.q, float(ts[0])
     kept: list[tuple[Array, Rates]] = []
     rolling = bool((equations.row_scales <= 0.0).any())
@@ -131,7 +136,7 @@ def follow(
     return run.collect(ts, kept, jerk)
 
 
-def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Followed:
+def _in_core(equations: Any, times: Array, first: Position, jerk: bool, axis: Axis) -> Followed:
     """Follow in the core, and say what ended the motion if it did."""
     found = _swept(equations, times, first.q, jerk)
     splits = max(0, found.steps - (len(found.t) - 1))
@@ -141,8 +146,10 @@ def _in_core(equations: Any, times: Array, first: Position, jerk: bool) -> Follo
     try:
         # freedoms that are left, and rates that contradict each other
         find_rates(equations, found.q_last, found.t_last, jerk=False)
+        if found.status == "far":
+            raise _too_far(found.t_last, float(times[len(found.t)]), axis)
         nearest = find_position(equations, found.q_last, float(times[len(found.t)]), check=False)
-        raise _ended(found.t_last, float(times[len(found.t)]), nearest, equations)
+        raise _ended(found.t_last, float(times[len(found.t)]), nearest, equations, axis)
     except DalembertError as error:
         error.result = made
         raise
@@ -157,9 +164,9 @@ def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
     while found.status in ("ended", "contradicted") and found.t.size:
         row = len(found.t) - 1
         inner = np.linspace(times[row], times[row + 1], _FINE + 1)
-        fine: Swept = equations.sweep(inner, found.q[-1], jerk=False)
+        fine: Swept = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
         if fine.status != "finished":
-            return replace(found, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
+            return replace(found, status=fine.status, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
         rest: Swept = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
         rows: dict[str, Any] = {
             name: np.concatenate([getattr(found, name), getattr(rest, name)])
@@ -176,8 +183,8 @@ def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> Swept:
 class _Run:
     """One way through times, with its counts."""
 
-    def __init__(self, equations: Equations, predictor: int, newton: dict[str, Any]) -> None:
-        self.equations, self.predictor, self.newton = equations, predictor, newton
+    def __init__(self, equations: Equations, predictor: int, newton: dict[str, Any], axis: Axis) -> None:
+        self.equations, self.predictor, self.newton, self.axis = equations, predictor, newton, axis
         self.iterations = self.factorisations = self.splits = 0
 
     def count(self, found: Position) -> None:
@@ -190,7 +197,11 @@ class _Run:
             yield q
         whole = h = goal - t
         found: Position | None = None
+        tried = 0
         while t != goal:
+            tried += 1
+            if tried > MOST_STEPS:
+                raise _too_far(t, goal, self.axis)
             end = goal if abs(goal - t) <= abs(h) * (1 + 1e-12) else t + h
             guess = predict(self.equations, q, here, end - t, self.predictor)
             found = find_position(self.equations, guess, end, **{"max_iterations": 20, **self.newton, "check": False})
@@ -200,7 +211,7 @@ class _Run:
                 self.splits += 1
                 h = (end - t) / 2
                 if abs(h) < _LEAST * abs(whole):
-                    raise _ended(t, goal, found, self.equations)
+                    raise _ended(t, goal, found, self.equations, self.axis)
                 continue
             q, here, t = found.q, there, end
             h *= 2
@@ -225,7 +236,13 @@ class _Run:
         """Integrate speeds to the goal, then put the position back onto the rows that hold positions."""
         from scipy.integrate import solve_ivp
 
+        tried = 0
+
         def speed(s: float, x: Array) -> Array:
+            nonlocal tried
+            tried += 1
+            if tried > MOST_STEPS:
+                raise _too_far(s, goal, self.axis)
             # between steps positions are off the rows by the error of the integration, and so are speeds
             J = self.equations.jacobian(x, s)
             rows, columns = speed_scales(self.equations, J), self.equations.column_scales
@@ -235,7 +252,7 @@ class _Run:
         ran = solve_ivp(speed, (t, goal), q, method="DOP853", rtol=1e-11, atol=1e-12)
         if not ran.success:
             raise SingularityError(
-                f"the way from t = {t:.6g} s cannot be integrated beyond {float(ran.t[-1]):.9g} s ({ran.message}): "
+                f"the way from {self.axis.at(t)} cannot be integrated beyond {float(ran.t[-1]):.9g} ({ran.message}): "
                 "speeds jump there; end the motion before it, or look at the rank of the rows (Mechanism.mobility)"
             )
         found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)
@@ -255,7 +272,11 @@ class _Run:
         )
 
 
-def _ended(t: float, goal: float, found: Position, equations: Equations) -> AssemblyError:
+def _too_far(t: float, goal: float, axis: Axis) -> SingularityError:
+    return SingularityError(f"kinematics: the motion ends at {axis.at(t, '.9g')}: {too_far(axis, t, goal)}")
+
+
+def _ended(t: float, goal: float, found: Position, equations: Equations, axis: Axis) -> AssemblyError:
     """Return what to say where a branch ends."""
     J = equations.row_scales[:, None] * equations.jacobian(found.q, t) * equations.column_scales
     s = np.linalg.svd(J, compute_uv=False)
@@ -263,8 +284,8 @@ def _ended(t: float, goal: float, found: Position, equations: Equations) -> Asse
     missed = ", ".join(repr(name) for name in list(found.rows)[:3])
     why = f"beyond it {missed} cannot be met" if missed else "rates would have to be infinite there, a dead point"
     error = AssemblyError(
-        f"the branch ends at t = {t:.9g} s, on the way to {goal:.6g} s: {why} (smallest singular value of J "
-        f"{least:.2g}); end the motion before it, drive another coordinate, or choose another assembly"
+        f"the branch ends at {axis.at(t, '.9g')}, on the way to {goal:.6g}{axis.ending}: {why} (smallest singular "
+        f"value of J {least:.2g}); end the motion before it, drive another coordinate, or choose another assembly"
     )
     error.q, error.residuals = found.q, found.rows
     return error

@@ -107,7 +107,7 @@ def kinematics(
     held = _undeformed(model)
     first = _first(request, q)
     path = _across(model, _in_parts(request, first, held), held)
-    message, kind = why_ended(model, path)
+    message, kind = why_ended(request, path)
     result = _result(request, path, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(path.t)):
         error = kind(message)
@@ -220,7 +220,8 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
     singular = found.t[found.slack == 0.0]
     if len(singular):
         listed = ", ".join(f"{t:.6g}" for t in singular[:6]) + ", ..." * (len(singular) > 6)
-        notes.append(f"singular positions at t = {listed} s: rates there are those of the motion that passes through")
+        where = f"{request.axis.name} = {listed}{request.axis.ending}"
+        notes.append(f"singular positions at {where}: rates there are those of the motion that passes through")
     elif found.crossings:
         notes.append("passed straight through positions where branches cross, between rows")
     return Result(
@@ -243,4 +244,5 @@ def _result(request: Request, found: Swept, held: Conditions | None, message: st
         conditions=None if held is None else always(held),
         stored={"a": found.a},
         prescribed=True,
+        axis=request.axis,
     )

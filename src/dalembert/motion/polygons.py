@@ -93,12 +93,16 @@ class Polygon(Reading):
         difference: Array = self.vectors[tip] - self.vectors[tail]
         return difference
 
+    def place(self, form: str = ".6g") -> str:
+        """Return where on the motion it is, in words."""
+        return self.result.axis.at(float(self.result.t[self.row]), form)
+
     def __repr__(self) -> str:
         names = ", ".join(self.vectors)
-        return f"<Polygon of {self.kind} at t = {self.result.t[self.row]:.6g} s: {names}>"
+        return f"<Polygon of {self.kind} at {self.place()}: {names}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.kind} polygon at t = {self.result.t[self.row]:.6g} s, {self.unit}"]
+        lines = [f"{self.kind} polygon at {self.place()}, {self.unit}"]
         width = max((len(name) for name in self.vectors), default=1)
         for name, vector in self.vectors.items():
             lines.append(f"{name:{width}} {_numbers(vector)}  |{np.linalg.norm(vector):.6g}|")
@@ -195,7 +199,7 @@ class _Moment:
         times = slice(row, row + 1)
         states = (part[times] for part in (result.t, result.q, result.v, result.x))
         known = {"a": result["a"][times]} if accelerations else {}
-        self._one = Result(result._model(), *states, stored=known, conditions=result.conditions)
+        self._one = Result(result._model(), *states, stored=known, conditions=result.conditions, axis=result.axis)
         self._base, self.accelerations = base, accelerations
         self._motions: dict[str, Seen] = {}
 

@@ -117,6 +117,8 @@ def find_rates(
         )  # fmt: skip
 
     def solve(terms: Array, what: str) -> Array:
+        if not np.isfinite(terms).all():
+            raise SingularityError(f"{what} asked for at t = {t:.6g} s are no finite numbers: look at laws and times")
         rate = columns * factors.solve(rows * terms)
         missed = rows * (J @ rate - terms)
         size = float(np.abs(missed).max(initial=0.0))

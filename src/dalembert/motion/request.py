@@ -12,20 +12,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.driven import driven_positions
+from ..analysis.driven import drive_unit, driven_positions
 from ..analysis.starts import Starts
 from ..checks import finite_number
 from ..connections.drives import Drive, PoseDrive
 from ..connections.laws import Law, Linear, Polynomial, Spline, integrated
 from ..errors import ModelError
 from ..model import Model
+from ..result import TIME, Axis
 from ..system import System
 
-__all__ = ["Request", "asked", "in_order", "law_of_one", "laws_of_several"]
+__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several"]
 
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
+_LARGEST = 1e12  # rad, m or s: the next number is 1e-4 away
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +42,15 @@ class Request:
     notes : list of str
     corners : list of int
         Rows at which the drive turns back.
+    axis : Axis
+        What the times are.
     """
 
     model: Model
     times: Array
     notes: list[str] = field(default_factory=list)
     corners: list[int] = field(default_factory=list)
+    axis: Axis = TIME
 
 
 def asked(
@@ -61,6 +66,7 @@ def asked(
         raise ModelError(_ITEM, "system", system, remedy)
     notes: list[str] = []
     corners: list[int] = []
+    axis = TIME
     if drive is None:
         if values is not None or speed is not None:
             given = "values" if values is not None else "speed"
@@ -75,7 +81,7 @@ def asked(
         if values is None:
             raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
         law, when, corners = law_of_one(drive, values, speed, times, notes)
-        described.drive(drive, position=law)
+        made = described.drive(drive, position=law)
     else:
         if values is not None:
             raise ModelError(_ITEM, "values", values, "the values stand in the mapping: drive={'A': angles, ...}")
@@ -84,7 +90,18 @@ def asked(
         laws, when = laws_of_several(drive, times, notes)
         for name, law in laws.items():
             described.drive(name, position=law)
-    return Request(_by_position(described.compile(), float(when[0])), when, notes, corners)
+        axis = TIME if times is not None else Axis("row", "1")
+    model = _by_position(described.compile(), float(when[0]))
+    if isinstance(drive, str) and times is None and speed is None:
+        driven = next((one for one in model.drives if one.name == getattr(made, "name", drive)), None)
+        axis = axis_of_one(drive, "" if driven is None else drive_unit(model, driven), law)
+    return Request(model, when, notes, corners, axis)
+
+
+def axis_of_one(name: str, unit: str, law: Law) -> Axis:
+    """Return what the times of a coordinate are that goes along with unit speed: its values, or its travel."""
+    same = isinstance(law, Polynomial) and law.coefficients == (0.0, 1.0)
+    return Axis(name if same else f"travel of {name}", unit or "1")
 
 
 def _numbers(name: str, values: ArrayLike) -> Array:
@@ -94,6 +111,9 @@ def _numbers(name: str, values: ArrayLike) -> Array:
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
     if found.ndim > 1 or not found.size or not np.isfinite(found).all():
         raise ModelError(_ITEM, f"values of {name!r}", values, "give finite numbers in a row")
+    if float(np.abs(found).max()) > _LARGEST:
+        remedy = f"give numbers up to {_LARGEST:.0e}: beyond, neighbouring ones are too far from each other"
+        raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
     return found
 
 
@@ -166,8 +186,16 @@ def _through(when: Array, points: Array) -> Law:
         return Polynomial((float(points[0]),))
     if len(when) >= 4:
         return Spline(when, points)
-    shifted = np.polynomial.Polynomial.fit(when, points, len(when) - 1).convert().coef
-    return Polynomial(tuple(map(float, shifted)))
+    return Polynomial(_few(when, points))
+
+
+def _few(when: Array, points: Array) -> tuple[float, ...]:
+    """Return coefficients of the polynomial through two or three points, by divided differences."""
+    first = np.diff(points) / np.diff(when)
+    bend = float((first[1] - first[0]) / (when[2] - when[0])) if len(when) == 3 else 0.0
+    t, slope = float(when[0]), float(first[0])
+    along = slope - bend * (t + float(when[1]))
+    return float(points[0]) - t * slope + bend * t * float(when[1]), along, *((bend,) if bend else ())
 
 
 def _by_position(model: Model, t_start: float) -> Model:

@@ -5,6 +5,7 @@ q' = N(q) v(q, t)      J v = b over all rows                                    
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import SingularityError
 from ..model import Conditions, Model
-from ..model.driven_rates import Swept, rates_at
+from ..model.driven_rates import MOST_STEPS, Swept, rates_at
 
 __all__ = ["rolled"]
 
@@ -29,9 +30,15 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
     """Return the motion at times (n,) from q (nq,) on, by (1) and an integrator of eighth order."""
     from scipy.integrate import solve_ivp
 
+    tried = 0  # from one time to the next
+
     def rate(t: float, at: Array) -> Array:
+        nonlocal tried
+        tried += 1
         here = model.integrate(at, np.zeros(model.nv))  # unit quaternions
         found = rates_at(model, np.array([t]), here, conditions=held)
+        if tried > MOST_STEPS:
+            found = replace(found, status="far")
         if found.status != "finished":
             raise _Stop(found, t, here)
         slope: Array = model.coordinate_rates(here, found.v[0])
@@ -42,6 +49,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
     try:
         rate(t_last, q)
         for begin, end in pairwise(times):
+            tried = 0
             solved = solve_ivp(rate, (begin, end), rows[-1], method="DOP853", rtol=rtol, atol=1e-13)
             if not solved.success:
                 raise SingularityError(f"kinematics: at t = {solved.t[-1]:.6g} s: {solved.message}")

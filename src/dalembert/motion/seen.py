@@ -43,7 +43,7 @@ def row_of(result: Result, row: int | None, t: float | None, item: str) -> int:
         raise ModelError(item, "row", row, "give a row or a time t, not both")
     if t is not None:
         if not np.isfinite(t) or not result.t[0] <= t <= result.t[-1]:
-            raise ModelError(item, "t", t, f"give a time from {result.t[0]:.6g} to {result.t[-1]:.6g} s")
+            raise ModelError(item, "t", t, f"give one from {result.axis.span(result.t[0], result.t[-1])}")
         return int(np.abs(result.t - t).argmin())
     row = -1 if row is None else row
     if not isinstance(row, (int, np.integer)) or not -n <= row < n:

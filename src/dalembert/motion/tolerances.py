@@ -15,7 +15,7 @@ from ..analysis.freedoms import Freedoms, freedoms_of, names_of
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..result import Result
+from ..result import TIME, Axis, Result
 from ..result.outputs import Output
 from ..result.outputs.frames import frame_of, turning_axis
 from ..system import System
@@ -83,6 +83,11 @@ class Tolerances(Reading):
     _what: tuple[Deviation, ...] = field(repr=False)
 
     @property
+    def axis(self) -> Axis:
+        """What t is."""
+        return TIME if self.result is None else self.result.axis
+
+    @property
     def contributions(self) -> Array:
         """Error of each output by each deviation at its limit, (n, m, k), without sign."""
         return np.asarray(np.abs(self.sensitivities) * self.amounts)
@@ -141,7 +146,7 @@ class Tolerances(Reading):
     @cached_property
     def _table(self) -> str:
         row = int((self.worst / np.maximum(self.worst.max(axis=0), 1e-300)).max(axis=1).argmax())
-        head = f"deviations at t = {self.t[row]:.6g} s" if len(self.t) > 1 else "deviations"
+        head = f"deviations at {self.axis.at(self.t[row])}" if len(self.t) > 1 else "deviations"
         head += f", held: {', '.join(self._held) or 'nothing'}"
         width = max(len("root of squares"), *(len(name) for name in self.deviations))
         columns = [f"{name} [{unit}]" for name, unit in zip(self.outputs, self.units, strict=True)]

@@ -172,7 +172,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     missing = np.abs(np.einsum("nij,ni->nj", J, x) - rest).max(axis=1) > 1e-6 * np.abs(rest).max(axis=1)
     if missing.all():
         remedy = (
-            f"an effort at {input!r} cannot balance a load there at t = {result.t[missing.argmax()]:.6g} s: the "
+            f"an effort at {input!r} cannot balance a load there at {result.axis.at(result.t[missing.argmax()])}: the "
             "mechanism has other freedoms, or the two are not connected; it takes one freedom"
         )
         raise ModelError(item, "output", output, remedy)

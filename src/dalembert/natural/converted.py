@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..connections.hinges import (
     Cylindrical,
     Fixed,
     Free,
+    Hinge,
     Planar,
     Prismatic,
     Revolute,
@@ -92,9 +94,41 @@ class NaturalModel:
         """Follow the drives through times (k,) s; see `Mechanism.motion`."""
         return self.mechanism.motion(times, q, **options)
 
-    def kinematics(self, **options: Any) -> NaturalMotion:
-        """Return the motion along the drives, or of a coordinate through values; see `dalembert.kinematics`."""
-        return self.mechanism.kinematics(**options)
+    def kinematics(self, *, drive: str | Mapping[str, ArrayLike] | None = None, **options: Any) -> NaturalMotion:
+        """Return the motion along the drives, or of coordinates through values; see `dalembert.kinematics`.
+
+        Hinges can be driven as well as coordinates of the mechanism; their angles or slides become coordinates then.
+        """
+        known = {
+            name for c in self.mechanism.coordinates.values() if c.kind in ("angle", "distance") for name in c.names
+        }
+        asked = [] if drive is None else [drive] if isinstance(drive, str) else list(drive)
+        hinges = [name for name in asked if name not in known and self._is_hinge(name)]
+        if not hinges:
+            return self.mechanism.kinematics(drive=drive, **options)
+        other, named = self._with_driven(hinges)
+        if isinstance(drive, str):
+            return other.mechanism.kinematics(drive=named[drive], **options)
+        assert drive is not None
+        return other.mechanism.kinematics(drive={named.get(k, k): x for k, x in drive.items()}, **options)
+
+    def _is_hinge(self, name: str) -> bool:
+        connection, _ = self.model.system.connection_and_part(name)
+        return connection is not None and isinstance(connection.element, Hinge)
+
+    def _with_driven(self, hinges: list[str]) -> tuple[NaturalModel, dict[str, str]]:
+        """Return the model with hinges driven, at rest where they are, and the names of their coordinates in it."""
+        described = self.model.system.copy()
+        made = {name: described.drive(name, position=0.0) for name in hinges}
+        compiled = described.compile()
+        q = _same_position(self.model, compiled, self.start)
+        for name, drive in made.items():
+            place = compiled.q_slice(drive.connection.name).start + drive.coordinate
+            described.drive(name, position=float(q[place]))
+        other = natural_model(described, dimension=3 if self.plane is None else 2, q=q)
+        kinds = {name: ("turn", "slide")[drive.connection.element.speed_units[drive.coordinate] == "m"]
+                 for name, drive in made.items()}  # fmt: skip
+        return other, {name: f"{made[name].connection.name}.{kind}" for name, kind in kinds.items()}
 
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
@@ -200,6 +234,21 @@ class NaturalModel:
             R = np.array([[cosine, -sine], [sine, cosine]])
         assert frame.origin is not None
         return R, np.asarray(values[frame.origin] - R @ frame.origin_at)
+
+
+def _same_position(old: Model, new: Model, q: Array) -> Array:
+    """Return a position in the coordinates of another spanning tree of the same system."""
+    poses = {name: old.pose(name, q) for name in old.body_names}
+    found = np.empty(new.nq)
+    for hinge in new.forest.hinges:
+        ends = (hinge.inboard, hinge.outboard) if not hinge.reversed else (hinge.outboard, hinge.inboard)
+        frames = []
+        for m in ends:
+            R, p = (np.eye(3), np.zeros(3)) if m.body.name == GROUND else poses[m.body.name]
+            frames.append((R @ m.rotation, p + R @ m.position))
+        (R1, p1), (R2, p2) = frames
+        found[new.q_slice(hinge.name)] = hinge.element.coordinates_of(R1.T @ R2, R1.T @ (p2 - p1))
+    return found
 
 
 def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike | None = None) -> NaturalModel:

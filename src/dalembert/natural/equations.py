@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import NaturalRows
-from ..model.driven_rates import Swept
+from ..model.driven_rates import MOST_STEPS, Swept
 from .driving import Driver
 from .terms import KINDS, Place, Row
 
@@ -303,11 +303,14 @@ class NaturalEquations:
         """Return whether the core can follow the mechanism: positions do not hang on the path, rows are the same."""
         return not self._speed_rows and not self._switched
 
-    def sweep(self, times: Array, q: Array, *, jerk: bool = True) -> Swept:
-        """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first."""
+    def sweep(self, times: Array, q: Array, *, jerk: bool = True, most: int = MOST_STEPS) -> Swept:
+        """Follow the mechanism in the core through times (k,) s, from a closed position q (n,) at the first.
+
+        `most`: steps that are taken from one time to the next.
+        """
         times = np.ascontiguousarray(times, dtype=float)
         driven = np.ascontiguousarray(self.known_over(times, third=jerk))
-        found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, self.floor, jerk)
+        found = self._rows.sweep(times, q, driven, self.row_scales, self.column_scales, self.floor, jerk, most)
         return Swept.of(times, found)
 
     # -- wheels

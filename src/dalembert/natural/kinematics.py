@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DalembertError, ModelError
 from ..motion import Followed, follow
-from ..motion.request import in_order, law_of_one, laws_of_several
-from ..result import Stats
-from .motion import NaturalMotion
+from ..motion.request import axis_of_one, in_order, law_of_one, laws_of_several
+from ..result import TIME, Axis, Stats
+from .motion import UNITS, NaturalMotion
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -37,11 +37,11 @@ def kinematics(
 ) -> NaturalMotion:
     """Return the motion of a mechanism that drives leave no freedom; see `dalembert.kinematics`."""
     began = time.perf_counter()
-    driven, when, corners, notes = _asked(mechanism, times, drive, values, speed)
+    driven, when, corners, notes, axis = _asked(mechanism, times, drive, values, speed)
     message, error = "", None
     found: Followed | None
     try:
-        found = _in_parts(driven, when, corners, q)
+        found = _in_parts(driven, when, corners, q, axis)
     except DalembertError as caught:
         found, message, error = getattr(caught, "result", None), str(caught), caught
         if found is None or not len(found.t):
@@ -51,7 +51,9 @@ def kinematics(
         method="kinematics", steps=len(found.t) - 1 + found.splits, rejected=found.splits, evaluations=found.iterations,
         factorizations=found.factorisations, wall_time=time.perf_counter() - began, notes=notes,
     )  # fmt: skip
-    motion = NaturalMotion(driven, found, stats=stats, status="failed" if message else "finished", message=message)
+    motion = NaturalMotion(
+        driven, found, stats=stats, status="failed" if message else "finished", message=message, axis=axis
+    )
     if error is not None and on_error == "raise":
         error.__dict__["result"] = motion
         raise error
@@ -64,8 +66,8 @@ def _asked(
     drive: str | Mapping[str, ArrayLike] | None,
     values: ArrayLike | None,
     speed: float | None,
-) -> tuple[Mechanism, Array, list[int], list[str]]:
-    """Return the mechanism with its drives, the times, the rows at which the drive turns back, and notes."""
+) -> tuple[Mechanism, Array, list[int], list[str], Axis]:
+    """Return the mechanism with its drives, times, rows at which the drive turns back, notes, and what times are."""
     notes: list[str] = []
     if drive is None:
         if values is not None or speed is not None:
@@ -73,7 +75,7 @@ def _asked(
             raise ModelError(_ITEM, given, values if values is not None else speed, "say of which drive=")
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="psi", values=...')
-        return m, in_order(times), [], notes
+        return m, in_order(times), [], notes, TIME
     driven = m.copy()
     corners: list[int] = []
     if isinstance(drive, str):
@@ -90,10 +92,20 @@ def _asked(
     for name, one in laws.items():
         driven.let_go(name)
         driven.drive(name, one)
-    return driven, when, corners, notes
+    axis = TIME
+    if times is None and not isinstance(drive, str):
+        axis = Axis("row", "1")
+    elif speed is None and times is None:
+        axis = axis_of_one(str(drive), _unit(driven, str(drive)), laws[str(drive)])
+    return driven, when, corners, notes, axis
 
 
-def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None) -> Followed:
+def _unit(m: Mechanism, name: str) -> str:
+    """Return the unit of a coordinate or a component of one."""
+    return next((UNITS[c.kind] for c in m.coordinates.values() if name == c.name or name in c.names), "")
+
+
+def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None, axis: Axis) -> Followed:
     """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
     equations = m.equations()
     ends = [*corners, len(times) - 1]
@@ -105,7 +117,7 @@ def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | Non
         if not last:
             stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
         try:
-            found = follow(equations, stretch, q)
+            found = follow(equations, stretch, q, axis=axis)
         except DalembertError as error:
             got = getattr(error, "result", None)
             error.__dict__["result"] = _joined([*parts, *([] if got is None else [got])])

@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..model import State
 from ..motion import Followed, find_position, follow
 from ..motion.rates import speed_scales
-from ..result import Labels, Output, Result, Stats
+from ..result import TIME, Axis, Labels, Output, Result, Stats
 from .equations import NaturalEquations
 from .outputs import find_output, output_names
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from .mechanism import Mechanism
 
-__all__ = ["NaturalMotion"]
+__all__ = ["UNITS", "NaturalMotion"]
 
 Array = NDArray[np.float64]
 
-_UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
+UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
 
 
 class NaturalMotion(Result):
@@ -61,13 +61,14 @@ class NaturalMotion(Result):
         status: str = "finished",
         message: str = "",
         prescribed: bool = True,
+        axis: Axis = TIME,
     ) -> None:
         self.mechanism = mechanism.copy()
         self.equations: NaturalEquations = mechanism.equations()
         self.followed = followed
         super().__init__(
             None, followed.t, followed.q, followed.v, stats=stats, status=status, message=message,
-            labels=_labels(mechanism.name, self.equations), prescribed=prescribed,
+            labels=_labels(mechanism.name, self.equations), prescribed=prescribed, axis=axis,
         )  # fmt: skip
         jerks = np.full_like(followed.a, np.nan) if followed.j is None else followed.j
         driven = self.equations.known_over(followed.t, third=followed.j is not None)
@@ -165,7 +166,9 @@ class NaturalMotion(Result):
         low, high = sorted((float(self.t[0]), float(self.t[-1])))
         slack = 1e-12 * (high - low)
         if not ((times >= low - slack) & (times <= high + slack)).all():
-            raise ModelError("motion.at", "t", times, f"give times from {low:.6g} s to {high:.6g} s")
+            raise ModelError(
+                "motion.at", "t", times, f"give values of {self.axis.name} from {self.axis.span(low, high)}"
+            )
         wanted = np.clip(times, low, high)
         f = self.followed
         if not self.prescribed:
@@ -183,7 +186,7 @@ class NaturalMotion(Result):
         other = object.__new__(type(self))
         other.__init__(  # type: ignore[misc]
             self.mechanism, followed, stats=self.stats, status=self.status, message=self.message,
-            prescribed=self.prescribed,
+            prescribed=self.prescribed, axis=self.axis,
         )  # fmt: skip
         return other
 
@@ -285,12 +288,13 @@ class NaturalMotion(Result):
         j = np.column_stack([stored[name] for name in jerks]) if jerks and jerks[0] in stored else None
         followed = Followed(found.t, found.q, found.v, stored["a"], j, 0, 0, 0)
         return cls(
-            model, followed, stats=found.stats, status=found.status, message=found.message, prescribed=found.prescribed
-        )
+            model, followed, stats=found.stats, status=found.status, message=found.message,
+            prescribed=found.prescribed, axis=found.axis,
+        )  # fmt: skip
 
 
 def _labels(name: str, equations: NaturalEquations) -> Labels:
-    kinds = {number: _UNITS[c.kind] for c in equations.coordinates for number in c.names}
+    kinds = {number: UNITS[c.kind] for c in equations.coordinates for number in c.names}
     units = tuple(kinds[name] for name in equations.speed_names)
     rates = tuple("1/s" if unit == "1" else f"{unit}/s" for unit in units)
     powers = {0: "1", 1: "m", 2: "m2"}

@@ -11,7 +11,7 @@ from ..model import Model
 from ..model.once import once_per_model
 from .outputs.units import rate_unit, row_units
 
-__all__ = ["EventRecord", "Labels", "Stats"]
+__all__ = ["TIME", "Axis", "EventRecord", "Labels", "Stats"]
 
 Array = NDArray[np.float64]
 
@@ -89,6 +89,46 @@ class EventRecord:
     x: Array = field(repr=False, default_factory=lambda: np.zeros(0))
     energy: float = 0.0
     message: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the times of a result are: seconds, or values of a coordinate that is driven with unit speed.
+
+    Examples
+    --------
+    >>> Axis("A", "rad").label, Axis("A", "rad").at(0.5), Axis("row", "1").label
+    ('A [rad]', 'A = 0.5 rad', 'row')
+    """
+
+    name: str = "t"
+    unit: str = "s"
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is time."""
+        return self == TIME
+
+    @property
+    def label(self) -> str:
+        """Name and unit, for an axis of a plot or the head of a column."""
+        return self.name if self.unit == "1" else f"{self.name} [{self.unit}]"
+
+    @property
+    def ending(self) -> str:
+        """The unit as it follows a number."""
+        return "" if self.unit == "1" else f" {self.unit}"
+
+    def at(self, value: float, form: str = ".6g") -> str:
+        """Return a place on it in words."""
+        return f"{self.name} = {value:{form}}{self.ending}"
+
+    def span(self, first: float, last: float) -> str:
+        """Return a stretch of it in words."""
+        return f"{first:.6g} to {last:.6g}{self.ending}"
+
+
+TIME = Axis()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
 from .outputs.output import value_of
 from .pictures import Pictures
-from .records import EventRecord, Labels, Stats
+from .records import TIME, Axis, EventRecord, Labels, Stats
 from .stored import stored_about
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Result(Pictures):
         Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
     prescribed : bool
         Drives leave no freedom: accelerations follow from them and the loops, and no inertia is needed.
+    axis : Axis
+        What t is: seconds if left out, or values of what is driven with unit speed.
 
     Attributes
     ----------
@@ -107,10 +109,11 @@ class Result(Pictures):
         steps: ArrayLike | Callable[[], Array] = (),
         breaks: ArrayLike | Callable[[], Array] = (),
         prescribed: bool = False,
+        axis: Axis = TIME,
     ) -> None:
         if model is None and labels is None:
             raise ModelError("result", "model", None, "give the model that the states belong to")
-        self.model = model
+        self.model, self.axis = model, axis
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
@@ -143,8 +146,9 @@ class Result(Pictures):
         return len(self.t)
 
     def __repr__(self) -> str:
-        span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s" if len(self) > 1 else f"{self.t[0]:.6g} s"
-        count = f"{len(self)} time{'s' if len(self) > 1 else ''}"
+        ends = self.axis.span(self.t[0], self.t[-1]) if len(self) > 1 else f"{self.t[0]:.6g}{self.axis.ending}"
+        span = ends if self.axis.plain else f"{self.axis.name} {ends}"
+        count = f"{len(self)} {'time' if self.axis.plain else 'position'}{'s' if len(self) > 1 else ''}"
         reason = f" ({self.message})" if self.message else ""
         method = f"; {self.stats.method}, {self.stats.steps} steps" if self.stats.method else ""
         return f"<Result {self.labels.system!r}: {count}, {span}, {self.status}{reason}{method}>"
@@ -204,13 +208,15 @@ class Result(Pictures):
             steps=self.steps,
             breaks=self.breaks,
             prescribed=self.prescribed,
+            axis=self.axis,
         )
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
         slack = 1e-12 * (last - first)
         if times.ndim != 1 or not ((times >= first - slack) & (times <= last + slack)).all():
-            raise ModelError("result.at", "t", times, f"give times from {first:.6g} s to {last:.6g} s")
+            what = "times" if self.axis.plain else f"values of {self.axis.name}"
+            raise ModelError("result.at", "t", times, f"give {what} from {self.axis.span(first, last)}")
         clipped: Array = np.clip(times, first, last)
         return clipped
 
@@ -426,8 +432,13 @@ class Result(Pictures):
 
         return to_dataset(self, names)
 
+    @property
+    def _head(self) -> str:
+        """The heading of t in tables."""
+        return "t" if self.axis.plain else self.axis.label
+
     def to_pandas(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return a pandas DataFrame over t with a column for each number.
+        """Return a pandas DataFrame over t, named as `axis` is, with a column for each number.
 
         Parameters
         ----------
@@ -439,13 +450,13 @@ class Result(Pictures):
 
         from ..io.columns import flat_columns
 
-        return pandas.DataFrame(flat_columns(self, names), index=pandas.Index(self.t, name="t"))
+        return pandas.DataFrame(flat_columns(self, names), index=pandas.Index(self.t, name=self._head))
 
     def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
         """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`."""
         from ..io.columns import flat_columns, write_csv
 
-        write_csv(path, {"t": self.t} | flat_columns(self, names))
+        write_csv(path, {self._head: self.t} | flat_columns(self, names))
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.

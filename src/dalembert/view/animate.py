@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..result import TIME, Axis
 from ..system import System
 from . import notes, style
 from .draw import checked_factor, configurations, markers_of, new_picture, spread
@@ -83,7 +84,7 @@ def animate(
     times = frame_times(t, fps, speed)
     fine = _finer(times, trace)
     q = np.atleast_2d(result.at(fine).q) if len(t) > 1 else np.atleast_2d(result.q)
-    return _show(result.model, times, q, path, view, fps, trace, size, inertia, exaggerate)
+    return _show(result.model, times, q, path, view, fps, trace, size, inertia, exaggerate, result.axis)
 
 
 def animate_configurations(
@@ -155,12 +156,13 @@ def _show(
     size: Any,
     inertia: bool,
     exaggerate: float,
+    axis: Axis = TIME,
 ) -> Any:
     checked_suffix(path, fps)
     factor = checked_factor(exaggerate)
     if size is not None and (np.shape(size) != (2,) or not (np.asarray(size, dtype=float) > 0).all()):
         raise ModelError("animation", "size", size, "give width and height in inches")
-    return projected(lambda: _ModelFilm(model, times, q, path, view, trace, size, inertia, factor), path, fps)
+    return projected(lambda: _ModelFilm(model, times, q, path, view, trace, size, inertia, factor, axis), path, fps)
 
 
 def projected(make: Callable[[], Film], path: Any, fps: float) -> Any:
@@ -205,9 +207,9 @@ class Film:
     moving: list[Any]
     flat: bool
 
-    def begin(self, title: str, times: Array, figure: Any, *, flat: bool) -> None:
+    def begin(self, title: str, times: Array, figure: Any, *, flat: bool, axis: Axis) -> None:
         """Take a figure, and write a clock on it."""
-        self.title, self.times, self.figure, self.flat = title, times, figure, flat
+        self.title, self.times, self.figure, self.flat, self.axis = title, times, figure, flat, axis
         figure.set_dpi(_DPI)
         figure.set_facecolor(style.PAPER)
         self.clock = figure.text(0.01, 0.99, "", ha="left", va="top", fontsize=8, color=style.INK)
@@ -219,7 +221,7 @@ class Film:
 
     def tell(self, k: int) -> None:
         """Set the clock."""
-        self.clock.set_text(f"t = {self.times[k]:.{self.digits}f} s")
+        self.clock.set_text(self.axis.at(float(self.times[k]), f".{self.digits}f"))
 
     def still(self) -> None:
         """Let nothing turn any more."""
@@ -260,6 +262,7 @@ class _ModelFilm(Film):
         size: Any,
         inertia: bool,
         factor: float,
+        axis: Axis,
     ) -> None:
         self.model, self.factor = model, factor
         self.stride = max(1, (len(q) - 1) // max(1, len(times) - 1))
@@ -268,7 +271,7 @@ class _ModelFilm(Film):
         self.paths = paths_of(model, q, traced, factor)
         placements = [Placement.of(model, row, factor) for row in self.q[spread(len(self.q), 60)]]
         self.picture = new_picture(model, placements, view, None, path, self.paths, traced, inertia=inertia, size=size)
-        self.begin(model.system.name, times, self.picture.ax.figure, flat=self.picture.view.flat)
+        self.begin(model.system.name, times, self.picture.ax.figure, flat=self.picture.view.flat, axis=axis)
         self.tails = [notes.add_trace(self.picture, line[:1], k) for k, line in enumerate(self.paths)]
         self.tips = notes.add_points(self.picture, placements[0], traced)
         self.moving = [*self.picture.moving, *self.tails, self.tips, self.clock]
@@ -359,6 +362,8 @@ def _write_html(name: Path, film: Film, fps: float) -> None:
         ("HEIGHT", str(height)),
         ("FPS", json.dumps(float(fps))),
         ("TIMES", json.dumps(times)),
+        ("NAME", json.dumps(film.axis.name)),
+        ("UNIT", json.dumps(film.axis.ending)),
         ("FRAMES", json.dumps(pictures)),
     ):
         page = page.replace(f"%{field}%", value)

@@ -88,7 +88,7 @@ def plot_axodes(
         return canvas.ax
     canvas.lower.plot(axes.t, np.where(np.isfinite(axes.pitch), axes.pitch, np.nan), color=style.PALETTE[0])
     canvas.lower.plot(axes.t[[k]], axes.pitch[[k]], "o", color=style.INK, markersize=4)
-    panel_below(canvas.lower, "pitch", "m/rad", "t [s]")
+    panel_below(canvas.lower, "pitch", "m/rad", axes.result.axis.label)
     return [canvas.ax, canvas.lower]
 
 

@@ -85,7 +85,7 @@ def _bands(panel: Any, report: Tolerances, m: int, factor: float, unit: str) -> 
     )
     panel.set_ylim(0, 1.08 * factor * float(report.worst[:, m].max()) or 1.0)
     panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
-    panel_below(panel, f"error of {report.outputs[m]}", unit, "t [s]")
+    panel_below(panel, f"error of {report.outputs[m]}", unit, report.axis.label)
 
 
 def _small(report: Tolerances, k: int) -> str:

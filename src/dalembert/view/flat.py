@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids, symbols
+from .ends import End
+from .flat_elements import FlatElements
 from .projection import Placement, View
-from .scene import BodyFigure, End, JointFigure, Scene
+from .scene import BodyFigure, JointFigure, Scene
 from .style import FAINT, INK, PAPER, tint
 
 __all__ = ["FlatPicture"]
@@ -36,7 +38,9 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "CustomConstraint": ("o", 0.6, INK, ""),
     "PfaffConstraint": ("o", 0.6, INK, ""),
     "KinematicChain": ("o", 0.45, INK, ""),
+    "PointOnPoint": ("o", 1.0, PAPER, "."),
 }
+_BARE = ("CustomConstraint", "PfaffConstraint", "PointOnPlane", "PointOnLine")  # that stand on no bearing
 _SIDEWAYS = {"Prismatic": (2.7, 1.7), "Cylindrical": (2.7, 1.5), "Screw": (2.4, 1.3), "Revolute": (1.6, 0.8)}
 
 
@@ -61,7 +65,10 @@ class FlatPicture:
         self._set_limits(low, high)
         self._add_ground(placements)
         self._add_bodies(placements[0])
-        self._add_springs()
+        self._add_guides()
+        radius = 0.5 * self.symbol * self.point
+        self._elements = FlatElements(ax, scene, view, radius, self.line, low, high)
+        self.moving += self._elements.artists
         self._add_joints(placements[0])
         self.update(placements[0])
 
@@ -97,17 +104,19 @@ class FlatPicture:
         for joint in (j for j in self.scene.joints if j.grounded):
             if joint.kind in ("Prismatic", "PointOnLine") and self._in_plane(joint, placements[0]) is not None:
                 rails += self._rail(joint, placements)
-            elif joint.kind in _MARKS:
+            elif joint.kind in _MARKS and joint.kind not in _BARE:
                 end = joint.first if joint.first.number == 0 else joint.second
                 point = self.view.project(end.point(placements[0]))
                 if not any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
                     taken.append(point)
                     self._add_bearing(point, self._bearing_direction(joint, point, placements), joint.kind != "Fixed")
-        for spring in self.scene.springs:
-            for end, other in ((spring.first, spring.second), (spring.second, spring.first)):
-                if end.number == 0:
-                    point, far = (self.view.project(e.point(placements[0])) for e in (end, other))
-                    self._add_bearing(point, point - far if np.hypot(*(point - far)) else _DOWN, False)
+        for spring in (line for line in self.scene.lines if line.look not in ("link", "line")):
+            for near, other in ((spring.first, spring.second), (spring.second, spring.first)):
+                if near.number == 0:
+                    point, far = (self.view.project(e.point(placements[0])) for e in (near, other))
+                    if not any(np.hypot(*(point - there)) < 0.5 * self.symbol * self.point for there in taken):
+                        taken.append(point)
+                        self._add_bearing(point, point - far if np.hypot(*(point - far)) else _DOWN, False)
         if rails:
             self.ax.add_collection(
                 LineCollection(rails, colors=INK, linewidths=0.8 * self.line, zorder=1, gid="rails"), autolim=False
@@ -265,17 +274,14 @@ class FlatPicture:
                 found.append((middle, middle + rim - solid.round_about * (rim @ solid.round_about)))
         return found
 
-    def _add_springs(self) -> None:
+    def _add_guides(self) -> None:
         from matplotlib.collections import LineCollection
 
-        self._springs = LineCollection([], colors=INK, linewidths=1.1 * self.line, joinstyle="round", zorder=4)
-        self._add(self._springs, "springs")
-        self._rods = [j for j in self.scene.joints if j.kind == "Distance"]
         self._guides = [
             j for j in self.scene.joints if not j.grounded and j.kind in ("Prismatic", "Cylindrical", "PointOnLine")
         ]
         self._stretched = LineCollection([], colors=INK, linewidths=1.3 * self.line, zorder=2.9)
-        self._add(self._stretched, "rods and guides")
+        self._add(self._stretched, "guides")
 
     def _add_joints(self, placement: Placement) -> None:
         from matplotlib.collections import PolyCollection
@@ -286,7 +292,7 @@ class FlatPicture:
             if joint.kind in _SIDEWAYS and self._in_plane(joint, placement) is not None:
                 if not (joint.kind == "Prismatic" and self._outlined(joint.mover)):
                     self._blocks.append(joint)
-            elif joint.kind == "Distance":
+            elif joint.kind in ("Distance", "KinematicChain"):
                 groups.setdefault(joint.kind, []).extend([joint.first, joint.second])
             elif joint.kind in _MARKS:
                 groups.setdefault(joint.kind, []).append(joint.mover)
@@ -323,8 +329,8 @@ class FlatPicture:
         if self._reference is not None:
             lines = [project(line) for body in self.scene.bodies for line in body.undeformed(placement)]
             self._reference.set_segments(lines)
-        self._stretched.set_segments([self._line_between(j, placement) for j in (*self._rods, *self._guides)])
-        self._springs.set_segments([line for spring in self.scene.springs for line in self._coil(spring, placement)])
+        self._stretched.set_segments([self._line_between(j, placement) for j in self._guides])
+        self._elements.update(placement)
         self._block_faces.set_verts([self._block(j, placement) for j in self._blocks])
         if self._marked:
             self._masses.set_data(*project(np.array([placement.points(n, com) for n, com in self._marked])).T)
@@ -401,7 +407,7 @@ class FlatPicture:
 
     def _line_between(self, joint: JointFigure, placement: Placement) -> Array:
         ends = self.view.project(np.array([joint.first.point(placement), joint.second.point(placement)]))
-        along = None if joint.kind == "Distance" else self._in_plane(joint, placement)
+        along = self._in_plane(joint, placement)
         if along is None:
             return ends
         # the guide starts at its body and reaches past the block
@@ -409,22 +415,3 @@ class FlatPicture:
         travel = (ends[1] - ends[0]) @ along
         result: Array = ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along)
         return result
-
-    def _coil(self, spring: Any, placement: Placement) -> list[Array]:
-        start, end = (self.view.project(e.point(placement)) for e in (spring.first, spring.second))
-        width = 1.5 * self.symbol * self.point
-        if not spring.damper:
-            return [symbols.zigzag(start, end, width)]
-        if not spring.spring:
-            return symbols.dashpot(start, end, 0.8 * width)
-        along = (end - start) / max(float(np.hypot(*(end - start))), 1e-300)
-        across = np.array([-along[1], along[0]]) * 0.8 * width
-        near, far = start + 0.12 * (end - start), end - 0.12 * (end - start)
-        beams = [np.array([near - across, near + across]), np.array([far - across, far + across])]
-        leads = [np.array([start, near]), np.array([far, end])]
-        return [
-            *leads,
-            *beams,
-            symbols.zigzag(near + across, far + across, width),
-            *symbols.dashpot(near - across, far - across, 0.8 * width),
-        ]

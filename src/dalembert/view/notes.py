@@ -118,8 +118,14 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
         *((_short(m), _where(picture, placement, [m]), INK, 5.0) for m in markers),
         *((b.name, _along_body(b, placement), b.color, 4.0) for b in picture.scene.bodies),
         *(
-            (s.name, _along(s.first.point(placement), s.second.point(placement)), INK, 14.0 if s.damper else 9.0)
-            for s in picture.scene.springs
+            (
+                s.name,
+                _along(s.first.point(placement), s.second.point(placement)),
+                INK,
+                14.0 if s.look == "both" else 9.0,
+            )
+            for s in picture.scene.lines
+            if s.name not in {joint.name for joint in picture.scene.joints} and s.look != "link"
         ),
     ]
     wanted = [Label(name, to_page(picture, where), color, clear) for name, where, color, clear in items]
@@ -184,7 +190,7 @@ def drawn(picture: Picture, placement: Placement, further: list[Array]) -> list[
             world = placement.points(body.number, cloud)
             ring = world[solids.silhouette(to_page(picture, world))]
             lines.append(np.concatenate([ring, ring[:1]]))
-    pairs = [(item.first, item.second) for item in picture.scene.springs]
+    pairs: list[Any] = [(item.first, item.second) for item in picture.scene.lines]
     pairs += [(item.first, item.second) for item in picture.scene.joints]
     lines += [np.array([first.point(placement), second.point(placement)]) for first, second in pairs]
     pages = [to_page(picture, line) for line in lines]

@@ -1,4 +1,4 @@
-"""The solids that show a system in space: of bodies, and of the joints between them, each with what carries it."""
+"""The solids that show a system in space: of bodies, of joints and of elements, each with what carries it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids
+from .looks import PATCHES, look_of
 from .scene import BodyFigure, JointFigure, Scene
 from .style import INK
 
@@ -21,7 +22,8 @@ Numbers = NDArray[np.int64]
 _JOINT = 0.016  # radius of a joint, of the picture's reach
 _LINK = 0.0085
 _OF_SPACING = 0.13  # but not more of the distance between joints
-_PIN = "#4D4D4D"
+_PIN, _CURVE = "#4D4D4D", "#555555"
+_STROKE = 0.2  # radius of a stroke, of that of a joint
 _FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
 
 
@@ -38,8 +40,8 @@ class Part:
     solid : Solid
     color : str
     opacity : float
-    joint : bool
-        Whether the owner is a joint.
+    kind : str
+        What the owner is: ``"body"``, ``"joint"`` or ``"element"``.
     """
 
     owner: str
@@ -47,7 +49,7 @@ class Part:
     solid: solids.Solid
     color: str
     opacity: float = 1.0
-    joint: bool = False
+    kind: str = "body"
 
 
 def joint_radius(scene: Scene, reach: float) -> float:
@@ -56,9 +58,15 @@ def joint_radius(scene: Scene, reach: float) -> float:
     return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
 
 
-def parts_of(scene: Scene, reach: float) -> list[Part]:
-    """Return the solids of all bodies and joints; `reach` (m) is how far the picture goes."""
-    return [*_body_parts(scene, reach), *_joint_parts(scene, joint_radius(scene, reach))]
+def parts_of(scene: Scene, low: Array, high: Array) -> list[Part]:
+    """Return the solids of all bodies, joints and elements, in a picture between two corners (3,) m."""
+    reach = float((high - low).max()) or 1.0
+    radius = joint_radius(scene, reach)
+    return [
+        *_body_parts(scene, reach),
+        *_joint_parts(scene, radius),
+        *_element_parts(scene, radius, reach, (low + high) / 2),
+    ]
 
 
 # ---- bodies
@@ -152,7 +160,7 @@ def _around(body: BodyFigure) -> Numbers | None:
 def _joint_parts(scene: Scene, radius: float) -> Iterator[Part]:
     for joint in scene.joints:
         for frame, solid in _of_joint(joint, radius):
-            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, joint=True)
+            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint")
 
 
 def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
@@ -168,7 +176,9 @@ def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
     if kind in ("Revolute", "Screw", "Cylindrical"):
         # the axis is the same direction in both markers
         long = {"Revolute": 3.2, "Screw": 4.5, "Cylindrical": 6.0}[kind]
-        return [along(element.axis, solids.cylinder(long * r, r, around=12))]  # type: ignore[union-attr]
+        long = max(long, 2 * (joint.thickness / r + 0.8)) if r else long
+        pin = along(element.axis, solids.cylinder(long * r, r, around=12))  # type: ignore[union-attr]
+        return [pin] if kind != "Screw" else [pin, along(element.axis, _thread(4.5 * r, r))]  # type: ignore[union-attr]
     if kind == "Prismatic":
         return [along(element.axis, solids.block(2.6 * r, 2.6 * r, 5 * r))]  # type: ignore[union-attr]
     if kind == "Universal":
@@ -181,9 +191,51 @@ def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
         return [along(element.normal, solids.block(4 * r, 4 * r, 0.5 * r))]  # type: ignore[union-attr]
     if kind in ("Spherical", "CustomHinge"):
         return [(end.frame, solids.ball(1.35 * r, around=12, rings=8).moved(np.eye(3), at))]
+    if kind == "PointOnPoint":
+        return [(end.frame, solids.ball(1.1 * r, around=12, rings=8).moved(np.eye(3), at))]
     if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
         return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
-    if kind == "Distance":
+    if kind in ("Distance", "KinematicChain"):
         ball = solids.ball(0.9 * r, around=8, rings=6)
         return [(e.frame, ball.moved(np.eye(3), e.offset)) for e in (joint.first, joint.second)]
     return []
+
+
+def _thread(length: float, radius: float) -> solids.Solid:
+    """Return a thread about z."""
+    angle = np.linspace(0.0, 8 * np.pi, 65)
+    return stroke(
+        np.column_stack([radius * np.cos(angle), radius * np.sin(angle), length * (angle / 25.13 - 0.5)]), 0.2 * radius
+    )
+
+
+# ---- elements
+
+
+def stroke(points: Array, radius: float) -> solids.Solid:
+    """Return a thin tube along points (k, 3) m."""
+    tube, owners = solids.tube(points, radius, around=6)
+    return solids.Solid(tube.corners + points[owners], tube.faces, tube.edged)
+
+
+def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> Iterator[Part]:
+    for patch in scene.patches:
+        look, (color, opacity) = look_of(patch, radius, reach), PATCHES[patch.look]
+        at, axis = patch.end.offset, patch.axes[:, 2]
+        if patch.look == "plane" and patch.end.number == 0:  # it reaches under everything, wherever its marker is
+            at = middle + ((at - middle) @ axis) * axis
+        elif patch.look == "rail" and patch.end.number == 0:
+            at = at + ((middle - at) @ axis) * axis
+        elif (
+            patch.end.number
+            and not scene.bodies[patch.end.number - 1].solids
+            and patch.look in ("disc", "wheel", "cam")
+        ):
+            color = scene.bodies[patch.end.number - 1].color
+        pieces = [solid.moved(patch.axes, at) for solid in look.solids]
+        pieces += [stroke(line @ patch.axes.T + at, _STROKE * radius) for line in look.strokes]
+        for solid in pieces:
+            yield Part(patch.name, np.full(len(solid.corners), patch.end.frame), solid, color, opacity, "element")
+    for curve in scene.curves:
+        solid = stroke(curve.points, _STROKE * radius)
+        yield Part(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

@@ -42,7 +42,7 @@ function show(k) {
   const n = Math.floor(k);
   image.src = "data:image/png;base64," + frames[n];
   slider.value = n;
-  time.textContent = "t = " + times[n].toFixed(3) + " s";
+  time.textContent = %NAME% + " = " + times[n].toFixed(3) + %UNIT%;
 }
 function toggle(on) { running = on; play.textContent = on ? "Pause" : "Play"; }
 function step(by) { toggle(false); show((Math.floor(at) + by + frames.length) % frames.length); }

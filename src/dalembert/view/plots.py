@@ -54,7 +54,7 @@ def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[
     style.matplotlib()
     fine = _refined(result)
     curves = [c for name in names for c in _curves(fine, name)] if names else _coordinates(fine)
-    return _drawn(fine.t, curves, ax, path, _draw_line)
+    return _drawn(fine.t, curves, ax, path, _draw_line, result.axis.label)
 
 
 def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -62,7 +62,12 @@ def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> Non
 
 
 def _drawn(
-    t: Array, curves: list[_Curve], ax: Any, path: Any, draw: Callable[[Any, Array, _Curve, dict[str, Any]], None]
+    t: Array,
+    curves: list[_Curve],
+    ax: Any,
+    path: Any,
+    draw: Callable[[Any, Array, _Curve, dict[str, Any]], None],
+    below: str = "t [s]",
 ) -> list[Any]:
     """Draw curves over t (n,), one panel for each unit, and return the axes."""
     units = list(dict.fromkeys(c.unit for c in curves))
@@ -83,7 +88,7 @@ def _drawn(
             alone = len(together) == 1 and len(together[0].label) < 24
             title = together[0].label if alone else quantities[0] if len(quantities) == 1 else ""
             _finish(panel, title, unit, legend=not alone)
-        panels[-1].set_xlabel("t [s]")
+        panels[-1].set_xlabel(below)
         if path is not None:
             style.save(panels[0].figure, path)
     return panels
@@ -191,7 +196,7 @@ def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any
         panels[1].plot(result.t, balance, color=style.PALETTE[1], linewidth=0.9, label="balance")
         panels[1].axhline(0.0, color=style.FAINT, linewidth=0.6, zorder=1)
         _finish(panels[1], "balance", "J", legend=False)
-        panels[1].set_xlabel("t [s]")
+        panels[1].set_xlabel(result.axis.label)
         if path is not None:
             style.save(panels[0].figure, path)
     return panels

@@ -431,7 +431,9 @@ class _PointsFilm(Film):
             raise ModelError("animation", "size", size, "give width and height in inches")
         self.motion = motion
         self.picture = _Picture(motion, 0, view, None, path, [motion], trace, size)
-        self.begin(motion.mechanism.name, motion.t, self.picture.ax.figure, flat=not self.picture.solid)
+        self.begin(
+            motion.mechanism.name, motion.t, self.picture.ax.figure, flat=not self.picture.solid, axis=motion.axis
+        )
         self.paths = [_pad(motion[name]) for name in trace]
         self.tails = [
             self.picture.line(line[:1], color=notes.trace_color(k), linewidth=1.2, zorder=2.5)

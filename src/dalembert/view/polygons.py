@@ -97,7 +97,7 @@ def _frame(panel: Any, lines: list[Array], polygon: Polygon, canvas: Canvas) -> 
     letter = polygon.kind[0]
     names = ["xyz"[k] for k in (canvas.view.right, canvas.view.up)]
     panel.set(xlabel=f"{letter}{names[0]} [{polygon.unit}]", ylabel=f"{letter}{names[1]} [{polygon.unit}]")
-    panel.set_title(f"{polygon.kind} polygon, t = {polygon.result.t[polygon.row]:.4g} s", fontsize=9)
+    panel.set_title(f"{polygon.kind} polygon, {polygon.place('.4g')}", fontsize=9)
     panel.locator_params(nbins=6)
     panel.grid(True, color="#EDEDED", linewidth=0.5)
     panel.set_axisbelow(True)

@@ -93,6 +93,8 @@ class Placement:
         Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
     growth : dict of int to Growth
         How shapes are multiplied where bodies stay in place.
+    t : float, s
+        When: loads that follow laws of time are drawn as they are then.
     """
 
     model: Model
@@ -102,9 +104,10 @@ class Placement:
     eta: dict[int, Array] = field(default_factory=dict)
     reference: dict[int, Array] = field(default_factory=dict)
     growth: dict[int, Growth] = field(default_factory=dict)
+    t: float = 0.0
 
     @classmethod
-    def of(cls, model: Model, q: Array, exaggerate: float = 1.0) -> Placement:
+    def of(cls, model: Model, q: Array, exaggerate: float = 1.0, *, t: float = 0.0) -> Placement:
         """Place the bodies at one configuration q (nq,), deformations multiplied.
 
         In a tree all modal coordinates are multiplied, and everything beyond a flexible body moves along. Where there
@@ -135,7 +138,7 @@ class Placement:
                 if number in held:
                     nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
                 reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
-        return cls(model, drawn, np.concatenate(rotations), np.concatenate(positions), etas, reference, growth)
+        return cls(model, drawn, np.concatenate(rotations), np.concatenate(positions), etas, reference, growth, t)
 
     def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
         """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""

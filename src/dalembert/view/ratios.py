@@ -111,7 +111,7 @@ def plot_transmission(
 def over_axis(result: Result, over: str | None) -> tuple[Array, str]:
     """Return what stands on the horizontal axis, (n,), and its title."""
     if over is None:
-        return np.asarray(result.t), "t [s]"
+        return np.asarray(result.t), result.axis.label
     values = result[over]
     if values.ndim != 1:
         raise ModelError("plot", "over", over, "give an output that is one number, such as 'A'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,54 +20,25 @@ from ..errors import ModelError
 from ..model import Model
 from ..system import System
 from . import solids
+from .ends import End
+from .figures import CurveFigure, Figures, thickness
 from .meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
 from .style import PALETTE
 
-__all__ = ["BodyFigure", "End", "JointFigure", "Scene", "SpringFigure", "find_marker"]
+__all__ = ["BodyFigure", "JointFigure", "Scene", "find_marker"]
 
 Array = NDArray[np.float64]
 
 # connections that are drawn in a way of their own
 LOOKS = frozenset(
     {"Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Planar", "Prismatic", "Fixed", "Free"}
-    | {"Distance", "PointOnLine", "PointOnPlane", "PfaffConstraint", "KinematicChain"}
+    | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffConstraint", "KinematicChain"}
 )
 
+_SOLID = ("cam", "wheel", "disc", "sphere", "roller")  # patches that stand for a body
+
 _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
-
-
-@dataclass(frozen=True, eq=False)
-class End:
-    """A marker by the number of its body, and by the frame that carries what is drawn there.
-
-    That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
-    """
-
-    number: int
-    marker: Marker
-    frame: int
-    offset: Array
-
-    @classmethod
-    def of(cls, model: Model, marker: Marker) -> End:
-        """Return the end at a marker of a model."""
-        name = marker.body.name
-        number = model.forest.number[name]
-        flexible = marker.body.flexible
-        if flexible is None or (marker.shape is not None and not marker.shape.any()):
-            return cls(number, marker, number, marker.position)
-        nearest = int(np.linalg.norm(flexible.nodes - marker.position, axis=1).argmin())
-        return cls(number, marker, node_frames(model)[name] + nearest, marker.position - flexible.nodes[nearest])
-
-    def point(self, placement: Placement) -> Array:
-        """Return where it is in the world, (3,) m."""
-        return placement.marker(self.number, self.marker)[1]
-
-    def direction(self, placement: Placement, local: Array) -> Array:
-        """Return a direction given in marker axes in the world."""
-        result: Array = placement.marker(self.number, self.marker)[0] @ local
-        return result
 
 
 @dataclass(eq=False)
@@ -137,6 +109,12 @@ class JointFigure:
     first: End
     second: End
 
+    @cached_property
+    def thickness(self) -> float:
+        """How far its bodies reach along its axis, m."""
+        axis = getattr(self.element, "axis", None)
+        return 0.0 if axis is None else thickness(self.first.marker, self.second.marker, axis)
+
     @property
     def grounded(self) -> bool:
         """True if one end is on ground."""
@@ -156,23 +134,12 @@ class JointFigure:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class SpringFigure:
-    """A spring, a damper or both between two points."""
-
-    name: str
-    first: End
-    second: End
-    spring: bool
-    damper: bool
-
-
 class Scene:
     """All figures of a model.
 
     Attributes
     ----------
-    bodies, joints, springs : lists of figures
+    bodies, joints, lines, patches, curves, arrows : lists of figures
 
     Parameters
     ----------
@@ -194,7 +161,10 @@ class Scene:
             for c in system.connections.values()
             if c.element.kind != "Free"
         ]
-        self.springs = [*self._springs(system)]
+        figures = Figures(model)
+        self.lines, self.patches, self.curves, self.arrows = (
+            figures.lines, figures.patches, figures.curves, figures.arrows,
+        )  # fmt: skip
         self.bodies = [
             self._body(system.bodies[name], k, around) for k, name in enumerate(model.forest.bodies[1:], start=1)
         ]
@@ -208,7 +178,18 @@ class Scene:
             ]
             clouds += placement.reference.values()
             clouds += [np.array([j.first.point(placement), j.second.point(placement)]) for j in self._extended()]
-            clouds += [np.array([s.first.point(placement), s.second.point(placement)]) for s in self.springs]
+            clouds += [np.array([s.first.point(placement), s.second.point(placement)]) for s in self.lines]
+            clouds += [
+                placement.points(patch.end.number, patch.end.marker.position)
+                + 1.25 * patch.size[0] * np.array([[-1.0], [1.0]])
+                for patch in self.patches
+            ]
+            clouds += [
+                placement.points(patch.end.number, patch.end.marker.position + patch.outline @ patch.axes[:, :2].T)
+                for patch in self.patches
+                if patch.outline is not None
+            ]
+            clouds += [_carried(placement, curve) for curve in self.curves]
             clouds += [j.mover.point(placement)[None] for j in self.joints]
         everything = np.concatenate(clouds) if clouds else np.zeros((1, 3))
         return everything.min(axis=0), everything.max(axis=0)
@@ -229,21 +210,11 @@ class Scene:
     def _extended(self) -> list[JointFigure]:
         return [j for j in self.joints if j.kind == "Distance"]
 
-    def _springs(self, system: System) -> list[SpringFigure]:
-        found = []
-        for connection in system.forces.values():
-            stiffness = getattr(connection.element, "stiffness", None)
-            if stiffness is None or connection.first is None or connection.second is None:
-                continue
-            first, second = (End.of(self.model, m) for m in (connection.first, connection.second))
-            damper = _present(getattr(connection.element, "damping", None))
-            found.append(SpringFigure(connection.name, first, second, _present(stiffness) or not damper, damper))
-        return found
-
     def _ends(self) -> list[End]:
         """Return all places at which something is attached."""
         ends = [end for joint in self.joints for end in (joint.first, joint.second)]
-        ends += [end for spring in self.springs for end in (spring.first, spring.second)]
+        ends += [end for line in self.lines for end in (line.first, line.second) if isinstance(end, End)]
+        ends += [arrow.end for arrow in self.arrows]
         return ends + [End.of(self.model, marker) for marker in self._points]
 
     def _joint_points(self, number: int) -> list[Array]:
@@ -280,6 +251,8 @@ class Scene:
         )
         named = [marker.position for marker in body.markers.values()]
         points += [x for x in named if points and not any(np.allclose(x, p, rtol=0, atol=1e-9) for p in points)]
+        if any(patch.end.number == number and patch.look in _SOLID for patch in self.patches) and len(points) < 2:
+            return figure  # a wheel, a cam or a ball shows it
         return _from_points(figure, body, points, slides)
 
     def _flexible(self, figure: BodyFigure, flexible: FlexibleBody) -> BodyFigure:
@@ -356,9 +329,11 @@ def _near_box(point: Array, pieces: list[solids.Solid]) -> bool:
     return False
 
 
-def _present(value: Any) -> bool:
-    """Return whether a coefficient is there: a law or a number other than zero."""
-    return value is not None and not (np.isscalar(value) and value == 0)
+def _carried(placement: Placement, curve: CurveFigure) -> Array:
+    """Return the points (k, 3) m of a curve in the world."""
+    R, p = placement.rotation[curve.end.frame], placement.position[curve.end.frame]
+    result: Array = curve.points @ R.T + p
+    return result
 
 
 def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:

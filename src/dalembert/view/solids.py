@@ -9,7 +9,20 @@ from numpy.typing import NDArray
 
 from ..bodies.rigid import Body
 
-__all__ = ["Solid", "bar", "block", "cylinder", "equivalent_box", "of_body", "prism", "silhouette", "slender", "tube"]
+__all__ = [
+    "Solid",
+    "bar",
+    "block",
+    "cylinder",
+    "equivalent_box",
+    "of_body",
+    "prism",
+    "sheet",
+    "silhouette",
+    "slender",
+    "tube",
+    "wheel",
+]
 
 Array = NDArray[np.float64]
 
@@ -148,6 +161,26 @@ def prism(outline: Array, thickness: float) -> Solid:
     bottom = np.column_stack([cap[:, ::-1], cap[:, :1]])
     faces = np.concatenate([walls, top, bottom])
     return Solid(np.concatenate([low, high]), faces, np.zeros(len(faces), dtype=bool), outline=high)
+
+
+def wheel(outline: Array, thickness: float) -> Solid:
+    """Return a plate whose outline (k, 2) m runs about the origin and is seen from there, as of a toothed wheel."""
+    k = len(outline)
+    low, high = (np.column_stack([outline, np.full(k, z)]) for z in (-thickness / 2, thickness / 2))
+    middles = np.array([[0, 0, -thickness / 2], [0, 0, thickness / 2]])
+    here, on = np.arange(k), (np.arange(k) + 1) % k
+    walls = np.column_stack([here, on, k + on, k + here])
+    top = np.column_stack([k + here, k + on, np.full((k, 2), 2 * k + 1)])
+    bottom = np.column_stack([on, here, np.full((k, 2), 2 * k)])
+    faces = np.concatenate([walls, top, bottom])
+    about = np.array([0.0, 0.0, 1.0])
+    return Solid(np.concatenate([low, high, middles]), faces, np.zeros(len(faces), dtype=bool), about, outline=high)
+
+
+def sheet(edge: float) -> Solid:
+    """Return a square in the plane z = 0 about the origin."""
+    corners = np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]) * edge / 2
+    return Solid(corners, np.array([[0, 1, 2, 3]]), np.ones(1, dtype=bool))
 
 
 def _triangles(outline: Array) -> NDArray[np.int64]:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids, symbols
+from .looks import PATCHES
 from .parts import Part, joint_radius, parts_of
 from .projection import Placement, View
 from .scene import Scene
+from .stretched import color_of, in_space
 from .style import FAINT, INK, matplotlib
 
 __all__ = ["SpatialPicture", "page_of", "project"]
@@ -56,7 +58,7 @@ class SpatialPicture:
         self.fixed_eye = False  # set where nobody can turn the picture: faces that look away are then left out
         self.feet: list[Array] = []
         self._set_limits(low, high)
-        self._collect()
+        self._collect(low, high)
         self._add_artists(placements[0])
         self.update(placements[0])
 
@@ -104,9 +106,9 @@ class SpatialPicture:
             box = ax.get_position()
             ax.set_position((box.x0 + off[0], box.y0 + off[1], box.width, box.height))
 
-    def _collect(self) -> None:
+    def _collect(self, low: Array, high: Array) -> None:
         """Gather the faces of all bodies and joints, each with the number of the frame that carries it."""
-        parts = parts_of(self.scene, self.reach)
+        parts = parts_of(self.scene, low, high)
         if not parts:
             dot = solids.ball(self.radius)
             parts = [Part("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
@@ -138,7 +140,7 @@ class SpatialPicture:
             self.ax.add_collection3d(Line3DCollection(feet, colors=FAINT, linewidths=0.8, gid="ground"), autolim=False)
         self._lines = Line3DCollection([np.zeros((2, 3))], colors=INK, linewidths=1.0, gid="springs")
         self.ax.add_collection3d(self._lines, autolim=False)
-        if self.scene.springs or any(j.kind in ("Distance", "Prismatic") for j in self.scene.joints):
+        if self.scene.lines or self.scene.arrows or any(j.kind == "Prismatic" for j in self.scene.joints):
             self.moving.append(self._lines)
         else:
             self._lines.remove()
@@ -179,7 +181,9 @@ class SpatialPicture:
             lines = [line for body in self.scene.bodies for line in body.undeformed(placement)]
             self._reference.set_segments(lines or [np.zeros((2, 3))])
         if self._lines in self.moving:
-            self._lines.set_segments(self._polylines(placement))
+            stretched, inks = self._polylines(placement)
+            self._lines.set_segments(stretched)
+            self._lines.set_color(inks)
 
     def _towards_the_eye(self, world: Array) -> NDArray[np.bool_]:
         """Return which faces show their outer side, and all that can be seen through."""
@@ -197,20 +201,34 @@ class SpatialPicture:
         ghost = Poly3DCollection(world[self._faces], facecolors=colors, edgecolors="none", gid="ghost")
         self.ax.add_collection3d(ghost, autolim=False)
 
-    def _polylines(self, placement: Placement) -> list[Array]:
-        lines = []
-        for spring in self.scene.springs:
-            start, end = spring.first.point(placement), spring.second.point(placement)
-            lines.append(symbols.helix(start, end, 3.0 * self.radius) if spring.spring else np.array([start, end]))
-            if spring.spring and spring.damper:
-                lines.append(np.array([start, end]))
+    def _polylines(self, placement: Placement) -> tuple[list[Array], list[str]]:
+        lines: list[Array] = []
+        colors: list[str] = []
+        for figure in self.scene.lines:
+            start, end = figure.first.point(placement), figure.second.point(placement)
+            found = in_space(figure.look, start, end, 3.0 * self.radius)
+            lines += found
+            colors += [color_of(figure.look)] * len(found)
         for joint in self.scene.joints:
-            if joint.kind == "Distance":
-                lines.append(np.array([joint.first.point(placement), joint.second.point(placement)]))
-            elif joint.kind == "Prismatic":
+            if joint.kind == "Prismatic":
                 ends = np.array([joint.first.point(placement), joint.second.point(placement)])
                 axis = joint.first.direction(placement, np.asarray(joint.element.axis))  # type: ignore[union-attr]
                 travel = np.array([0.0, (ends[1] - ends[0]) @ axis])
                 reach = 6 * self.radius
                 lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))
-        return lines
+                colors.append(INK)
+        for arrow in self.scene.arrows:
+            vector = arrow.vector(placement.t)
+            vector = placement.rotation[arrow.end.number] @ vector if arrow.turning else vector
+            size = float(np.linalg.norm(vector))
+            if size:
+                lines += _arrow(arrow.end.point(placement), vector / size * 0.16 * self.reach, 2 * self.radius)
+                colors += [PATCHES["effort"][0]] * 3
+        return lines, colors
+
+
+def _arrow(end: Array, shift: Array, head: float) -> list[Array]:
+    """Return the lines of an arrow that ends at a point: the shaft, and the head from two sides."""
+    frame = solids.turned_z(shift / np.linalg.norm(shift))
+    barbs = [end - 1.6 * head * frame[:, 2] + s * 0.6 * head * frame[:, k] for k in (0, 1) for s in (1, -1)]
+    return [np.array([end - shift, end]), np.array([barbs[0], end, barbs[1]]), np.array([barbs[2], end, barbs[3]])]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...checks import finite_number
 from ...errors import ModelError
 from ...expressions import Expression, keep, plain
-from ...recipes import record_makers
+from ...recipes import record_makers, recorded
 from ..formulas.calculus import Calculus
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
@@ -254,23 +254,27 @@ class CoordinateConnection:
         return f"<CoordinateConnection {self.name!r}: {self.meaning}>"
 
 
+@recorded
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
     """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
     a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
     return Coupling(a / b if internal else -a / b)
 
 
+@recorded
 def rack_and_pinion(radius: float) -> Coupling:
     """Return the coupling of a pinion's angle (first) and a rack's slide (second): slide = radius * angle; m."""
     return Coupling(_positive("rack_and_pinion", "radius", radius))
 
 
+@recorded
 def screw_coupling(pitch: float) -> Coupling:
     """Return the coupling of a spindle's angle (first) and a nut's slide (second): `pitch` m a revolution."""
     finite_number(plain(pitch), item="screw_coupling", field="pitch")
     return Coupling(pitch / (2 * math.pi))
 
 
+@recorded
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
     """Return the coupling of two pulleys by their radii (m): the same sense of rotation unless the belt is crossed."""
     a, b = (_positive("belt", field, value) for field, value in (("radius_1", radius_1), ("radius_2", radius_2)))

@@ -118,6 +118,8 @@ class Element(ForceElement):
     tables: Mapping[str, Table] = field(default_factory=dict)
     breaks: Any = ()
     program: Program | None = field(init=False, default=None, repr=False)
+    written: Callable[..., Any] | None = field(init=False, default=None, repr=False)
+    """The Python function that is the law, compiled or not."""
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
     most_inputs: ClassVar[int] = _core.numbers["limit"]["inputs"]
@@ -150,6 +152,8 @@ class Element(ForceElement):
         for name, table in self.tables.items():
             if not isinstance(table, Table):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+        if callable(self.force) and not is_symbolic(self.force) and not hasattr(self.force, "address"):
+            object.__setattr__(self, "written", getattr(self.force, "function", self.force))
         if isinstance(self.force, CompiledLaw):
             object.__setattr__(self, "force", self.force.bound(len(self.takes), self.gives))
         if not getattr(self.force, "address", 1):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ..formulas.calculus import Calculus
-from ..formulas.derivatives import derivative
+from ..formulas.derivatives import Rate, derivative
 from ..formulas.expressions import Program, add_expression, compile_expressions, mind_name
 from .signals import MEASURES
 
@@ -48,7 +48,9 @@ def law_program(element: Element) -> Program:
     rates = [add(rate, f"{item}: rate of {name!r}") for name, (_, rate) in element.states.items()]
     signals = [add(signal, f"{item}: signal {name!r}") for name, signal in element.signals.items()]
     residuals = [add(r, f"{item}: residual of {name!r}") for name, (_, r) in element.unknowns.items()]
-    jacobian = [derivative(program, r, places[name]) for r in residuals for name in element.unknowns]
+    calculus = Calculus(program)
+    slopes_by = [Rate(calculus, {places[name]: calculus.one}) for name in element.unknowns]
+    jacobian = [slope(r) for r in residuals for slope in slopes_by]
     starts = [add(start, f"{item}: start of {name!r}") for name, (start, _) in element.unknowns.items()]
     program.outputs = [*forces, *rates, energy, *signals, *residuals, *jacobian, *starts]
     return program

@@ -19,24 +19,16 @@ from .writing import tree_of
 __all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
 
 SUFFIXES = (".yaml", ".yml", ".json")
-_DEEPEST = 16  # files that include each other
 
 
 def load_model_file(path: Path) -> System:
     """Read a system from a ``.yaml`` or ``.json`` file."""
-    opened: list[Path] = []
 
     def tree(name: Path, where: Where | None) -> Any:
-        whole = name.resolve()
-        if whole in opened or len(opened) > _DEEPEST:
-            raise FileError(str(where or name), "include", str(name), "files include each other in a circle")
-        opened.append(whole)
         return parsed(_text(name, where), str(name))
 
     def included(other: str, where: Where) -> Any:
-        found = tree(path.parent / other, where)
-        opened.pop()
-        return found
+        return tree(Path(where.file).parent / other, where)
 
     return system_of(tree(path, None), str(path), included)
 

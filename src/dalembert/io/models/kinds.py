@@ -14,6 +14,7 @@ from ...bodies import shapes
 from ...connections import attitudes, constraints, elements, hinges, laws
 from ...connections.constraints import curves
 from ...errors import ModelError
+from ...expressions import Expression, expressions_of
 from ...recipes import recipe_of
 
 __all__ = ["arguments_of", "build", "known_kinds", "same"]
@@ -93,13 +94,28 @@ def _fields(thing: Any, maker: Any) -> dict[str, Any]:
     for field in dataclasses.fields(maker):
         if not field.init:
             continue
-        value = getattr(thing, field.name)
+        value = _as_given(thing, field.name)
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         if default is dataclasses.MISSING or not same(value, default):
             found[field.name] = value
     return found
+
+
+def _as_given(thing: Any, field: str) -> Any:
+    """Return the value of a field with the expressions of parameters that it was given."""
+    value, by = getattr(thing, field), expressions_of(thing)
+    if not by:
+        return value
+    if field in by:
+        return by[field]
+    if isinstance(value, Mapping):
+        return {key: by.get(key, each) for key, each in value.items()}
+    if not any(label.startswith(f"{field}[") for label in by):
+        return value
+    listed = [by.get(f"{field}[{k}]", each) for k, each in enumerate(np.asarray(value).tolist())]
+    return listed[0] if len(listed) == 1 and isinstance(thing, hinges.Hinge) else listed
 
 
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
@@ -114,6 +130,8 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
     """Return whether two descriptions say the same, to the last bit; `of` tells whose fields count."""
     if one is other:
         return True
+    if isinstance(one, Expression):
+        return type(one) is type(other) and one.written() == other.written()
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return _same_arrays(one, other)
     if hasattr(one, "nnz") and hasattr(other, "nnz"):  # sparse
@@ -130,6 +148,8 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if dataclasses.is_dataclass(one):
         names = [field.name for field in dataclasses.fields(of or one) if field.compare]
+        if not same(expressions_of(one), expressions_of(other)):
+            return False
         return all(same(getattr(one, name, None), getattr(other, name, None)) for name in names)
     if (
         hasattr(one, "__dict__")

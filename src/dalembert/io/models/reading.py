@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,49 @@ from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
 from .arithmetic import evaluate
+from .columns import Columns
+from .dimensions import BODY, PLACE, START, fits, unit_for
 from .kinds import build, known_kinds
+from .library import library_system
+from .names import Names
+from .settings import SETTINGS
 from .text import Listed, Mapped, Where
-from .units import quantity
+from .units import Dimension, in_words, quantity
 from .writing import VERSION
 
 __all__ = ["system_of"]
 
 _PARTS = (
-    "dalembert", "name", "gravity", "parameters", "ground", "bodies", "connections", "couplings", "forces", "mimics",
-    "drives", "initial", "place", "include",
+    "dalembert", "name", "gravity", "parameters", "constants", "library", "ground", "bodies", "connections",
+    "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
+_DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
+_DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
 
 
 def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> System:
     """Return the system that a tree describes; `included` gives the trees of further files."""
+    trees = []
+    for each in _all_trees(tree, file, included):
+        trees.append(each)
+        if len(trees) > _MOST:
+            raise FileError(str(each.where), "include", f"more than {_MOST} files", "write fewer, larger ones")
+    system = _beginning(trees)
+    system.name = str(tree.get("name", system.name))
+    reader = _Reader(system)
+    for each in trees:
+        reader.names_of(each)
+    reader.names.define()
+    for each in trees:
+        reader.take(each)
+    return system
+
+
+def _all_trees(
+    tree: Any, file: str, included: Callable[[str, Where], Any], chain: tuple[Path, ...] = ()
+) -> Iterator[Mapped]:
+    """Yield the trees of all files, those that are included first; `chain` are the files that led here."""
     if not isinstance(tree, Mapped):
         raise FileError(
             file, "content", type(tree).__name__, "a model file is a mapping: name, bodies, connections, ..."
@@ -42,40 +68,71 @@ def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> Sy
     if version != VERSION:
         remedy = f"begin the file with 'dalembert: {VERSION}'"
         raise FileError(str(tree.places.get("dalembert", tree.where)), "dalembert", version, remedy)
-    reader = _Reader(System(str(tree.get("name", "system"))), included)
-    reader.take(tree)
-    return reader.system
+    _mind_keys(tree, _PARTS, "a model file")
+    for path in _listed(tree, "include"):
+        where = tree.places["include"]
+        here = Path(where.file)
+        whole, way = (here.parent / path).resolve(), (*chain, here.resolve())
+        if whole in way or len(way) > _DEEPEST:
+            raise FileError(str(where), "include", path, "files include each other in a circle")
+        yield from _all_trees(included(path, where), str(whole), included, way)
+    yield tree
+
+
+def _beginning(trees: list[Mapped]) -> System:
+    """Return the system of the library that files begin with, or an empty one."""
+    wanted = [tree for tree in trees if "library" in tree]
+    if not wanted:
+        return System("system")
+    where = wanted[-1].places["library"]
+    if len(wanted) > 1:
+        raise FileError(
+            str(where), "library", wanted[-1]["library"], "one system of the library can be taken, not more"
+        )
+    given = wanted[0]["library"]
+    if isinstance(given, str):
+        named = Mapped(type=given)
+        named.where, named.places = where, {}
+        given = named
+    return library_system(_mapped(given, where), where)
 
 
 class _Reader:
     """Adds what trees say to a system."""
 
-    def __init__(self, system: System, included: Callable[[str, Where], Any]) -> None:
+    def __init__(self, system: System) -> None:
         self.system = system
-        self.included = included
-        self.names: dict[str, float] = {"pi": math.pi, "tau": math.tau}
+        self.names = Names(system, said)
+        self.files: dict[Path, Columns] = {}
+
+    def names_of(self, tree: Mapped) -> None:
+        """Note the parameters and constants of a tree."""
+        for part in ("constants", "parameters"):
+            for name, value, where in _entries(tree, part):
+                self.names.declare(part, name, value, where)
 
     def take(self, tree: Mapped) -> None:
-        """Add everything of a tree."""
-        _mind_keys(tree, _PARTS, "a model file")
-        for path in _listed(tree, "include"):
-            self.take(self.included(path, tree.places["include"]))
-        for name, value, where in _entries(tree, "parameters"):
-            with _said(where):
-                self.names[name] = self._number(value, where, name)
+        """Add everything else of a tree."""
         if "gravity" in tree:
-            with _said(tree.places["gravity"]):
-                self.system.gravity = np.array(System("g", gravity=self.value(tree["gravity"])).gravity)
+            with said(tree.places["gravity"]):
+                self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
         if "ground" in tree:
-            self._markers(self.system.ground, tree["ground"])
+            given = _mapped(tree["ground"], tree.places["ground"])
+            _mind_keys(given, ("markers",), "the ground")
+            self._markers(self.system.ground, given)
         self._bodies(tree)
         for part, add in (
             ("connections", self._connect), ("couplings", self._connect), ("forces", self._connect),
             ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
         ):  # fmt: skip
             for name, value, where in _entries(tree, part):
-                with _said(where):
+                with said(where):
                     add(name, _mapped(value, where))
+        for verb, known in SETTINGS.items():
+            for name, value, where in _entries(tree, verb):
+                _mind_keys(tree[verb], tuple(known), verb)
+                with said(where):
+                    self.system.settings.setdefault(verb, {})[name] = self.value(value, known[name], where)
 
     # ---- bodies
 
@@ -83,22 +140,26 @@ class _Reader:
         for name, data, where in _entries(tree, "bodies"):
             given = _mapped(data, where)
             _mind_keys(given, _BODY, f"body {name!r}")
-            with _said(where):
+            with said(where):
                 shape = (
                     self._made(given["flexible" if "flexible" in given else "shape"], where)
                     if ("shape" in given or "flexible" in given)
                     else None
                 )
-                numbers = {key: self.value(given[key]) for key in ("mass", "com", "inertia", "strict") if key in given}
+                numbers = {
+                    key: self.value(given[key], BODY.get(key), given.places[key])
+                    for key in ("mass", "com", "inertia", "strict")
+                    if key in given
+                }
                 body = self.system.body(name, shape, **numbers)
             self._markers(body, given)
             for visual in given.get("visuals", ()):
-                with _said(where):
-                    body.visuals.append(_visual(self.value(visual)))
+                with said(where):
+                    body.visuals.append(_visual(self.value(visual, None, where), where))
 
     def _markers(self, body: Body, data: Mapped) -> None:
         for label, frame, where in _entries(data, "markers"):
-            with _said(where):
+            with said(where):
                 at, rotation, shape = self._frame(frame, where)
                 if shape is not None:
                     made = Marker(
@@ -110,10 +171,10 @@ class _Reader:
 
     def _frame(self, frame: Any, where: Where) -> tuple[Any, Any, Any]:
         if isinstance(frame, Listed):
-            return self.value(frame), None, None
+            return self.value(frame, "m", where), None, None
         given = _mapped(frame, where)
         _mind_keys(given, ("body", "at", "rotation", "shape"), "a marker")
-        at = self.value(given["at"]) if "at" in given else [0.0, 0.0, 0.0]
+        at = self.value(given["at"], "m", given.places["at"]) if "at" in given else [0.0, 0.0, 0.0]
         return at, self.value(given.get("rotation")), self.value(given.get("shape"))
 
     def end(self, value: Any, where: Where) -> Any:
@@ -122,7 +183,11 @@ class _Reader:
             name = value.get("body")
             if name is None:
                 raise FileError(str(where), "end", dict(value), "give a name, or 'body' and 'at'")
-            body = self.system.ground if name == self.system.ground.name else self.system.body_called(str(name))
+            if name != self.system.ground.name and name not in self.system.bodies:
+                near = difflib.get_close_matches(str(name), list(self.system.bodies), 2)
+                remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "there is no such body"
+                raise FileError(str(value.places["body"]), "body", name, remedy)
+            body = self.system.body_called(str(name))
             at, rotation, shape = self._frame(value, where)
             if shape is not None:
                 return Marker(body, np.array(at, dtype=float), _matrix(rotation), None, np.array(shape, dtype=float))
@@ -145,11 +210,13 @@ class _Reader:
         self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})
 
     def _drive(self, name: str, data: Mapped) -> None:
-        given = {key: self.value(value) for key, value in data.items()}
+        _mind_keys(data, _DRIVE, "a drive")
+        given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
         self.system.drive(str(given.pop("of", name)), **given)
 
     def _initial(self, name: str, data: Mapped) -> None:
-        given = {key: self.value(value) for key, value in data.items()}
+        _mind_keys(data, ("position", "speed", "guess"), "a start value")
+        given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
         for key, value in gaps.items():  # some coordinates of a hinge were left open
@@ -157,7 +224,9 @@ class _Reader:
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
     def _place(self, name: str, data: Mapped) -> None:
-        self.system.place(name, **{key: self.value(value) for key, value in data.items()})
+        _mind_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
+        given = {key: self._argument(value, data.places[key], PLACE.get(key)) for key, value in data.items()}
+        self.system.place(name, **given)
 
     # ---- values
 
@@ -170,45 +239,72 @@ class _Reader:
             remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "give the name of an element"
             raise FileError(str(given.places.get("type", where)), "type", kind, remedy)
         arguments = {
-            key: self._argument(value, given.places.get(key, where)) for key, value in given.items() if key != "type"
+            key: self._argument(value, given.places.get(key, where), unit_for(str(kind), key))
+            for key, value in given.items()
+            if key != "type"
         }
-        with _said(where):
+        with said(where):
             try:
                 return build(str(kind), arguments)
             except TypeError as error:
                 raise FileError(str(where), str(kind), sorted(arguments), _without_python(error)) from None
 
-    def _argument(self, value: Any, where: Where) -> Any:
-        with _said(where):
-            return self.value(value)
+    def _argument(self, value: Any, where: Where, unit: str | None = None) -> Any:
+        with said(where):
+            return self.value(value, unit, where)
 
-    def value(self, value: Any) -> Any:
-        """Return a value of the tree as Python has it."""
+    def value(self, value: Any, unit: str | None = None, where: Where | None = None) -> Any:
+        """Return a value of the tree as Python has it; one with a unit must fit `unit`."""
         if isinstance(value, str):
-            return self._text(value)
+            return self._text(value, unit, where)
         if isinstance(value, Mapped):
             if "type" in value:
                 return self._made(value, value.where)
             if set(value) == {"marker"}:
                 end = self.end(value["marker"], value.where)
                 return self.system.frame(end) if isinstance(end, str) else end
+            if "csv" in value:
+                return self._columns(value, unit)
             return {key: self._argument(each, value.places[key]) for key, each in value.items()}
-        return [self.value(each) for each in value] if isinstance(value, list) else value
+        if isinstance(value, Listed):
+            if all(type(each) is float or type(each) is int for each in value):
+                return list(value)
+            return [self.value(each, unit, place) for each, place in zip(value, value.places, strict=True)]
+        return value
 
-    def _text(self, text: str) -> Any:
+    def _text(self, text: str, unit: str | None, where: Where | None) -> Any:
         """Return text: an expression after ``=``, a quantity with a unit, or the text itself."""
+        if text.startswith("='") and text.endswith("'"):
+            return text[2:-1]
         if text.startswith("=="):
             return text[1:]
-        if text.startswith("="):
-            return evaluate(text[1:], self.names)
-        found = quantity(text)
-        return text if found is None else found
+        term: Any = evaluate(text[1:], self.names) if text.startswith("=") else quantity(text)
+        if term is None:
+            return text
+        self._mind_unit(text, term.dimension, unit, where)
+        return term.value
 
-    def _number(self, value: Any, where: Where, name: str) -> float:
-        number = self.value(value)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise FileError(str(where), f"parameter {name!r}", value, "give a number, a quantity or '= expression'")
-        return float(number)
+    @staticmethod
+    def _mind_unit(text: Any, dimension: Dimension | None, unit: str | None, where: Where | None) -> None:
+        if unit and dimension is not None and not fits(dimension, unit):
+            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {in_words(dimension)}"
+            raise FileError(str(where or ""), "unit", text, remedy)
+
+    def _columns(self, data: Mapped, unit: str | None) -> Any:
+        """Return a column of a CSV file, or rows of several."""
+        _mind_keys(data, ("csv", "column", "columns", "unit"), "a column")
+        place = str(data.where)
+        path = Path(data.where.file).parent / str(data["csv"])
+        table = self.files.get(path) or self.files.setdefault(path, Columns(path, place))
+        if ("column" in data) == ("columns" in data):
+            raise FileError(place, "column", None, "give the heading of a column, or several as columns")
+        names = [data["column"]] if "column" in data else data["columns"]
+        found = []
+        for name in names:
+            numbers, dimension = table.column(name, data.get("unit"), place)
+            self._mind_unit(name, dimension, unit, data.where)
+            found.append(numbers)
+        return found[0] if "column" in data else [list(row) for row in zip(*found, strict=True)]
 
 
 # ---- trees
@@ -249,18 +345,26 @@ def _mind_keys(data: Mapped, known: tuple[str, ...], item: str) -> None:
             raise FileError(str(data.places[key]), "key", key, hint)
 
 
-@contextlib.contextmanager
-def _said(where: Where) -> Iterator[None]:
-    """Say where in the file something is that is refused."""
-    try:
-        yield
-    except FileError:
-        raise
-    except DalembertError as error:
+class said:
+    """A context that says where in the file something is that is refused."""
+
+    __slots__ = ("where",)
+
+    def __init__(self, where: Where) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, DalembertError) or isinstance(error, FileError):
+            return
         item = getattr(error, "item", "")
-        told = f"{where}: {item}" if item else str(where)
-        fields = (getattr(error, "field", "content"), getattr(error, "value", ""), getattr(error, "remedy", str(error)))
-        raise FileError(told, *fields) from error
+        told = f"{self.where}: {item}" if item else str(self.where)
+        remedy = str(getattr(error, "remedy", error))
+        if "an expression of parameters cannot stand here" in remedy:
+            remedy = "parameters cannot stand here, for they may change: put what is meant under 'constants'"
+        raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
 
 def _without_python(error: TypeError) -> str:
@@ -268,7 +372,10 @@ def _without_python(error: TypeError) -> str:
     return str(error).split("() ")[-1].replace("keyword argument", "entry").replace("positional argument", "entry")
 
 
-def _visual(data: Mapping[str, Any]) -> Visual:
+def _visual(data: Mapping[str, Any], where: Where) -> Visual:
+    file = data.get("file")
+    if file is not None and "://" not in str(file) and not Path(str(file)).is_absolute():
+        data = {**data, "file": str(Path(where.file).parent / str(file))}  # meshes lie where the model file says
     arrays = {
         key: np.array(data[key], dtype=float)
         for key in ("position", "rotation", "outline")

@@ -1,69 +1,124 @@
-"""Quantities at the edge: ``12 mm``, ``30 deg``, ``5 N/mm``, in SI and radians from here on."""
+"""Quantities at the edge: ``12 mm``, ``30 deg``, ``5 N/mm``, in SI and radians from here on; and their dimensions."""
 
 from __future__ import annotations
 
 import math
 import re
+from functools import cache
+from typing import NamedTuple
 
-__all__ = ["quantity"]
+__all__ = ["FREE", "Dimension", "Quantity", "agree", "quantity", "unit_of"]
 
-_UNITS = {
-    "m": 1.0, "in": 0.0254, "ft": 0.3048,
-    "g": 1e-3, "t": 1e3, "lb": 0.45359237,
-    "s": 1.0, "min": 60.0, "h": 3600.0,
-    "rad": 1.0, "deg": math.pi / 180, "rev": 2 * math.pi, "rpm": math.pi / 30,
-    "Hz": 1.0, "N": 1.0, "lbf": 4.4482216152605, "Pa": 1.0, "bar": 1e5, "psi": 6894.757293168361,
-    "J": 1.0, "W": 1.0, "V": 1.0, "A": 1.0, "ohm": 1.0, "H": 1.0,
+Dimension = tuple[float, ...]
+"""Powers of kg, m, s, A, K, rad and cycles. Cycles keep ``50 Hz`` apart from 50 rad/s."""
+
+_BASES = ("kg", "m", "s", "A", "K", "rad", "cycle")
+FREE: Dimension = (0,) * len(_BASES)
+_UNITS: dict[str, tuple[float, str]] = {  # in SI, and of which dimension
+    "m": (1.0, "m"), "in": (0.0254, "m"), "ft": (0.3048, "m"),
+    "g": (1e-3, "kg"), "t": (1e3, "kg"), "lb": (0.45359237, "kg"),
+    "s": (1.0, "s"), "min": (60.0, "s"), "h": (3600.0, "s"),
+    "rad": (1.0, "rad"), "deg": (math.pi / 180, "rad"), "rev": (2 * math.pi, "rad"), "rpm": (math.pi / 30, "rad s-1"),
+    "Hz": (1.0, "cycle s-1"), "N": (1.0, "kg m s-2"), "lbf": (4.4482216152605, "kg m s-2"),
+    "Pa": (1.0, "kg m-1 s-2"), "bar": (1e5, "kg m-1 s-2"), "psi": (6894.757293168361, "kg m-1 s-2"),
+    "J": (1.0, "kg m2 s-2"), "W": (1.0, "kg m2 s-3"), "V": (1.0, "kg m2 s-3 A-1"), "A": (1.0, "A"),
+    "ohm": (1.0, "kg m2 s-3 A-2"), "H": (1.0, "kg m2 s-2 A-2"), "F": (1.0, "kg-1 m-2 s4 A2"),
+    "C": (1.0, "A s"), "T": (1.0, "kg s-2 A-1"), "K": (1.0, "K"), "L": (1e-3, "m3"),
 }  # fmt: skip
-_PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
-_PREFIXED = ("m", "g", "s", "N", "Pa", "J", "W", "V", "A", "Hz", "bar", "ohm", "H", "rad")
-_FACTOR = re.compile(r"(?P<name>[A-Za-zµ]+)(\^?(?P<power>-?\d))?")
+_PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "c": 1e-2, "d": 1e-1, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9}
+_PREFIXED = (
+    "m", "g", "s", "N", "Pa", "J", "W", "V", "A", "Hz", "bar", "ohm", "H", "rad", "F", "C", "T", "L",
+)  # fmt: skip
+_FACTOR = re.compile(r"(?P<name>[A-Za-zµμ]+)(\^?(?P<power>-?\d))?")
 _QUANTITY = re.compile(
-    r"^(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s+(?P<unit>[A-Za-zµ][A-Za-zµ0-9 */^().-]*)$"
+    r"^(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s+(?P<unit>[A-Za-zµμ1][A-Za-zµμ0-9 */^().-]*)$"
 )
 
 
-def quantity(text: str) -> float | None:
+class Quantity(NamedTuple):
+    """A number in SI units and radians, and its dimension."""
+
+    value: float
+    dimension: Dimension
+
+
+def quantity(text: str) -> Quantity | None:
     """Return a quantity in SI units and radians; None if the text is none.
 
     Units are multiplied by a blank, ``*`` or nothing but a dot between them, divided after ``/`` (everything behind the
-    first stroke divides), with whole powers: ``N m/rad``, ``kg*m^2``, ``m/s2``.
+    first stroke divides), with whole powers: ``N m/rad``, ``kg*m^2``, ``m/s2``, ``1/s``.
 
     Examples
     --------
-    >>> quantity("12 mm"), quantity("180 deg"), quantity("5 N/mm"), quantity("3 kg m2"), quantity("y")
-    (0.012, 3.141592653589793, 5000.0, 3.0, None)
+    >>> [quantity(text).value for text in ("12 mm", "180 deg", "5 N/mm", "3 kg m2")], quantity("y")
+    ([0.012, 3.141592653589793, 5000.0, 3.0], None)
     """
     found = _QUANTITY.match(text.strip())
-    if found is None:
-        return None
-    above, *below = found["unit"].split("/")
-    factor = _product(above)
+    unit = None if found is None else unit_of(found["unit"])
+    return None if found is None or unit is None else Quantity(float(found["number"]) * unit.value, unit.dimension)
+
+
+@cache
+def unit_of(text: str) -> Quantity | None:
+    """Return what one of a unit is; None if it is not known."""
+    above, *below = text.split("/")
+    whole = Quantity(1.0, FREE) if above.strip() == "1" and below else _product(above)
     for part in below:
         divisor = _product(part)
-        factor = None if factor is None or divisor is None else factor / divisor
-    return None if factor is None else float(found["number"]) * factor
+        if whole is None or divisor is None:
+            return None
+        powers = tuple(a - b for a, b in zip(whole.dimension, divisor.dimension, strict=True))
+        whole = Quantity(whole.value / divisor.value, powers)
+    return whole
 
 
-def _product(text: str) -> float | None:
-    """Return the factor of units that are multiplied, or None where one is not known."""
-    factor = 1.0
+def agree(one: Dimension, other: Dimension) -> bool:
+    """Return whether two dimensions are the same, radians aside: N m and N m/rad are.
+
+    An angle and a plain number are the same to mechanics as well; a length and an angle are not.
+    """
+    return one[:5] + one[6:] == other[:5] + other[6:]
+
+
+def _product(text: str) -> Quantity | None:
+    """Return units that are multiplied, or None where one is not known."""
+    factor, powers = 1.0, FREE
     for part in re.split(r"[\s*.()]+", text.strip()):
         if not part:
             continue
         found = _FACTOR.fullmatch(part)
-        scale = None if found is None else _scale(found["name"])
-        if found is None or scale is None:
+        unit = None if found is None else _named(found["name"])
+        if found is None or unit is None:
             return None
-        factor *= scale ** int(found["power"] or 1)
-    return factor
+        power = int(found["power"] or 1)
+        factor *= unit.value**power
+        powers = tuple(a + power * b for a, b in zip(powers, unit.dimension, strict=True))
+    return Quantity(factor, powers)
 
 
-def _scale(name: str) -> float | None:
+@cache
+def _named(name: str) -> Quantity | None:
     if name in _UNITS:
-        return _UNITS[name]
+        return Quantity(_UNITS[name][0], _powers(_UNITS[name][1]))
     for prefix, scale in _PREFIXES.items():
         base = name[len(prefix) :]
-        if prefix and name.startswith(prefix) and base in _PREFIXED:
-            return scale * _UNITS[base]
+        if name.startswith(prefix) and base in _PREFIXED:
+            return Quantity(scale * _UNITS[base][0], _powers(_UNITS[base][1]))
     return None
+
+
+def _powers(text: str) -> Dimension:
+    found = dict.fromkeys(_BASES, 0)
+    for part in text.split():
+        match = re.fullmatch(r"([a-zA-Z]+)(-?\d+)?", part)
+        assert match is not None
+        found[match[1]] += int(match[2] or 1)
+    return tuple(found.values())
+
+
+def in_words(dimension: Dimension) -> str:
+    """Return a dimension as a product of base units: ``kg m s^-2``; ``1`` for a plain number."""
+    parts = [
+        f"{base}^{power:g}" if power != 1 else base for base, power in zip(_BASES, dimension, strict=True) if power
+    ]
+    return " ".join(parts) or "1"

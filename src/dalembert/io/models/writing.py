@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...bodies.markers import Marker
 from ...bodies.rigid import Body
-from ...bodies.shapes import Shape
 from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
 from ...errors import ModelError
+from ...expressions import Expression, Parameter
 from ...system import System
-from .kinds import arguments_of
+from .arithmetic import spelled
+from .kinds import arguments_of, same
+from .units import quantity, unit_of
 
 __all__ = ["tree_of"]
 
 VERSION = 1
+_MATRIX = ("xx", "xy", "xz", "xy", "yy", "yz", "xz", "yz", "zz")
 _LEVELS = ("position", "speed", "acceleration")
 
 
@@ -30,9 +33,6 @@ def tree_of(system: System) -> dict[str, Any]:
     ModelError
         If something is in it that no file can hold, such as a Python function; it is named.
     """
-    if system.named:
-        remedy = "a file keeps numbers, not yet what follows from parameters: save the system with its numbers alone"
-        raise ModelError("save", "parameters", sorted(system.named), remedy)
     return _Writer(system).tree()
 
 
@@ -56,10 +56,31 @@ class _Writer:
             },
         }
         ground = self._markers(s.ground)
-        head: dict[str, Any] = {"dalembert": VERSION, "name": s.name, "gravity": self.plain(s.gravity, "gravity")}
+        head: dict[str, Any] = {"dalembert": VERSION, "name": s.name}
+        if s.named:
+            head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
+        head["gravity"] = self._numbers(s.gravity, s.expressions, [f"gravity.{axis}" for axis in "xyz"], "gravity")
         if ground:
             head["ground"] = {"markers": ground}
-        return head | {name: part for name, part in parts.items() if part}
+        settings = {verb: self.plain(given, verb) for verb, given in s.settings.items()}
+        return head | {name: part for name, part in parts.items() if part} | settings
+
+    def _parameter(self, parameter: Parameter) -> Any:
+        """Return a parameter as a number, with its unit and meaning where it has them."""
+        item = f"parameter {parameter.name!r}"
+        unit = unit_of(parameter.unit) if parameter.unit else None
+        if unit is not None and unit.value != 1.0:
+            remedy = "numbers are in SI units and radians: give the parameter the unit that its number has"
+            raise ModelError(item, "unit", parameter.unit, remedy)
+        given = {"value": parameter.described, "unit": parameter.unit, "meaning": parameter.meaning}
+        found = {name: self.plain(value, item) for name, value in given.items() if value != ""}
+        return found if len(found) > 1 else parameter.described
+
+    def _numbers(self, values: Any, by: Mapping[str, Expression], labels: Sequence[str], item: str) -> Any:
+        """Return numbers, with the expressions that some of them follow from."""
+        flat = np.asarray(values, dtype=object).reshape(-1)
+        given = [by.get(label, value) for label, value in zip(labels, flat, strict=True)]
+        return self.plain(given, item)
 
     # ---- bodies
 
@@ -70,8 +91,10 @@ class _Writer:
             found["flexible"] = self._made(body.flexible, item)
         else:
             if body.shape is not None:
-                found["shape"] = self._shape(body.shape, item)
+                found["shape"] = self._made(body.shape, item)
             found |= self._inertia(body, item)
+            if "mass" in found and "shape" in found:  # it has another one than its shape would have
+                found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
         if not body.strict:
             found["strict"] = False
         markers = self._markers(body)
@@ -81,26 +104,45 @@ class _Writer:
             found["visuals"] = [_given(visual, tuple(vars(visual))) for visual in body.visuals]
         return found
 
-    def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
-        made: dict[str, Any] = self._made(shape, item)
-        return made
-
     def _inertia(self, body: Body, item: str) -> dict[str, Any]:
         """Return mass, centre of mass and inertia where they are not those of the shape."""
-        twin = Body(self.system, body.name, body.shape) if body.shape is not None and body.shape.mass else None
-        numbers: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": body.inertia}
-        if twin is not None and all(np.array_equal(getattr(twin, name), numbers[name]) for name in numbers):
+        by = body.expressions
+        if (
+            body.shape is not None
+            and body.shape.mass is not None
+            and self._alike(body, Body(self.system, "twin", body.shape))
+        ):
             return {}
-        moments = np.diag(body.inertia)
-        if np.array_equal(body.inertia, np.diag(moments)):
-            numbers["inertia"] = moments
-        return {name: self.plain(value, f"{item}: {name}") for name, value in numbers.items()}
+        mass = self.plain(by.get("mass", body.mass), f"{item}: mass")
+        if body.shape is not None and body.shape.mass is None:
+            given: Any = by.get("mass", body.mass)
+            twin = Body(self.system, "twin", body.shape, mass=given, strict=False)
+            if self._alike(body, twin):
+                return {"mass": mass}
+        diagonal = np.array_equal(body.inertia, np.diag(np.diag(body.inertia)))
+        diagonal = diagonal and not {"inertia.xy", "inertia.xz", "inertia.yz"} & set(by)
+        labels = [f"inertia.{a}{b}" for a, b in (("xx", "yy", "zz") if diagonal else _MATRIX)]
+        moments = self._numbers(np.diag(body.inertia) if diagonal else body.inertia, by, labels, f"{item}: inertia")
+        com = self._numbers(body.com, by, ("com.x", "com.y", "com.z"), f"{item}: com")
+        matrix = moments if diagonal else [moments[:3], moments[3:6], moments[6:]]
+        if (
+            body.shape is not None
+            and body.shape.mass == body.mass
+            and same(by.get("mass"), body.shape.expressions.get("mass"))
+        ):
+            return {"com": com, "inertia": matrix}
+        return {"mass": mass, "com": com, "inertia": matrix}
+
+    @staticmethod
+    def _alike(one: Body, other: Body) -> bool:
+        numbers = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("mass", "com", "inertia"))
+        return numbers and same(one.expressions, other.expressions)
 
     def _markers(self, body: Body) -> dict[str, Any]:
         return {label: self._frame(marker) for label, marker in body.markers.items()}
 
     def _frame(self, marker: Marker) -> dict[str, Any]:
-        found: dict[str, Any] = {"at": self.plain(marker.position, "position")}
+        found: dict[str, Any] = {"at": self._numbers(marker.position, marker.expressions, "xyz", "position")}
         if not np.array_equal(marker.rotation, np.eye(3)):
             found["rotation"] = self.plain(marker.rotation, "rotation")
         if marker.shape is not None and marker.shape.any() and not self._found_again(marker):
@@ -163,10 +205,20 @@ class _Writer:
         kind, arguments = found
         return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
 
+    def _expression(self, value: Expression, item: str) -> str:
+        unknown = sorted(value.names - set(self.system.named))
+        if unknown:
+            raise ModelError(item, "parameters", unknown, "they belong to another system: make them here")
+        return f"= {value.written(spelled)}"
+
     def plain(self, value: Any, item: str) -> Any:
         """Return a value as numbers, text, lists and mappings."""
-        if value is None or isinstance(value, (bool, int, float, str)):
-            return value if not isinstance(value, str) or not value.startswith("=") else "=" + value
+        if isinstance(value, Expression):
+            return self._expression(value, item)
+        if isinstance(value, str):
+            return _text(value)
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
         if isinstance(value, np.generic):
             return value.item()
         if isinstance(value, np.ndarray):
@@ -180,6 +232,13 @@ class _Writer:
         if isinstance(value, Body):
             return {"marker": value.name}
         return self._made(value, item)
+
+
+def _text(value: str) -> str:
+    """Return text that is read as text again: not as an expression, nor as a number with a unit."""
+    if value.startswith("="):
+        return "=" + value
+    return f"='{value}'" if quantity(value) is not None else value
 
 
 def _coordinate(hinge: Any, k: int) -> str:

@@ -16,7 +16,6 @@ from ...bodies.markers import Marker
 from ...model import Model
 from ...rotation import quaternions
 from ..draw import spread
-from ..figures import Figures
 from ..parts import Part, joint_radius, parts_of
 from ..projection import Growth, Placement, choose_view, exaggerated, held_motions, node_frames
 from ..scene import Scene
@@ -55,7 +54,6 @@ class Stage:
         self.scene = Scene(model, inertia=inertia)
         self.low, self.high = self.scene.reach(placements)
         self.reach = float((self.high - self.low).max()) or 1.0
-        self.figures = Figures(model)
         self._first = placements[0]
         self._held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
         self._etas = {}
@@ -84,14 +82,9 @@ class Stage:
             "flexible": flexible,
             "joints": self._joints(),
             "lines": [
-                {"name": f.name, "look": f.look, "ends": [self.place(e.marker) for e in (f.first, f.second)]}
-                for f in self.figures.lines
+                {"name": f.name, "look": f.look, "ends": [self._end(e.markers) for e in (f.first, f.second)]}
+                for f in self.scene.lines
             ],
-            "patches": [
-                {"name": f.name, "look": f.look, "at": self.place(f.end.marker), "turn": _xyzw(f.axes), "size": f.size}
-                for f in self.figures.patches
-            ],
-            "curves": [{"name": f.name, "frame": f.end.number, "points": f.points} for f in self.figures.curves],
         }
 
     def place(self, marker: Marker) -> dict[str, Any]:
@@ -102,6 +95,25 @@ class Stage:
             shapes = self._grown(number, marker.shape[None], marker.position[None])
             found |= {"eta": self._etas[number], "shifts": shapes[0, 3:].T}
         return found
+
+    def _end(self, markers: Sequence[Marker]) -> dict[str, Any]:
+        """Return a place, or the middle of several."""
+        places = [self.place(marker) for marker in markers]
+        return places[0] if len(places) == 1 else {"middle": places}
+
+    def loads(self, times: Array) -> list[dict[str, Any]]:
+        """Return the loads of the system as arrows over times (n,) s."""
+        return [
+            {
+                "name": arrow.name,
+                "kind": arrow.kind,
+                "unit": "N" if arrow.kind == "force" else "N m",
+                "at": self.place(arrow.end.marker),
+                "values": np.array([arrow.vector(float(t)) for t in times]),
+                "turning": arrow.turning,
+            }
+            for arrow in self.scene.arrows
+        ]
 
     def _grown(self, number: int, shapes: Array, places: Array) -> Array:
         """Return shapes (k, 6, nm) as they are drawn."""
@@ -131,8 +143,8 @@ class Stage:
         meshes: dict[bytes, int] = {}
         listed: list[dict[str, Any]] = []
         rigid, flexible = [], []
-        for part in parts_of(self.scene, self.reach):
-            look = {"owner": part.owner, "color": part.color, "opacity": part.opacity, "joint": part.joint}
+        for part in parts_of(self.scene, self.low, self.high):
+            look = {"owner": part.owner, "color": part.color, "opacity": part.opacity, "kind": part.kind}
             if (part.frames > self.model.nb).any():
                 flexible.append(self._flexible(part) | look)
                 continue
@@ -190,9 +202,3 @@ def _mesh(part: Part, corners: Array) -> dict[str, Any]:
     sides = np.stack([edged, np.roll(edged, -1, axis=1)], axis=-1).reshape(-1, 2)
     sides = np.unique(np.sort(sides[sides[:, 0] != sides[:, 1]], axis=1), axis=0)
     return {"corners": corners, "triangles": real, "edges": sides}
-
-
-def _xyzw(axes: Array) -> Array:
-    """Return a rotation as a quaternion with the scalar last, as graphics have it."""
-    w, x, y, z = quaternions(axes[None])[0]
-    return np.array([x, y, z, w])

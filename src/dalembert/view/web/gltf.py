@@ -223,7 +223,10 @@ def _stretched(look: str) -> solids.Solid:
 
 
 def _path(description: dict[str, Any], place: dict[str, Any]) -> Array:
-    """Return where a place is at all times, (n, 3) m."""
+    """Return where a place, or the middle of several, is at all times, (n, 3) m."""
+    if "middle" in place:
+        middle: Array = np.mean([_path(description, each) for each in place["middle"]], axis=0)
+        return middle
     motion = description["motion"]
     poses, local = np.asarray(motion["poses"]), np.asarray(place["at"], dtype=float)
     points = np.repeat(local[None], len(poses), axis=0)

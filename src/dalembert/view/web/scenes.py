@@ -75,6 +75,7 @@ def scene_of_system(
     rows = configurations(model, assemble(model).q if q is None else q)
     stage = Stage(model, rows, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
     scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
+    scene["arrows"] = stage.loads(np.zeros(1))
     return stage, scene | ({"controls": controls} if controls else {})
 
 
@@ -94,7 +95,7 @@ def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]
         "motion": stage.motion(shown.t, q),
         "traces": stage.traces(markers_of(model, wanted.trace, "trace")),
         "tracks": _tracks(shown, wanted.plots),
-        "arrows": [_arrow(stage, shown, name) for name in wanted.arrows],
+        "arrows": [*stage.loads(shown.t), *(_arrow(stage, shown, name) for name in wanted.arrows)],
         "overlays": overlays,
         "speed": wanted.speed,
         "play": True,

@@ -1,0 +1,83 @@
+"""Geoms of MJCF as pictures of bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...bodies.visual import Visual
+from ...rotation import quaternion
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+__all__ = ["add_visuals"]
+
+
+def add_visuals(reading: Reading, k: int) -> None:
+    """Add the geoms of body number `k` to what is drawn of it; what has no look here is said in the notes."""
+    model = reading.model
+    start, count = int(model.body_geomadr[k]), int(model.body_geomnum[k])
+    geoms = range(start, start + count)
+    touching = [bool(model.geom_contype[g] or model.geom_conaffinity[g]) for g in geoms]
+    body = reading.bodies[k]
+    for g, touches in zip(geoms, touching, strict=True):
+        kind = reading.kind("mjtGeom", model.geom_type[g])
+        visual = _visual(reading, g, kind, touches and not all(touching))
+        if visual is None:
+            reading.system.notes.append(
+                f"geom {reading.name('geom', g) or g} of body {body.name!r}: a {kind} is not drawn"
+            )
+        else:
+            body.visuals.append(visual)
+
+
+def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | None:
+    model = reading.model
+    x, y, z = (float(number) for number in model.geom_size[g])
+    sizes: dict[str, dict[str, float]] = {
+        "sphere": {"radius": x},
+        "box": {"x": 2 * x, "y": 2 * y, "z": 2 * z},
+        "capsule": {"radius": x, "length": 2 * y, "axis": 2.0},
+        "cylinder": {"radius": x, "length": 2 * y, "axis": 2.0},
+    }
+    position, rotation = np.array(model.geom_pos[g], dtype=float), quaternion(*model.geom_quat[g])
+    file = None
+    if kind == "mesh":
+        mesh = int(model.geom_dataid[g])
+        file = _file(model, mesh)
+        if file is None:
+            return None
+        sizes["mesh"] = dict(zip("xyz", map(float, model.mesh_scale[mesh]), strict=True))
+        # MuJoCo moves a mesh into its principal axes; the file has it as it was
+        rotation = rotation @ quaternion(*model.mesh_quat[mesh]).T
+        position = position - rotation @ np.array(model.mesh_pos[mesh], dtype=float)
+    if kind not in sizes:
+        return None
+    return Visual(
+        kind=kind,
+        size=sizes[kind],
+        position=position,
+        rotation=rotation,
+        file=file,
+        collision=collision,
+        color=_color(model, g),
+        name=reading.name("geom", g) or None,
+    )
+
+
+def _color(model: Any, g: int) -> tuple[float, float, float, float]:
+    material = int(model.geom_matid[g])
+    plain = np.array_equal(model.geom_rgba[g], np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32))
+    rgba = model.mat_rgba[material] if material >= 0 and plain else model.geom_rgba[g]
+    red, green, blue, opacity = (float(min(max(c, 0.0), 1.0)) for c in rgba)
+    return red, green, blue, opacity
+
+
+def _file(model: Any, mesh: int) -> str | None:
+    """Return the file of a mesh, None of one that is written out in the document."""
+    at = int(model.mesh_pathadr[mesh])
+    if at < 0:
+        return None
+    return bytes(model.paths)[at:].split(b"\0", 1)[0].decode(errors="replace") or None

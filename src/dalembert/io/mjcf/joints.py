@@ -1,0 +1,185 @@
+"""Joints of MJCF: chains of hinges with MuJoCo's coordinates, their data, and where they start.
+
+The body frame moves by the joints of a body one after the other, each about or along an axis that is fixed in it
+(mj_kinematics of MuJoCo): X = X_body J_1(q_1 - ref_1) ... J_n(q_n - ref_n). Between two of them stands a body without
+mass. The reference value is put into the first marker of a hinge, so that its coordinate is qpos itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...connections.elements.element import Element
+from ...connections.elements.plain import HingeSpring
+from ...connections.hinges import Fixed, Free, Hinge, Prismatic, Revolute, Spherical
+from ...errors import ModelError
+from ...rotation import axis_angle, quaternion
+from ..naming import free_name
+
+if TYPE_CHECKING:
+    from ...bodies.rigid import Body
+    from .reading import Reading
+
+__all__ = ["add_joints", "set_start"]
+
+Array = NDArray[np.float64]
+
+_SPEEDS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
+_PLACES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
+
+
+def add_joints(reading: Reading, k: int) -> None:
+    """Connect body number `k` to its parent."""
+    model, system = reading.model, reading.system
+    body, parent = reading.bodies[k], reading.bodies[int(model.body_parentid[k])]
+    place, turn = np.array(model.body_pos[k]), quaternion(*model.body_quat[k])
+    first, count = int(model.body_jntadr[k]), int(model.body_jntnum[k])
+    if count == 0:
+        name = free_name(f"{body.name}.fixed", reading.taken)
+        system.connect(name, Fixed(), parent.at(*place.tolist(), rotation=turn), body)
+        return
+    for joint in range(first, first + count):
+        kind = reading.kind("mjtJoint", model.jnt_type[joint])
+        own = reading.name("joint", joint)
+        name = reading.claim(own, f"{body.name}.{kind}", "joint")
+        last = joint == first + count - 1
+        next_body = body if last else system.body(free_name(f"{body.name}.{own or kind}", reading.taken))
+        hinge = _hinge(reading, joint, kind, name)
+        if kind == "free":
+            reading.joints[joint] = system.connect(name, hinge, system.ground, next_body)
+        else:
+            before, after = _markers(reading, joint, kind, (parent, place, turn), next_body)
+            reading.joints[joint] = system.connect(name, hinge, before, after)
+        _add_spring(reading, joint, kind, name)
+        parent, place, turn = next_body, np.zeros(3), np.eye(3)
+
+
+def _markers(reading: Reading, joint: int, kind: str, start: tuple[Body, Array, Array], after: Body) -> tuple[Any, Any]:
+    """Return the markers of a joint: on what carries it, and on what it carries."""
+    model = reading.model
+    parent, place, turn = start
+    anchor = np.array(model.jnt_pos[joint], dtype=float)
+    reference = float(model.qpos0[model.jnt_qposadr[joint]])
+    axis = np.array(model.jnt_axis[joint], dtype=float)
+    at, back = place + turn @ anchor, turn
+    if kind == "slide":
+        at = at - turn @ (axis * reference)
+    elif kind == "hinge":
+        back = turn @ axis_angle(axis, -reference)
+    return parent.at(*at.tolist(), rotation=back), after.at(*anchor.tolist())
+
+
+def _hinge(reading: Reading, joint: int, kind: str, name: str) -> Hinge:
+    data = {field: value for field, value in _data(reading, joint, kind, name).items() if field not in reading.without}
+    if kind == "free":
+        return Free(**data)
+    if kind == "ball":
+        return Spherical(**data)
+    axis = np.array(reading.model.jnt_axis[joint], dtype=float)
+    return Prismatic(axis, **data) if kind == "slide" else Revolute(axis, **data)
+
+
+def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
+    """Return limits, damping, friction and armature of a joint, those that say anything."""
+    model, left = reading.model, reading.left
+    dof = int(model.jnt_dofadr[joint])
+    data: dict[str, Any] = {}
+    if model.jnt_limited[joint] and not reading.disabled("limit"):
+        if kind in ("slide", "hinge"):
+            data["lower"], data["upper"] = map(float, model.jnt_range[joint])
+        else:
+            left.append(f"joint {name!r}: a limit of a {kind} joint, {model.jnt_range[joint][1]:.6g} rad")
+    for field, values, flag in (
+        ("damping", model.dof_damping, "damper"),
+        ("friction", model.dof_frictionloss, "frictionloss"),
+        ("armature", model.dof_armature, ""),
+    ):
+        if values[dof] and not (flag and reading.disabled(flag)):
+            data[field] = float(values[dof])
+    if "friction" in data and kind in ("ball", "free"):
+        left.append(f"joint {name!r}: friction acts against the motion as a whole here, in MuJoCo on each component")
+    if "armature" in data and kind == "free":
+        left.append(
+            f"joint {name!r}: the armature of a free joint counts in axes of the body here, in MuJoCo the world's"
+        )
+    if model.jnt_actfrclimited[joint]:
+        low, high = map(float, model.jnt_actfrcrange[joint])
+        if low == -high:
+            data["max_effort"] = high
+        else:
+            left.append(f"joint {name!r}: actuatorfrcrange {low:.6g} to {high:.6g} is not the same both ways")
+    _say_further(reading, joint, dof, name)
+    return data
+
+
+def _say_further(reading: Reading, joint: int, dof: int, name: str) -> None:
+    """Say which laws of newer versions a joint has and nothing here takes."""
+    model = reading.model
+    for what, values in (
+        ("a polynomial of stiffness", getattr(model, "jnt_stiffnesspoly", None)),
+        ("a yielding spring", getattr(model, "jnt_springyield", None)),
+    ):
+        if values is not None and np.any(np.asarray(values[joint])):
+            reading.left.append(f"joint {name!r}: {what}")
+    poly = getattr(model, "dof_dampingpoly", None)
+    if poly is not None and np.any(np.asarray(poly[dof])):
+        reading.left.append(f"joint {name!r}: a polynomial of damping")
+
+
+def _add_spring(reading: Reading, joint: int, kind: str, name: str) -> None:
+    model = reading.model
+    stiffness = float(model.jnt_stiffness[joint])
+    if not stiffness or reading.disabled("spring"):
+        return
+    if kind == "free":
+        reading.left.append(f"joint {name!r}: the stiffness of a free joint, {stiffness:.6g}")
+        return
+    spring = free_name(f"{name}.spring", reading.taken)
+    adr = int(model.jnt_qposadr[joint])
+    if kind in ("slide", "hinge"):
+        element = HingeSpring(stiffness, rest=float(model.qpos_spring[adr]))
+        reading.system.connect(spring, element, name)
+        return
+    connection = reading.joints[joint]
+    moments = ("0", "0", "0", "-k*rx", "-k*ry", "-k*rz")
+    law = Element("pose", moments, {"k": stiffness}, energy="k*(rx**2 + ry**2 + rz**2)/2")
+    rest = quaternion(*model.qpos_spring[adr : adr + 4])
+    first = connection.first
+    turned = first.body.at(*first.position.tolist(), rotation=first.rotation @ rest)
+    reading.system.connect(spring, law, turned, connection.second)
+
+
+def set_start(reading: Reading, keyframe: str | int | None) -> None:
+    """Give every joint its start values: of a keyframe, or of the reference configuration."""
+    model = reading.model
+    names = [reading.name("key", k) for k in range(model.nkey)]
+    q, v = np.array(model.qpos0), np.zeros(model.nv)
+    if keyframe is not None:
+        number = _keyframe(reading, keyframe, names)
+        q, v = np.array(model.key_qpos[number]), np.array(model.key_qvel[number])
+    elif names:
+        known = ", ".join(name or str(k) for k, name in enumerate(names))
+        reading.system.notes.append(f"starts at the reference configuration; keyframe=... takes one of: {known}")
+    for joint, connection in reading.joints.items():
+        kind = reading.kind("mjtJoint", model.jnt_type[joint])
+        at, to = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        position, speed = q[at : at + _PLACES[kind]], v[to : to + _SPEEDS[kind]]
+        if kind == "free":  # ours: attitude first, and all speeds in axes of the body
+            position = np.concatenate([position[3:], position[:3]])
+            speed = np.concatenate([speed[3:], quaternion(*position[:4]).T @ speed[:3]])
+        hinge = connection.element
+        assert isinstance(hinge, Hinge)
+        if speed.any() or not np.array_equal(position, hinge.zero):
+            reading.system.initial(connection, position=position, speed=speed if speed.any() else None)
+
+
+def _keyframe(reading: Reading, keyframe: str | int, names: list[str]) -> int:
+    if isinstance(keyframe, str) and keyframe in names:
+        return names.index(keyframe)
+    if isinstance(keyframe, int) and not isinstance(keyframe, bool) and 0 <= keyframe < len(names):
+        return keyframe
+    known = ", ".join(repr(name or k) for k, name in enumerate(names)) or "none"
+    raise ModelError(reading.compiled.source, "keyframe", keyframe, f"the file has: {known}")

@@ -1,0 +1,94 @@
+"""Of which unit the numbers are that makers take: what a model file is checked by, and its schema made from.
+
+A unit stands for a name of an argument wherever it occurs, unless a kind has its own. Several, ``"m | rad"``, where it
+depends on what is measured; ``""`` for what has no unit, or one that only the formula around it knows.
+"""
+
+from __future__ import annotations
+
+from .units import Dimension, agree, unit_of
+
+__all__ = ["BODY", "fits", "unit_for"]
+
+_FORCE, _STIFFNESS, _DAMPING = "N | N m", "N/m | N m/rad", "N s/m | N m s/rad"
+_PLACE, _SPEED = "m | rad", "m/s | rad/s"
+
+BODY = {"mass": "kg", "com": "m", "inertia": "kg m2", "at": "m"}
+START = {"position": _PLACE, "speed": _SPEED}
+PLACE = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+
+_USUAL = {
+    **dict.fromkeys(
+        [
+            "length", "radius", "x", "y", "z", "thickness", "outer", "inner", "outline", "pitch", "collar",
+            "half_length", "clearance", "radius_1", "radius_2", "softening", "optimal_length", "slack_length",
+            "stroke", "least_film",
+            "centre", "torsion_radius",
+        ], "m"
+    ),
+    "mass": "kg", "density": "kg/m3", "stiffness": _STIFFNESS, "damping": _DAMPING, "rest": _PLACE, "toe": _PLACE,
+    "lower": _PLACE, "upper": _PLACE, "max_speed": _SPEED, "max_effort": _FORCE, "friction": _FORCE,
+    "static_friction": _FORCE, "armature": "kg | kg m2", "angle": "rad", "viscosity": "Pa s", "pressure": "Pa",
+    "area": "m2", "rod_area": "m2", "volume": "m3", "dead_volume": "m3", "bulk_modulus": "Pa", "outside": "Pa",
+    "vapour": "Pa", "rod_pressure": "Pa", "coulomb": _FORCE, "viscous": _DAMPING, "slip_speed": _SPEED,
+    "static": _FORCE, "stribeck_speed": _SPEED, "bristle_stiffness": _STIFFNESS, "bristle_damping": _DAMPING,
+    "branch_stiffness": _STIFFNESS, "branch_damping": _DAMPING, "preload": _FORCE, "dissipation": "s/m",
+    "resistance": "ohm", "inductance": "H", "constant": "N m/A", "current": "A", "voltage": "V", "linear": "N s/m",
+    "quadratic": "N s2/m2", "stream": "m/s", "strength": "N", "fastest": "1/s", "rise": "s", "fall": "s",
+    "pressure_coefficient": "1/Pa", "shear_stress": "Pa", "modulus": "Pa", "times": "s", "duration": "s", "begin": "s",
+    "width": "s", "E": "Pa", "G": "Pa", "A": "m2", "Iy": "m4", "Iz": "m4", "J": "m4", "phase": "rad",
+    "frequency": "rad/s", "max_frequency": "rad/s", "breaks": "s", "limit": _FORCE, "inflow": "m3/s",
+    "outflow": "m3/s", "angle_1": "rad", "angle_2": "rad", "angle_3": "rad", "angles": "rad",
+    **dict.fromkeys(
+        [
+            "value", "amplitude", "offset", "ratio", "coefficient", "static_coefficient", "restitution", "exponent",
+            "gear",
+            "toe_strain", "stiffening", "nu", "shear_y", "shear_z", "start", "end", "values", "coefficients", "law",
+            "terms", "integral", "before", "after", "gain", "parameters", "numerator", "denominator", "B", "C", "D",
+            "setpoint", "excitation", "input", "time", "degree", "count", "elements", "reference", "force", "moment",
+            "points", "position", "segments", "energy", "near", "load",
+        ], ""
+    ),
+}  # fmt: skip
+_TURNING = {
+    "lower": "rad", "upper": "rad", "max_speed": "rad/s", "max_effort": "N m", "friction": "N m",
+    "static_friction": "N m", "armature": "kg m2", "damping": "N m s/rad",
+}  # fmt: skip
+_SLIDING = {
+    "lower": "m", "upper": "m", "max_speed": "m/s", "max_effort": "N", "friction": "N", "static_friction": "N",
+    "armature": "kg", "damping": "N s/m",
+}  # fmt: skip
+_CONTACT = {"stiffness": "", "friction": "", "slip_speed": "m/s"}
+_OWN: dict[str, dict[str, str]] = {
+    "Revolute": _TURNING, "Universal": _TURNING, "Spherical": _TURNING, "Prismatic": _SLIDING, "Screw": _TURNING,
+    "SpringDamper": {"stiffness": "N/m", "damping": "N s/m"},
+    "TorsionSpring": {"stiffness": "N m/rad", "damping": "N m s/rad", "rest": "rad"},
+    "Arc": {"start": "rad", "end": "rad"}, "Line": {"start": "m", "end": "m"},
+    "Curve": {"points": "m"}, "Curve.polar": {"start": "rad"}, "Offset": {"position": "m"},
+    "BeamElement": {"axial": "N", "bending": "N m2", "torsion": "N m2", "shear": "N", "damping": "s"},
+    "ElasticBar": {"stiffness": "N", "preload": "N", "damping": "N s"},
+    "Ligament": {"stiffness": "N", "damping": "N s/m"},
+    "BumpStop": {"stiffness": "", "length": _PLACE}, "Cable": {"length": _PLACE},
+    "Bushing": {"stiffness": "", "damping": ""},
+    "PointPlaneContact": _CONTACT, "SpherePlaneContact": _CONTACT, "SphereSphereContact": _CONTACT,
+    "CylinderPlaneContact": _CONTACT,
+    "HydraulicCylinder": {"friction": "N s/m"}, "InverseSquare": {"strength": "N m2"},
+    "JournalBearing": {"stiffness": "N/m", "limit": ""}, "Load": {"force": "N", "moment": "N m"},
+    "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
+    "HillMuscle": {"start": ""}, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
+    "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
+    "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomHinge": {"position": ""},
+    "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
+    "GeneralisedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
+}  # fmt: skip
+
+
+def unit_for(kind: str, argument: str) -> str | None:
+    """Return the unit of an argument of a kind, ``""`` if it has none; None if nothing is known of it."""
+    return _OWN.get(kind, {}).get(argument, _USUAL.get(argument))
+
+
+def fits(dimension: Dimension, units: str) -> bool:
+    """Return whether something of a dimension may stand where one of some units is meant."""
+    wanted = [unit_of(unit.strip()) for unit in units.split("|")]
+    return any(unit is not None and agree(dimension, unit.dimension) for unit in wanted)

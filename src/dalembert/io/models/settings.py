@@ -1,0 +1,18 @@
+"""Settings of analyses in model files: what ``dalembert simulate model.yaml`` does without further words."""
+
+from __future__ import annotations
+
+__all__ = ["SETTINGS"]
+
+_TOLERANCES = {"rtol": "", "atol": ""}
+
+SETTINGS: dict[str, dict[str, str]] = {  # of each verb the options that it takes, and their units
+    "simulate": {
+        "t_end": "s", "t_start": "s", "times": "s", "method": "", **_TOLERANCES, "max_step": "s", "step": "s",
+        "parameters": "", "outputs": "",
+    },
+    "kinematics": {"times": "s", "outputs": ""},
+    "equilibrium": {"outputs": ""},
+    "modes": {"count": ""},
+    "linearize": {"inputs": "", "outputs": ""},
+}  # fmt: skip
