@@ -2,6 +2,7 @@
 #include "hinges/registry.hpp"
 #include "closures/constraints.hpp"
 #include "closures/coupling_rows.hpp"
+#include "flexible/low_rank.hpp"
 #include "tables.hpp"
 #include <algorithm>
 #include <stdexcept>
@@ -68,8 +69,10 @@ bool programs_fit(const ProgramRows &rows, std::int32_t at, std::int32_t first, 
 void complete_modal(Tables &t, ModelData &m) {
   for (ModalData &body : t.modal) {
     const std::int64_t n = body.modes;
-    const std::int64_t needed = 10 + 12 * n + 12 * n * n + (body.second ? 3 * n * n : 0) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
+    const std::int64_t needed = 10 + 12 * n + 10 * n * n + (body.second ? 3 * n * n : 0) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
     mind(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_numbers.size()), "the integrals of a flexible body are out of range");
+    mind(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_numbers.size()), "the stiffness of a flexible body is out of range");
+    body.rank = 0;
     body.loads = m.modal_loads, body.squares = m.modal_squares, body.factors = m.modal_factors;
     m.modal_loads += n;
     m.modal_squares += n * n;
@@ -79,6 +82,29 @@ void complete_modal(Tables &t, ModelData &m) {
   m.modal_count = count_of(t.modal.size());
   m.modal = pointer(t.modal);
   m.modal_numbers = pointer(t.modal_numbers);
+}
+
+// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank.hpp; its
+// factors take the room of the dense ones
+void find_low_ranks(Tables &t, const ModelData &m) {
+  std::vector<std::int32_t> carrying(t.modal.size(), 0);
+  for (std::size_t i = 1; i < t.bodies.size(); ++i) {
+    BodyData &b = t.bodies[i];
+    if (b.form == Form::node && std::size_t(b.last) != i)
+      b.ordinal = carrying[std::size_t(b.modal)]++;
+  }
+  for (const BodyData &b : t.bodies) {
+    if (b.form != Form::modal)
+      continue;
+    ModalData &body = t.modal[std::size_t(b.modal)];
+    const std::int32_t n = body.modes, rank = 6 * carrying[std::size_t(b.modal)] + (b.moves ? 12 : 0);
+    const double *G = DALEMBERT_ISA::modal_tables(m, body).G;
+    bool diagonal = true;
+    for (std::int32_t k = 0; diagonal && k < n * n; ++k)
+      diagonal = k % (n + 1) == 0 || G[k] == 0.0;
+    if (diagonal && rank && rank <= DALEMBERT_ISA::most_low_rank && 4 * rank < n)
+      body.rank = rank;
+  }
 }
 
 // of a modal body or a node: which flexible body, and where its shapes stand; `moves` says whether its frame moves with them
@@ -600,6 +626,7 @@ ModelData complete(Tables &t) {
   m.inner_starts = pointer(t.inner_starts);
   complete_modal(t, m);
   complete_bodies(t, m);
+  find_low_ranks(t, m);
   complete_armature(t, m);
   complete_lent(t, m);
   std::vector<std::int64_t> way_lengths;

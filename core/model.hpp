@@ -56,6 +56,7 @@ struct BodyData {
   std::int32_t owner;      // the user's number of the body it belongs to
   std::int32_t hinge;      // the user's number of the body whose hinge this is; 0: none
   std::int32_t modal;      // of modal bodies and nodes: place in ModelData::modal
+  std::int32_t ordinal;    // of nodes that carry something: their number among those of their body
   std::int32_t armature;   // some freedom of it has an inertia of its own
   std::int32_t lent;       // some freedom of it has inertia from its loop alone
   std::int64_t shape;      // of modal bodies and nodes: where the shapes of the node stand in ModelData::modal_numbers
@@ -67,7 +68,9 @@ struct ModalData {
   std::int32_t order_zero; // inertia and gyroscopic loads are those of the undeformed body at rest in its frame
   std::int32_t second;     // displacements have a part of second order (geometric stiffening)
   std::int32_t source;     // tables of Jain & Rodriguez 1990, appendix B, beside the consistent ones; slopes are velocities
-  std::int64_t table;      // where its integrals stand in ModelData::modal_numbers
+  std::int64_t table;      // where its integrals stand in ModelData::modal_numbers; equal bodies share them
+  std::int64_t elastic;    // where its stiffness stands there, n x n, and its damping after it
+  std::int32_t rank;       // rows of what its modes carry, where they are few (flexible/low_rank.hpp); 0: dense factors
   std::int64_t loads, squares, factors; // its places in the workspace
 };
 
@@ -411,7 +414,7 @@ struct ModelData {
 struct PointsData {
   std::int32_t body;    // place in the list; of points of a flexible body its modal place
   std::int32_t count;
-  const double *frames; // count x 12: axes (9) and origin (3) in F; of points of a flexible body the origin is not read
+  const double *frames; // count x 12: axes (9) and origin (3) in F; of points of a flexible body in the frame of the node
   const double *nodes;  // null, or of each point its shapes as in ModelData::modal_numbers, `width` numbers
   std::ptrdiff_t width;
 };

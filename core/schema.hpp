@@ -41,7 +41,7 @@ template <> inline std::vector<Field> fields<HingeMarker>() {
 template <> inline std::vector<Field> fields<ModalData>() {
   using S = ModalData;
   return {field("modes", &S::modes), field("order_zero", &S::order_zero), field("second", &S::second), field("source", &S::source),
-          field("table", &S::table)};
+          field("table", &S::table), field("elastic", &S::elastic)};
 }
 template <> inline std::vector<Field> fields<ChordData>() {
   using S = ChordData;

@@ -51,7 +51,7 @@ inline std::size_t elastic_count(const ModelData &m) {
 }
 // where the stiffness of a flexible body stands in ModelData::modal_numbers (flexible/body.hpp); its damping follows
 inline std::int64_t elastic_place(const ModalData &body) {
-  return body.table + 10 + 12 * std::int64_t(body.modes) + std::int64_t(body.modes) * body.modes;
+  return body.elastic;
 }
 
 template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *base, Numbers<S> &n) {

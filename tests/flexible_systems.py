@@ -73,10 +73,12 @@ def random_flexible_tree(rng, nb=5, *, hinges=HINGES, gravity=True, base=None, s
 
 
 def random_place(body, rng):
-    """Return a marker anywhere on a rigid body, or at a node of a flexible one."""
+    """Return a marker anywhere on a rigid body; of a flexible one at a node, or on a rigid arm from it."""
     if body.flexible is None:
         return random_marker(body, rng)
-    return body.at(node=int(rng.integers(body.flexible.n)), rotation=quaternion(*rng.normal(size=4)))
+    node, turned = int(rng.integers(body.flexible.n)), quaternion(*rng.normal(size=4))
+    arm = 0.5 * rng.normal(size=3) if coin(rng) else np.zeros(3)
+    return body.at(*arm, node=node, rotation=turned)
 
 
 def random_deformed_state(model, rng, size=0.3):

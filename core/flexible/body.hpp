@@ -60,9 +60,10 @@ DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &b
   };
   ModalTables t{};
   t.n = body.modes;
+  t.stiffness = m.modal_numbers + body.elastic, t.damping = t.stiffness + n * n;
   t.mass = take(1), t.h0 = take(3), t.J0 = take(6);
   t.E0 = take(3 * n), t.F0 = take(3 * n), t.J1 = take(6 * n);
-  t.G = take(n * n), t.stiffness = take(n * n), t.damping = take(n * n);
+  t.G = take(n * n);
   t.F1 = take(3 * n * n), t.J2 = take(6 * n * n);
   if (body.second)
     t.E1 = take(3 * n * n);
@@ -351,17 +352,18 @@ inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3
   Vec3<T> momentum = mul(I.J, w), drift = zero3<T>(), turn = zero3<T>(), push = zero3<T>();
   for (int r = 0; r < n; ++r) {
     Sym3<T> K{T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)};
-    Vec3<T> skew = zero3<T>(), along = zero3<T>(), shift = zero3<T>();
+    Vec3<T> along = zero3<T>(), shift = zero3<T>();
     for (int s = 0; s < n; ++s) {
-      const int rs = r * n + s, sr = s * n + r;
+      const int rs = r * n + s;
+      const double *f = t.F1 + 3 * rs;
       add_scaled(K, eta[s], t.J2 + 6 * rs);
-      add_scaled(along, rate[s], t.F1 + 3 * rs);
-      add_scaled(skew, rate[s], t.F1 + 3 * sr);
+      add_scaled(along, rate[s], f);
+      modal[s] = modal[s] - rate[r] * (w.x * f[0] + w.y * f[1] + w.z * f[2]); // F1_sr of (3), from the side of s
       if (t.E1)
         add_scaled(shift, rate[s], t.E1 + 3 * rs);
     }
     const Vec3<T> Kw = mul(as_sym(t.J1 + 6 * r), w) + scale(2.0, mul(K, w));
-    modal[r] = modal[r] + dot(w, along - skew) - 0.5 * dot(w, Kw);
+    modal[r] = modal[r] + dot(w, along) - 0.5 * dot(w, Kw);
     momentum += scale(rate[r], own[r].n);
     drift += scale(rate[r], own[r].f);
     turn += scale(rate[r], Kw + along);

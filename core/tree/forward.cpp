@@ -1,4 +1,5 @@
 #include "tree/forward.hpp"
+#include "flexible/low_rank.hpp"
 #include "tree/maps.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -17,7 +18,10 @@ template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspac
   if (b.form != Form::modal)
     return start_inertia(b, I);
   modal_inertia(m, ws, q, i);
-  start_modal(m, ws, i);
+  if (m.modal[b.modal].rank)
+    start_low_rank(m, ws, i);
+  else
+    start_modal(m, ws, i);
   const RigidInertia<T> &C = ws.I_C[i];
   const T zero(0.0);
   I.J = C.J;
@@ -115,10 +119,16 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
 template <class T> inline void eliminate_modes(const ModelData &m, Workspace<T> &ws, int i, ArticulatedInertia<T> &left) {
   const BodyData &b = m.bodies[i];
   left = ws.I_A[i];
+  const bool low = m.modal[b.modal].rank;
   if (b.form == Form::node)
-    return hand_over(m, ws, left, i);
-  complete_modal(m, ws, left, i);
-  factor_modal(m, ws, i);
+    return low ? hand_over_low_rank(m, ws, left, i) : hand_over(m, ws, left, i);
+  if (low) {
+    complete_low_rank(m, ws, left, i);
+    factor_low_rank(m, ws, i);
+  } else {
+    complete_modal(m, ws, left, i);
+    factor_modal(m, ws, i);
+  }
   for (int k = 0; k < b.nv; ++k) {
     const Pivot<T> &pivot = ws.pivot[b.v + k];
     subtract_dyad(left, pivot.inverse, pivot.z.n, pivot.z.f);
@@ -129,8 +139,10 @@ DALEMBERT_INLINE bool is_flexible(const BodyData &b) { return b.form == Form::mo
 
 // (2) for a flexible body: y holds the forces that the modes have met so far
 template <class T, class R>
-DALEMBERT_INLINE void reduce_modal_force(const BodyData &b, const Motion<T> *H, const T *L, const Load<R> &p, const R *tau, R *y) {
+DALEMBERT_INLINE void reduce_modal_force(const ModelData &m, const BodyData &b, const Motion<T> *H, const T *L, const Load<R> &p, const R *tau, R *y) {
   add_modal_force(b, H, p, y);
+  if (const int rank = m.modal[b.modal].rank)
+    return reduce_low_rank(b.nv, rank, L, tau, y);
   for (int r = 0; r < b.nv; ++r) {
     R s = tau[r] - y[r];
     for (int k = 0; k < r; ++k)
@@ -161,7 +173,9 @@ DALEMBERT_INLINE void reduce_force(const BodyData &b, const Motion<T> *H, const 
 
 // (5): accelerations of hinge i from A', left in a
 template <class T, class R>
-DALEMBERT_INLINE void back_substitute(const BodyData &b, const Pivot<T> *pivot, const T *L, const R *y, const Motion<R> &A, R *a) {
+DALEMBERT_INLINE void back_substitute(const ModelData &m, const BodyData &b, const Pivot<T> *pivot, const T *L, const R *y, const Motion<R> &A, R *a) {
+  if (b.form == Form::modal && m.modal[b.modal].rank)
+    return back_substitute_low_rank(b.nv, m.modal[b.modal].rank, pivot, L, y, A, a);
   for (int r = b.nv - 1; r >= 0; --r) {
     R s = pivot[r].inverse * (y[r] - (dot(pivot[r].z.n, A.w) + dot(pivot[r].z.f, A.v)));
     for (int k = r + 1; k < b.nv; ++k)
@@ -254,7 +268,7 @@ DALEMBERT_INLINE void eliminate_hinge(const ModelData &m, const BodyData &b, Wor
   if (mine && !is_flexible(b))
     add_given(b, H, mine, a, c);
   if (b.form == Form::modal)
-    reduce_modal_force(b, H, L, p, tau + b.v, ws.y + b.v);
+    reduce_modal_force(m, b, H, L, p, tau + b.v, ws.y + b.v);
   else if (b.form != Form::node)
     reduce_force(b, H, L, mine, p, tau + b.v, ws.y + b.v);
   if (!b.parent)
@@ -289,13 +303,13 @@ DALEMBERT_INLINE void accelerate(const ModelData &m, const BodyData &b, Workspac
   }
   const Motion<T> *H = ws.H + b.H;
   if (is_flexible(b)) {
-    back_substitute(b, pivot, factor_of(m, ws, i), ws.y + b.v, A, a + b.v);
+    back_substitute(m, b, pivot, factor_of(m, ws, i), ws.y + b.v, A, a + b.v);
     add_hinge_motion(b, H, a + b.by, A);
     ws.A[i] = A;
     return;
   }
   T solved[6];
-  back_substitute(b, pivot, ws.L + 15 * i, ws.y + b.v, A, solved);
+  back_substitute(m, b, pivot, ws.L + 15 * i, ws.y + b.v, A, solved);
   add_hinge_motion(b, H, solved, A);
   ws.A[i] = A;
   for (int k = 0; k < b.nv; ++k)
@@ -381,7 +395,7 @@ void solve_inward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, con
     const BodyData &b = m.bodies[i];
     const Pivot<T> *pivot = ws.pivot + b.v;
     if (b.form == Form::modal)
-      reduce_modal_force(b, ws.H + b.H, factor_of(m, ws, i), side.p[i], x + b.v, side.y + b.v);
+      reduce_modal_force(m, b, ws.H + b.H, factor_of(m, ws, i), side.p[i], x + b.v, side.y + b.v);
     else if (b.form == Form::node)
       add_modal_force(b, ws.H + b.H, side.p[i], side.y + b.by);
     else
@@ -408,7 +422,7 @@ void solve_outward(const ModelData &m, const Workspace<T> &ws, Side<R> &side, R 
     const Pose<T> &X = ws.X[i];
     const Motion<R> &P = side.A[b.parent];
     Motion<R> A{mul_t(X.R, P.w), mul_t(X.R, P.v + cross(P.w, X.p))};
-    back_substitute(b, ws.pivot + b.v, factor_of(m, ws, i), side.y + b.v, A, a + b.v);
+    back_substitute(m, b, ws.pivot + b.v, factor_of(m, ws, i), side.y + b.v, A, a + b.v);
     add_hinge_motion(b, ws.H + b.H, a + b.by, A);
     side.A[i] = A;
   }

@@ -109,7 +109,6 @@ inline void for_points(const ModelData &m, Workspace<T> &ws, const PointsData &p
       with_node.modal_numbers = points.nodes + k * points.width;
       place = m.nb + 1;
       follow(with_node, extra_node(m, points.body), ws, stage, q, v, a, place);
-      Y.p = {0, 0, 0};
     }
     take(k, place, Y);
   }

@@ -43,12 +43,13 @@ class Nodal:
         if marker.shape is None or eta is None:
             return marker.rotation, marker.position
         motion = marker.shape @ eta
-        p = marker.position + motion[3:]
+        R = Rotation.from_rotvec(motion[:3]).as_matrix()
+        p = marker.foot + motion[3:]
         if marker.body.name in self.bend:
             flexible = marker.body.flexible
-            node = int(np.argmin(np.linalg.norm(flexible.nodes - marker.position, axis=1)))
+            node = int(np.argmin(np.linalg.norm(flexible.nodes - marker.foot, axis=1)))
             p = p + np.einsum("irs,r,s->i", self.bend[marker.body.name][node], eta, eta) / 2
-        return Rotation.from_rotvec(motion[:3]).as_matrix() @ marker.rotation, p
+        return R @ marker.rotation, p if marker.arm is None else p + R @ marker.arm
 
     def positions(self, q):
         """Return positions (k, 3) of all points in the world, and poses of the body frames."""

@@ -148,9 +148,9 @@ def test_points_between_nodes_follow_the_beam() -> None:
         wanted = [0, 0, P * (L * x - x**2 / 2) / EI, 0, P * (L * x**2 / 2 - x**3 / 6) / EI, 0]
         assert np.allclose(marker.shape @ eta, wanted, rtol=1e-9, atol=1e-15)
     offset = arm.at(0, 0.01, 0, node=2)
-    assert offset.shape is not None and offset.position.tolist() == [L / 2, 0.01, 0]
+    assert offset.motion is not None and offset.position.tolist() == [L / 2, 0.01, 0]
     turned = body.displacements(eta)[2, 5]
-    assert (offset.shape @ eta)[3] == pytest.approx(-0.01 * turned)  # a rigid arm along y sweeps along -x
+    assert (offset.motion @ eta)[3] == pytest.approx(-0.01 * turned)  # a rigid arm along y sweeps along -x
 
 
 def test_rigid_motions_strain_no_element() -> None:

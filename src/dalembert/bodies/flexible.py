@@ -120,7 +120,9 @@ class FlexibleBody:
     order : "full", "ruthless" or "source"
         Whether inertia terms follow the deformation, or stay those of the undeformed body ("ruthlessly linearised").
         "source", for comparison, are the integrals that Jain and Rodriguez (1990) printed, misprints corrected: they
-        do not keep energy where nodes have offsets or unequal moments of inertia.
+        do not keep energy where nodes have offsets or moments of inertia, nor where a hinge, force or constraint meets
+        a node that turns (its angular velocity is taken as the rate of its rotation vector). Only point masses that
+        nothing but the clamped node connects keep it.
     stiffening : Stiffening
         Geometric stiffness for fast motions; default none.
     reference : int or None
@@ -232,8 +234,10 @@ class FlexibleBody:
             remedy = f"give the number of a node: {_ranges(labels)}"
         raise ModelError(ITEM, "node", node, remedy)
 
-    def attachment(self, offset: Array, node: Any = None, weights: Any = None, *, item: str) -> tuple[Array, Array]:
-        """Return position (3,) m and shape (6, nm) [rotation; translation] of a point of the body, in body axes.
+    def attachment(
+        self, offset: Array, node: Any = None, weights: Any = None, *, item: str
+    ) -> tuple[Array, Array, Array | None]:
+        """Return position (3,) m of a point, shape (6, nm) of what carries it, arm (3,) m from there or None.
 
         Parameters
         ----------
@@ -246,7 +250,7 @@ class FlexibleBody:
         if node is None:
             if weights is not None:
                 raise ModelError(item, "weights", weights, "they belong to several nodes: give node=(17, 18)")
-            return offset, self._shape_at(offset, item)
+            return offset, self._shape_at(offset, item), None
         labels = [node] if shape_of(node) == () else list(node)
         places = [self.index(label) for label in labels]
         shares = np.ones(len(places)) if weights is None else weights
@@ -256,7 +260,7 @@ class FlexibleBody:
         shares = shares / shares.sum()
         shape = np.tensordot(shares, self.shapes[places], 1)
         position: Array = shares @ self.nodes[places] + offset
-        return position, carried(shape, offset)
+        return position, shape, offset if offset.any() else None
 
     def _shape_at(self, position: Array, item: str) -> Array:
         distance = np.linalg.norm(self.nodes - position, axis=1)
@@ -425,6 +429,9 @@ class FlexibleBody:
             raise ModelError(ITEM, "order", self.order, "use 'full' or 'ruthless'")
         if self.order == "source" and (not self.lumped or self.stiffening is not None):
             raise ModelError(ITEM, "order", self.order, "it is for lumped nodes without stiffening: use 'full'")
+        if self.order == "ruthless" and self.stiffening is not None:
+            remedy = "it drops every term that follows the deformation, stiffening too: use 'full', or no stiffening"
+            raise ModelError(ITEM, "order", self.order, remedy)
         if self.stiffening is not None:
             if not isinstance(self.stiffening, Stiffening):
                 raise ModelError(ITEM, "stiffening", self.stiffening, "give a Stiffening, or None")

@@ -33,8 +33,12 @@ class Marker:
     label : str or None
         Name on the body; the full name is ``"body.label"``.
     shape : (6, nm) or None
-        On a flexible body: rotation and translation [rotation; translation] of the marker relative to the body frame
-        per modal coordinate, in body axes. `position` and `rotation` are those of the undeformed body.
+        On a flexible body: rotation and translation [rotation; translation] of the material that carries the marker,
+        relative to the body frame, per modal coordinate, in body axes. `position` and `rotation` are those of the
+        undeformed body.
+    arm : (3,) m or None
+        On a flexible body: from that material (a node) to the marker, in body axes of the undeformed body. The arm is
+        rigid: it turns with the node, however far.
     expressions : dict of str to Expression
         Of ``"x"``, ``"y"``, ``"z"``, where the position follows from parameters.
     """
@@ -44,6 +48,7 @@ class Marker:
     rotation: NDArray[np.float64]
     label: str | None = None
     shape: NDArray[np.float64] | None = None
+    arm: NDArray[np.float64] | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
 
     @property
@@ -56,13 +61,23 @@ class Marker:
         x, y, z = (f"{c:.6g}" for c in self.position)
         return f"{self.body.name}.at({x}, {y}, {z})"
 
+    @property
+    def foot(self) -> NDArray[np.float64]:
+        """Where the material that carries the marker is in the undeformed body, (3,) m: without an arm, its origin."""
+        return self.position if self.arm is None else self.position - self.arm
+
+    @property
+    def motion(self) -> NDArray[np.float64] | None:
+        """First order of rotation and translation (6, nm) of the marker itself, at the end of its arm."""
+        return self.shape if self.shape is None or self.arm is None else carried(self.shape, self.arm)
+
     def point(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Marker:
         """Return the anonymous marker at (x, y, z) m from this one, in its axes; of a body's origin as `Body.at`."""
         if self.label is None and not self.position.any() and (self.rotation == np.eye(3)).all():
             return self.body.at(x, y, z)
         given, by = split((x, y, z), "xyz") if self.shape is None else ((x, y, z), {})
         arm = self.rotation @ finite_array(given, (3,), item=f"marker {self.name!r}", field="point")
-        shape = None if self.shape is None else carried(self.shape, arm)
+        reach = None if self.shape is None else arm if self.arm is None else self.arm + arm
         expressions: dict[str, Expression] = {}
         if by or self.expressions:
             own = [self.expressions.get(axis, p) for axis, p in zip("xyz", self.position.tolist(), strict=True)]
@@ -72,7 +87,7 @@ class Marker:
                 for p, row in zip(own, self.rotation.tolist(), strict=True)
             ]
             expressions = split(whole, "xyz")[1]
-        return replace(self, position=self.position + arm, label=None, shape=shape, expressions=expressions)
+        return replace(self, position=self.position + arm, label=None, arm=reach, expressions=expressions)
 
     def on(self, body: Body) -> Marker:
         """Return the same marker on another body, a copy of its own."""

@@ -19,8 +19,12 @@ Rodriguez take lambda eta' for the node's angular velocity, keep the direction o
 in others; for point masses both are the same. `SourceIntegrals` are theirs, misprints corrected: (B.4) has a minus too
 much in J_0, W_2 stands with exchanged indices in (B.27) to (B.29), (B.50) lacks factors.
 
-A consistent mass matrix gives G, E0, F0, h0 and J0 as they are; F1, J1 and J2, small terms that need products of
-different components of displacement, come from its translational part, averaged over the three directions.
+A consistent mass matrix gives G, E0, F0, h0 and J0 as they are. F1, J1 and J2 need products of different components of
+displacement, which stand in no mass matrix: they come from the points of integration of the elements, small bodies that
+move and turn with the elements' own interpolation (`Elements.points`; exact as the matrix is), and from the bodies at
+nodes that the matrix holds besides. Elements whose mass is alike in all directions (solids) say all by their matrix. So
+do matrices from files of such elements; of others, and of condensed structures, the mean over the three directions is
+taken, which errs by what the interpolations of the directions differ, order h^2.
 """
 
 from __future__ import annotations
@@ -113,8 +117,8 @@ class ModalIntegrals:
             b[n + 3 :] += np.einsum("rsi,r,s->i", self.E1, rate, rate)
         return b
 
-    def numbers(self, stiffness: Array, damping: Array) -> Array:
-        """Return everything as the row of numbers that core/flexible.hpp reads."""
+    def numbers(self) -> Array:
+        """Return everything as the row of numbers that core/flexible/body.hpp reads."""
         parts: list[Any] = [
             [self.mass],
             self.h0,
@@ -123,8 +127,6 @@ class ModalIntegrals:
             self.F0,
             _six(self.J1),
             self.G,
-            stiffness,
-            damping,
         ]
         parts += [self.F1, _six(self.J2)]
         if self.E1 is not None:
@@ -178,10 +180,10 @@ class SourceIntegrals(ModalIntegrals):
         b[n + 3 :] += np.einsum("rsi,r,s->i", self.L, rate, rate)
         return b
 
-    def numbers(self, stiffness: Array, damping: Array) -> Array:
-        """Return everything as the row of numbers that core/flexible.hpp reads."""
+    def numbers(self) -> Array:
+        """Return everything as the row of numbers that core/flexible/body.hpp reads."""
         parts: list[Any] = [
-            super().numbers(stiffness, damping),
+            super().numbers(),
             self.h1,
             _six(self.N1),
             _six(self.N2),
@@ -194,23 +196,29 @@ class SourceIntegrals(ModalIntegrals):
 
 
 def modal_integrals(body: FlexibleBody) -> ModalIntegrals:
-    """Return the integrals of a flexible body, geometric stiffening included if it has any."""
-    C0r, Crs = _lumped_moments(body) if body.lumped else _translational_moments(body)
+    """Return the integrals of a flexible body, geometric stiffening included if it has any; computed once."""
+    known: ModalIntegrals | None = body.__dict__.get("_integrals")
+    if known is None:
+        known = body.__dict__["_integrals"] = _integrals_of(body)
+    return known
+
+
+def _integrals_of(body: FlexibleBody) -> ModalIntegrals:
     rigid = rigid_motions(body.nodes)
     carried = rigid.T @ (body.mass_matrix @ rigid)
     coupled = (body.mass_matrix @ body.modes).T @ rigid
     J0, h0 = (carried[:3, :3] + carried[:3, :3].T) / 2, body.mass * body.com
-    F1 = np.einsum("ijk,srjk->rsi", _LEVI_CIVITA, Crs)
+    nm = body.nm
+    C0r, Crs, E1 = np.zeros((nm, 3, 3)), np.zeros((nm, nm, 3, 3)), np.zeros((nm, nm, 3))
+    turned = np.zeros_like(Crs)
+    for part in _parts(body):
+        for total, more in zip((C0r, Crs, E1, turned), part.moments(), strict=True):
+            total += more
+    F1 = np.einsum("ijk,srjk->rsi", _LEVI_CIVITA, Crs) + np.einsum("ijk,rsjk->rsi", _LEVI_CIVITA, turned)
     J1 = _inertia(C0r + C0r.swapaxes(-1, -2))
     J2 = _inertia((Crs + Crs.swapaxes(-1, -2)) / 2)
-    J2 = (J2 + J2.swapaxes(0, 1)) / 2
+    J2 = (J2 + J2.swapaxes(0, 1)) / 2 + _inertia(_symmetric(turned))
     F0, E0 = coupled[:, :3], coupled[:, 3:]
-    E1 = np.zeros_like(F1)
-    if body.lumped:
-        shift, moments = _turned_nodes(body)
-        E1 = E1 + shift
-        F1 = F1 + np.einsum("ijk,rsjk->rsi", _LEVI_CIVITA, moments)
-        J2 = J2 + _inertia(_symmetric(moments))
     stiffening = body.stiffening
     if stiffening is not None:
         # stiffness per unit load is what the second-order displacements of the mass amount to
@@ -219,11 +227,25 @@ def modal_integrals(body: FlexibleBody) -> ModalIntegrals:
         xx, yy, zz, xy, xz, yz = -stiffening.spin
         spin = np.array([[xx, xy / 2, xz / 2], [xy / 2, yy, yz / 2], [xz / 2, yz / 2, zz]])
         J2 = J2 + spin.transpose(2, 3, 0, 1)
-    return ModalIntegrals(body.mass, h0, J0, E0, F0, J1, body.modal_mass, F1, J2, E1 if E1.any() else None)
+    second = E1 if E1.any() or stiffening is not None else None
+    return ModalIntegrals(body.mass, h0, J0, E0, F0, J1, _cleaned(body.modal_mass), F1, J2, second)
+
+
+def _cleaned(G: Array) -> Array:
+    """Return a modal mass without round-off beside its diagonal, so that kernels see that it is diagonal."""
+    scale = np.sqrt(np.diag(G))
+    return np.where(np.abs(G) > 1e-13 * np.outer(scale, scale), G, 0.0)
 
 
 def source_integrals(body: FlexibleBody) -> SourceIntegrals:
-    """Return the integrals of (B.4) for a body of lumped nodes, misprints corrected."""
+    """Return the integrals of (B.4) for a body of lumped nodes, misprints corrected; computed once."""
+    known: SourceIntegrals | None = body.__dict__.get("_source_integrals")
+    if known is None:
+        known = body.__dict__["_source_integrals"] = _source_integrals_of(body)
+    return known
+
+
+def _source_integrals_of(body: FlexibleBody) -> SourceIntegrals:
     m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
     assert m is not None and p is not None and inertia is not None
     lam, gam = body.shapes[:, :3].transpose(0, 2, 1), body.shapes[:, 3:].transpose(0, 2, 1)  # (n, nm, 3)
@@ -289,48 +311,128 @@ def source_integrals(body: FlexibleBody) -> SourceIntegrals:
     )
 
 
-def _lumped_moments(body: FlexibleBody) -> tuple[Array, Array]:
-    """Return int x0 N_r* (nm, 3, 3) and int N_r N_s* (nm, nm, 3, 3), with N = gamma + lambda x rho."""
-    m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
-    assert m is not None and p is not None and inertia is not None
-    lam, gam = body.shapes[:, :3].transpose(0, 2, 1), body.shapes[:, 3:].transpose(0, 2, 1)
-    trace = np.trace(inertia, axis1=1, axis2=2)
-    spread = trace[:, None, None] / 2 * np.eye(3) - inertia  # int rho rho*
-    A = -np.einsum("ijk,nrk->nrij", _LEVI_CIVITA, lam)
-    turned = np.einsum("nrij,nj->nri", A, p)
-    x0 = body.nodes
-    C0r = np.einsum("n,ni,nrj->rij", m, x0 + p, gam) + np.einsum("n,ni,nrj->rij", m, x0, turned)
-    C0r = C0r + np.einsum("nik,nrjk->rij", spread, A)
-    Crs = np.einsum("n,nri,nsj->rsij", m, gam, gam) + np.einsum("n,nri,nsj->rsij", m, gam, turned)
-    Crs = Crs + np.einsum("n,nri,nsj->rsij", m, turned, gam) + np.einsum("nrik,nkl,nsjl->rsij", A, spread, A)
-    return C0r, Crs
+def _parts(body: FlexibleBody) -> list[Points | _Matrix]:
+    """Return what the mass of a body consists of."""
+    if body.lumped:
+        m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
+        assert m is not None and p is not None and inertia is not None
+        return [Points(body.nodes, m, p, inertia, body.shapes)]
+    structure = body.structure
+    points = getattr(getattr(structure, "elements", None), "points", None)
+    if points is None or body.lacks_nodes:
+        return [_Matrix(body.mass_matrix, body)]
+    places, masses, inertias, shapes = points(body.nodes, body.modes)
+    rest = (structure.full_mass - structure.elements.mass_matrix(body.n)).tocsr()
+    return [Points(places, masses, np.zeros_like(places), inertias, shapes), *_rest(rest, body)]
 
 
-def _turned_nodes(body: FlexibleBody) -> tuple[Array, Array]:
-    """Return int g_rs (nm, nm, 3) and int x0 g_rs* (nm, nm, 3, 3) for nodes that turn as rigid bodies.
+def _rest(rest: Any, body: FlexibleBody) -> list[Points | _Matrix]:
+    """Return bodies at nodes that a mass matrix holds besides its elements, from their blocks (6, 6)."""
+    found = rest.tocoo()
+    large = np.abs(found.data) > 1e-12 * max(float(np.abs(body.mass_matrix.diagonal()).max()), 1e-300)
+    i, j, values = found.row[large], found.col[large], found.data[large]
+    if not len(i):
+        return []
+    blocks = np.zeros((body.n, 6, 6))
+    own = i // 6 == j // 6
+    blocks[i[own] // 6, i[own] % 6, j[own] % 6] = values[own]
+    masses = np.trace(blocks[:, :3, :3], axis1=1, axis2=2) / 3
+    if not own.all() or not np.allclose(blocks[:, :3, :3], masses[:, None, None] * np.eye(3), atol=1e-9 * masses.max()):
+        return [_Matrix(rest, body)]
+    moments = (blocks[:, 3:, :3] - blocks[:, 3:, :3].swapaxes(1, 2)) / 2
+    centres = np.stack([moments[:, 2, 1], moments[:, 0, 2], moments[:, 1, 0]], axis=1)
+    centres /= np.where(masses > 0, masses, 1.0)[:, None]
+    kept = blocks.any(axis=(1, 2))
+    return [Points(body.nodes[kept], masses[kept], centres[kept], blocks[kept, 3:, 3:], body.shapes[kept])]
 
-    theta x (theta x rho) = eta g eta with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2.
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Small rigid bodies that move and turn with the material.
+
+    places (n, 3) m, masses (n,) kg, centres (n, 3) m, inertias (n, 3, 3) kg m2, shapes (n, 6, nm)
+
+    All sums run over products of matrices, so that memory is that of the shapes.
     """
-    m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
-    assert m is not None and p is not None and inertia is not None
-    spread = np.trace(inertia, axis1=1, axis2=2)[:, None, None] / 2 * np.eye(3) - inertia
-    A = -np.einsum("ijk,nkr->nrij", _LEVI_CIVITA, body.shapes[:, :3])
-    B = np.einsum("nrij,nsjk->nrsik", A, A)
-    B = (B + B.swapaxes(1, 2)) / 2
-    offset = np.einsum("n,nrsij,nj->nrsi", m, B, p)
-    moments = np.einsum("ni,nrsj->rsij", body.nodes, offset) + np.einsum("nik,nrsjk->rsij", spread, B)
-    return offset.sum(0), moments
+
+    places: Array
+    masses: Array
+    centres: Array
+    inertias: Array
+    shapes: Array
+
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        """Return int x0 N_r*, int N_r N_s*, int g_rs, int x0 g_rs* with N = gamma + lambda x rho.
+
+        theta x (theta x rho) = eta g eta with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2,
+        and a~ b~ = b a* - (a . b) 1.
+        """
+        m, p, x0 = self.masses, self.centres, self.places
+        lam, gam = self.shapes[:, :3], self.shapes[:, 3:]  # (n, 3, nm)
+        nm = lam.shape[2]
+        spread = (
+            np.trace(self.inertias, axis1=1, axis2=2)[:, None, None] / 2 * np.eye(3) - self.inertias
+        )  # int rho rho*
+        A = -np.einsum("ijk,nkr->nrij", _LEVI_CIVITA, lam)  # lambda_r~
+        moved = gam + np.einsum("nrij,nj->nir", A, p)  # of the centre
+        C0r = np.einsum("ni,njr->rij", m[:, None] * x0, moved) + np.einsum("ni,njr->rij", m[:, None] * p, gam)
+        C0r = C0r + np.einsum("nik,nrjk->rij", spread, A)
+        heavy = m[:, None, None] * gam
+        Crs = _product(heavy, moved) + _product(m[:, None, None] * (moved - gam), gam)
+        turned = np.einsum("nrik,nkl->nlir", A, spread)  # (n, l, i, r)
+        n = len(m)
+        Crs = Crs + _product(turned.reshape(3 * n, 3, nm), A.transpose(0, 3, 2, 1).reshape(3 * n, 3, nm))
+        offset = _second(lam, np.einsum("ni,nir->nr", p, lam), p, m)
+        moments = np.stack([_second(lam, np.einsum("ni,nir->nr", p, lam), p, m * x0[:, i]) for i in range(3)], axis=2)
+        # int S_ik B_rs,jk, S the spread
+        aside = _product(np.einsum("nik,nkr->nir", spread, lam), lam)  # [r, s, i, j]
+        aside = (aside + aside.swapaxes(0, 1)) / 2
+        for i in range(3):
+            for j in range(3):
+                aside[:, :, i, j] -= _weighted(lam, spread[:, i, j])
+        return C0r, Crs, offset, moments + aside
 
 
-def _translational_moments(body: FlexibleBody) -> tuple[Array, Array]:
-    """Return the same from the translational part of a mass matrix, averaged over directions."""
-    n, nm = body.n, body.nm
-    mass: Any = sum(body.mass_matrix[k::6, k::6] for k in range(3)) / 3
-    gam = body.shapes[:, 3:]  # (n, 3, nm)
-    heavy = np.asarray(mass @ gam.reshape(n, 3 * nm)).reshape(n, 3, nm)
-    C0r = np.einsum("ni,njr->rij", body.nodes, heavy)
-    Crs = np.einsum("nir,njs->rsij", gam, heavy)
-    return C0r, Crs
+def _product(a: Array, b: Array) -> Array:
+    """Return sum_n a_nir b_njs as [r, s, i, j]."""
+    nm = a.shape[2]
+    whole = a.reshape(len(a), -1).T @ b.reshape(len(b), -1)
+    found: Array = whole.reshape(3, nm, 3, nm).transpose(1, 3, 0, 2)
+    return found
+
+
+def _weighted(lam: Array, weights: Array) -> Array:
+    """Return sum_n weight_n lambda_r . lambda_s (nm, nm)."""
+    flat = lam.reshape(-1, lam.shape[2])
+    found: Array = (np.repeat(weights, 3)[:, None] * flat).T @ flat
+    return found
+
+
+def _second(lam: Array, along: Array, p: Array, weights: Array) -> Array:
+    """Return sum_n weight_n B_rs p (nm, nm, 3), along = p . lambda_r."""
+    nm = lam.shape[2]
+    first = ((weights[:, None] * along).T @ lam.reshape(len(lam), -1)).reshape(nm, 3, nm).transpose(0, 2, 1)
+    total = (first + first.swapaxes(0, 1)) / 2
+    for j in range(3):
+        if p[:, j].any():
+            total[:, :, j] -= _weighted(lam, weights * p[:, j])
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrix:
+    """A mass matrix of which nothing else is known: its translational part, the mean over the directions."""
+
+    matrix: Any
+    body: FlexibleBody
+
+    def moments(self) -> tuple[Array, Array, Array, Array]:
+        n, nm = self.body.n, self.body.nm
+        mass: Any = sum(self.matrix[k::6, k::6] for k in range(3)) / 3
+        gam = self.body.shapes[:, 3:]  # (n, 3, nm)
+        heavy = np.asarray(mass @ gam.reshape(n, 3 * nm)).reshape(n, 3, nm)
+        C0r = np.einsum("ni,njr->rij", self.body.nodes, heavy)
+        return C0r, _product(gam, heavy), np.zeros((nm, nm, 3)), np.zeros((nm, nm, 3, 3))
 
 
 def _inertia(C: Array) -> Array:

@@ -157,8 +157,8 @@ class Body:
             if node is not None or weights is not None:
                 raise ModelError(item, "node", node, "this body is rigid and has no nodes: give x, y, z")
             return Marker(self, position, R, expressions=expressions)
-        place, shape = self.flexible.attachment(position, node, weights, item=item)
-        return Marker(self, place, R, shape=shape)
+        place, shape, arm = self.flexible.attachment(position, node, weights, item=item)
+        return Marker(self, place, R, shape=shape, arm=arm)
 
     def marker(
         self,

@@ -65,7 +65,7 @@ def _set_flexible(row: Any, place: Place, forest: Forest, frames: FrameMap) -> N
         return
     # the node that the hinge holds, in F of the carrier
     row["R_PJ"] = frames.R_FB[k].ravel()
-    row["p_PJ"] = frames.R_FB[k] @ forest.hinges[k - 1].outboard.position + frames.p_FB[k]
+    row["p_PJ"] = frames.R_FB[k] @ forest.hinges[k - 1].outboard.foot + frames.p_FB[k]
     row["user"], row["mass"] = k, forest.system.bodies[forest.bodies[k]].mass
 
 

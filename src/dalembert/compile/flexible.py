@@ -111,6 +111,7 @@ class Places:
         self.modal: dict[int, int] = {}  # by the user's number: which flexible body
         self._nodes: dict[tuple[int, bytes], int] = {}
         self._second: dict[int, bool] = {}
+        self._integrals: dict[int, int] = {}  # where those of a FlexibleBody stand, which bodies share
         bodies = [forest.system.ground, *(forest.system.bodies[name] for name in forest.bodies[1:])]
         if not any(modes_of(body) for body in bodies):
             self.frame[:] = self.carrier[:] = np.arange(nb + 1)
@@ -174,19 +175,23 @@ class Places:
     @staticmethod
     def _key(number: int, marker: Marker) -> tuple[int, bytes]:
         assert marker.shape is not None
-        return number, marker.position.tobytes() + marker.shape.tobytes()
+        return number, _rounded(marker.foot) + marker.shape.tobytes()
 
     def _take(self, number: int, flexible: FlexibleBody) -> None:
         """Add the integrals of a flexible body."""
         source = flexible.order == "source"
         integrals = source_integrals(flexible) if source else modal_integrals(flexible)
-        second = integrals.E1 is not None or flexible.stiffening is not None
-        if second and integrals.E1 is None:
-            object.__setattr__(integrals, "E1", np.zeros((flexible.nm, flexible.nm, 3)))
-        self._second[number] = second
-        begin = self.tables.add(integrals.numbers(flexible.modal_stiffness, flexible.modal_damping))
+        self._second[number] = second = integrals.E1 is not None
+        if id(integrals) not in self._integrals:
+            self._integrals[id(integrals)] = self.tables.add(integrals.numbers())
+        elastic = self.tables.add(np.concatenate([flexible.modal_stiffness.ravel(), flexible.modal_damping.ravel()]))
         self.modal[number] = self.tables.rows.add(
-            modes=flexible.nm, order_zero=flexible.order == "ruthless", second=second, source=source, table=begin
+            modes=flexible.nm,
+            order_zero=flexible.order == "ruthless",
+            second=second,
+            source=source,
+            table=self._integrals[id(integrals)],
+            elastic=elastic,
         )
 
     def shapes_of(self, marker: Marker) -> Array:
@@ -194,10 +199,15 @@ class Places:
         flexible = marker.body.flexible
         assert flexible is not None
         shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
-        parts = [marker.position, shape.T]
+        parts = [marker.foot, shape.T]
         if self._second[self.forest.number[marker.body.name]]:
-            parts.append(second_order(flexible, marker.position).transpose(1, 2, 0))
+            parts.append(second_order(flexible, marker.foot).transpose(1, 2, 0))
         return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _rounded(place: Array) -> bytes:
+    """Return a place without its round-off, so that arms of one node find the same."""
+    return np.round(place, 12).tobytes()
 
 
 def second_order(flexible: FlexibleBody, position: Array) -> Array:

@@ -61,7 +61,7 @@ class FrameMap:
             inboard, outboard = hinge.inboard, hinge.outboard
             if flexible[parent]:
                 at_node = places.rows[places.inboard[k] - 1].kind == "node"
-                R_PJ[k], p_PJ[k] = inboard.rotation @ axes, np.zeros(3) if at_node else inboard.position
+                R_PJ[k], p_PJ[k] = inboard.rotation @ axes, _arm(inboard) if at_node else inboard.position
             else:
                 R_PJ[k] = R_FB[parent] @ (inboard.rotation @ axes)
                 p_PJ[k] = R_FB[parent] @ inboard.position + p_FB[parent]
@@ -86,10 +86,14 @@ class FrameMap:
         place = self.places.find(marker)
         kind = self.places.rows[place - 1].kind if place else "rigid"
         if kind == "node":
-            return place, rotation, np.zeros(3)
+            return place, rotation, _arm(marker)
         if kind == "modal":
             return place, rotation, marker.position
         return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
+
+
+def _arm(marker: Marker) -> Array:
+    return np.zeros(3) if marker.arm is None else marker.arm
 
 
 def markers_in_use(forest: Forest) -> list[Marker]:

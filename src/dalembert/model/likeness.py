@@ -105,6 +105,7 @@ def _plain(value: Any) -> Any:
         return _numbers(value) if value.dtype.kind in "fiu" else [_plain(entry) for entry in value.ravel().tolist()]
     if isinstance(value, Marker):
         shape = {} if value.shape is None else {"shape": _plain(value.shape)}
+        shape |= {} if value.arm is None else {"arm": _plain(value.arm)}
         return {"body": value.body.name, "position": _plain(value.position), "rotation": _plain(value.rotation)} | shape
     if isinstance(value, (Body, Connection)):
         return value.name

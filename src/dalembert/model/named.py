@@ -318,7 +318,9 @@ class NamedModel(_core.Model):
             frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
             return _core.Points(int(found[0][0]), frames, None, single)
         body = int(places.frame[self.forest.number[markers[0].body.name]])
-        frames = np.array([np.concatenate([marker.rotation.ravel(), np.zeros(3)]) for marker in markers])
+        frames = np.array(
+            [np.concatenate([m.rotation.ravel(), np.zeros(3) if m.arm is None else m.arm]) for m in markers]
+        )
         return _core.Points(body, frames, np.array([places.shapes_of(marker) for marker in markers]), single)
 
     def nodes(self, body: str) -> _core.Points:

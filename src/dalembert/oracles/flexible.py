@@ -69,8 +69,8 @@ def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
     if flexible is None or marker.shape is None:
         return NodeMotion(np.eye(3), marker.position, np.zeros((6, len(eta))), np.zeros(6))
     lam, gam = marker.shape[:3], marker.shape[3:]
-    bend = second_order(flexible, marker.position)
-    p = marker.position + gam @ eta + np.einsum("irs,r,s->i", bend, eta, eta) / 2
+    bend = second_order(flexible, marker.foot)
+    p = marker.foot + gam @ eta + np.einsum("irs,r,s->i", bend, eta, eta) / 2
     x, u = lam @ eta, lam @ rate
     R, J, J_rate = _turn(x, u)
     Pi = np.vstack([lam, gam + np.einsum("irs,s->ir", bend, eta)])
@@ -78,6 +78,11 @@ def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
     if flexible.order != "source":
         Pi[:3] = J @ lam
         bias[:3] = J_rate @ u
+    if marker.arm is not None:  # rigid, from the node
+        r, w = R @ marker.arm, Pi[:3] @ rate
+        p = p + r
+        Pi[3:] -= skew(r) @ Pi[:3]
+        bias[3:] += np.cross(bias[:3], r) + np.cross(w, np.cross(w, r))
     return NodeMotion(R, p, Pi, bias)
 
 

@@ -1,5 +1,6 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
+from .cables import SlenderBody, cable
 from .files import read_structure
 from .members import Member, beam, frame, frame_structure
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
@@ -23,9 +24,11 @@ __all__ = [
     "ModeReport",
     "ModeSet",
     "Section",
+    "SlenderBody",
     "Structure",
     "beam",
     "beam_stresses",
+    "cable",
     "frame",
     "frame_structure",
     "plate_structure",

@@ -174,6 +174,21 @@ class Beams:
         """Return the consistent mass (6 n, 6 n)."""
         return self.assembled(self.mass(), n)
 
+    def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
+        places, masses, inertias, shapes = [], [], [], []
+        turn, R = self.turn(), self.axes
+        local = np.einsum("eij,ejm->eim", turn, modes[self.freedoms])
+        for place, weight in zip(*_GAUSS, strict=True):
+            at, share = (1 + place) / 2, weight / 2 * self.lengths
+            moved = self.interpolation(at)[0] @ local  # (ne, 6, nm) in local axes
+            shapes.append(np.concatenate([R @ moved[:, 3:], R @ moved[:, :3]], axis=1))
+            places.append((1 - at) * nodes[self.ends[:, 0]] + at * nodes[self.ends[:, 1]])
+            masses.append(share * self.densities[:, 0])
+            inertias.append(np.einsum("e,eij,ej,ekj->eik", share, R, self.densities[:, 3:], R))
+        found = (np.concatenate(part) for part in (places, masses, inertias, shapes))
+        return tuple(found)  # type: ignore[return-value]
+
     def field_loads(self, nodes: Array, A: Array) -> Array:
         """Return the inertia loads (6 n,) of an acceleration A x."""
         x1, x2 = (nodes[self.ends[:, end]] for end in (0, 1))

@@ -13,7 +13,11 @@ Array = NDArray[np.float64]
 
 
 class Elements(Protocol):
-    """Elements that know their mass, their centrifugal loads and what their stresses do to their stiffness."""
+    """Elements that know their mass, their centrifugal loads and what their stresses do to their stiffness.
+
+    Those whose mass differs by direction also have `points(nodes, modes)`: the points of integration of their mass as
+    small bodies, places (k, 3) m, masses (k,) kg, inertias (k, 3, 3) kg m2, shapes (k, 6, nm) [rotation; translation].
+    """
 
     def mass_matrix(self, n: int) -> Any:
         """Return the mass (6 n, 6 n) of the elements alone."""

@@ -88,6 +88,19 @@ class PlateElements:
         bending = sum(weight * t**3 / 12 * p.curvature.T @ plane @ p.curvature for weight, p in self._points())
         return self._assembled(membrane + bending, n)
 
+    def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
+        """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
+        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
+        ne, nm = len(local), modes.shape[1]
+        places, masses, shapes = [], [], []
+        for weight, p in self._points():
+            moved = np.einsum("il,elm->eim", p.moved, local)
+            shapes.append(np.concatenate([np.zeros((ne, 3, nm)), moved], axis=1))
+            places.append(np.einsum("c,eci->ei", p.moved[0, 0::6], nodes[self.corners]))
+            masses.append(np.full(ne, weight * self.material.density * self.thickness))
+        whole = np.concatenate(places)
+        return whole, np.concatenate(masses), np.zeros((len(whole), 3, 3)), np.concatenate(shapes)
+
     def field_loads(self, nodes: Array, A: Array) -> Array:
         """Return the inertia loads (6 n,) of an acceleration A x."""
         moved = np.zeros((len(nodes), 6))

@@ -142,14 +142,14 @@ class Placement:
 
     def marker(self, number: int, marker: Marker) -> tuple[Array, Array]:
         """Return attitude (3, 3) and position (3,) m of a marker on a body in the world."""
-        if number not in self.eta or marker.shape is None:
+        if number not in self.eta or marker.motion is None:
             return self.rotation[number] @ marker.rotation, self.points(number, marker.position)
         R, p = self.model.pose(marker, self.q)
         if number in self.growth:
             eta = self.eta[number]
-            grown = self.growth[number].shapes(marker.shape[None], marker.position[None])[0]
+            grown = self.growth[number].shapes(marker.motion[None], marker.position[None])[0]
             R = self.rotation[number] @ _turns(grown[:3] @ eta) @ marker.rotation
-            p = p + self.rotation[number] @ ((grown - marker.shape)[3:] @ eta)
+            p = p + self.rotation[number] @ ((grown - marker.motion)[3:] @ eta)
         return R, p
 
     def points(self, number: int, local: Array) -> Array:
@@ -282,7 +282,7 @@ def _mean_motion(markers: list[Marker], nm: int) -> Array:
     """Return the rigid motion (6, nm) [rotation; translation of the body's origin] nearest to that of markers."""
     if not markers:
         return np.zeros((6, nm))
-    shapes, places = np.array([m.shape for m in markers]), np.array([m.position for m in markers])
+    shapes, places = np.array([m.motion for m in markers]), np.array([m.position for m in markers])
     if len(markers) == 1:
         return carried(shapes[0], -places[0])
     middle = places.mean(axis=0)

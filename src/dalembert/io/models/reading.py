@@ -160,22 +160,19 @@ class _Reader:
     def _markers(self, body: Body, data: Mapped) -> None:
         for label, frame, where in _entries(data, "markers"):
             with said(where):
-                at, rotation, shape = self._frame(frame, where)
+                at, rotation, shape, arm = self._frame(frame, where)
                 if shape is not None:
-                    made = Marker(
-                        body, np.array(at, dtype=float), _matrix(rotation), label, np.array(shape, dtype=float)
-                    )
-                    body.markers[label] = made
+                    body.markers[label] = _carried(body, at, rotation, label, shape, arm)
                 else:
                     body.marker(label, *at, rotation=rotation)
 
-    def _frame(self, frame: Any, where: Where) -> tuple[Any, Any, Any]:
+    def _frame(self, frame: Any, where: Where) -> tuple[Any, Any, Any, Any]:
         if isinstance(frame, Listed):
-            return self.value(frame, "m", where), None, None
+            return self.value(frame, "m", where), None, None, None
         given = _mapped(frame, where)
-        _mind_keys(given, ("body", "at", "rotation", "shape"), "a marker")
+        _mind_keys(given, ("body", "at", "rotation", "shape", "arm"), "a marker")
         at = self.value(given["at"], "m", given.places["at"]) if "at" in given else [0.0, 0.0, 0.0]
-        return at, self.value(given.get("rotation")), self.value(given.get("shape"))
+        return at, *(self.value(given.get(name)) for name in ("rotation", "shape", "arm"))
 
     def end(self, value: Any, where: Where) -> Any:
         """Return the body, marker or coordinate that something is attached to."""
@@ -188,9 +185,9 @@ class _Reader:
                 remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "there is no such body"
                 raise FileError(str(value.places["body"]), "body", name, remedy)
             body = self.system.body_called(str(name))
-            at, rotation, shape = self._frame(value, where)
+            at, rotation, shape, arm = self._frame(value, where)
             if shape is not None:
-                return Marker(body, np.array(at, dtype=float), _matrix(rotation), None, np.array(shape, dtype=float))
+                return _carried(body, at, rotation, None, shape, arm)
             return body.at(*at, rotation=rotation)
         return str(value)
 
@@ -383,6 +380,12 @@ def _visual(data: Mapping[str, Any], where: Where) -> Visual:
     }
     color = {"color": tuple(data["color"])} if data.get("color") is not None else {}
     return Visual(**{**data, **arrays, **color})
+
+
+def _carried(body: Body, at: Any, rotation: Any, label: str | None, shape: Any, arm: Any) -> Marker:
+    """Return a marker on a flexible body by what carries it."""
+    place, shapes = np.array(at, dtype=float), np.array(shape, dtype=float)
+    return Marker(body, place, _matrix(rotation), label, shapes, None if arm is None else np.array(arm, dtype=float))
 
 
 def _matrix(rotation: Any) -> Any:

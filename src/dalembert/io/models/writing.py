@@ -147,6 +147,8 @@ class _Writer:
             found["rotation"] = self.plain(marker.rotation, "rotation")
         if marker.shape is not None and marker.shape.any() and not self._found_again(marker):
             found["shape"] = self.plain(marker.shape, "shape")
+            if marker.arm is not None:
+                found["arm"] = self.plain(marker.arm, "arm")
         return found
 
     @staticmethod
@@ -156,7 +158,7 @@ class _Writer:
             again = marker.body.at(*marker.position, rotation=marker.rotation)
         except ModelError:
             return False
-        return again.shape is not None and np.array_equal(again.shape, marker.shape)  # type: ignore[arg-type]
+        return marker.arm is None and again.shape is not None and np.array_equal(again.shape, marker.shape)  # type: ignore[arg-type]
 
     def end(self, marker: Marker) -> Any:
         """Return where something is attached: a name, or a body and a place on it."""

@@ -91,8 +91,8 @@ class Stage:
         """Return a marker's origin as a place."""
         number = self.model.forest.number[marker.body.name]
         found: dict[str, Any] = {"frame": number, "at": marker.position}
-        if number in self._etas and marker.shape is not None:
-            shapes = self._grown(number, marker.shape[None], marker.position[None])
+        if number in self._etas and marker.motion is not None:
+            shapes = self._grown(number, marker.motion[None], marker.position[None])
             found |= {"eta": self._etas[number], "shifts": shapes[0, 3:].T}
         return found
 

@@ -1,0 +1,265 @@
+"""Slender bodies that bend by their own length: cables, ropes, straps, springs of wire.
+
+Modes are small deformations of a frame that moves freely. A line of n segments, each with a frame of its own and fixed
+to the one before it, bends as far as it likes: every segment turns with the end of its neighbour and deforms but little
+itself (n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). What a segment may do:
+
+    bending     constant curvature about either axis of the section; its coordinate is the turn of its end, rad. With
+                shapes=2 curvature is linear along the segment
+    torsion     constant twist; the turn of its end, rad
+    stretching  constant strain; its coordinate. Left out, the line keeps its length
+
+The end of a segment turns by exp(turn) and is displaced to second order (the chord of an arc shortens), so that lengths
+are kept to third order in the turn of a segment and shapes converge with the square of the segments' length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..bodies.flexible import FlexibleBody
+from ..bodies.markers import Marker
+from ..checks import finite_array, finite_number, shape_of
+from ..connections.hinges import Fixed
+from ..errors import ModelError
+from .members import Member, frame_structure
+from .mode_sets import GivenModes
+from .sections import Material, Section
+
+if TYPE_CHECKING:
+    from ..bodies.rigid import Body
+    from ..result import Result
+    from ..system import System
+
+__all__ = ["SlenderBody", "cable"]
+
+Array = NDArray[np.float64]
+
+ITEM = "cable"
+
+
+def cable(
+    system: System,
+    name: str,
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    segments: int = 20,
+    shapes: int = 1,
+    torsion: bool = True,
+    stretching: bool = False,
+    up: ArrayLike | None = None,
+    damping: Any = None,
+) -> SlenderBody:
+    """Add a slender body that bends as far as it likes to a system: segments, each fixed to the one before it.
+
+    It brings no connection to the rest: connect `start`, `end` or `at(arc)` of what is returned.
+
+    Parameters
+    ----------
+    system : System
+    name : str
+        Segments become the bodies ``"name_0"``, ``"name_1"``, ..., their joints ``"name_0_1"``, ...
+    points : (k, 3) m, or a length m
+        The unstressed line, in axes of the segments' frames; a length means a straight line along x. The line is cut
+        into segments of equal length.
+    section : Section
+    material : Material
+    segments : int
+    shapes : 1 or 2
+        Curvature constant, or linear, along a segment.
+    torsion, stretching : bool
+        Whether segments twist, and stretch. What is stiff asks for small steps of explicit methods: a line that
+        hardly stretches is best kept at its length.
+    up : (3,)
+        Direction near which the section's z axis lies, as in `beam`.
+    damping : Rayleigh, number or matrix
+        Of every segment, as in `FlexibleBody`. ``Rayleigh(beta=t)`` is a material whose stress lags by t s.
+
+    Returns
+    -------
+    SlenderBody
+        With `start`, `end`, `at(arc)`, and, of results, `line`, `curvature`, `twist`, `tension`.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> rubber = da.Material(E=5e6, nu=0.49, density=1100)
+    >>> s = da.System("rope")
+    >>> rope = da.cable(s, "rope", 1.0, da.Section.circle(0.005), rubber, segments=10)
+    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, rope.start)
+    >>> s.compile().nv  # the hinge; two curvatures and a twist of each segment
+    31
+    """
+    if shapes not in (1, 2):
+        raise ModelError(f"cable {name!r}", "shapes", shapes, "use 1, constant curvature, or 2, linear")
+    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
+        raise ModelError(f"cable {name!r}", "segments", segments, "give a whole number, at least 1")
+    line = _cut(points, int(segments), f"cable {name!r}")
+    kinds: dict[bytes, FlexibleBody] = {}
+    bodies, joints = [], []
+    for k, step in enumerate(np.diff(line, axis=0)):
+        key = np.round(step, 12).tobytes()
+        if key not in kinds:
+            kinds[key] = _segment(step, section, material, shapes, torsion, stretching, up, damping)
+        bodies.append(system.body(f"{name}_{k}", kinds[key]))
+        if k:
+            joints.append(f"{name}_{k - 1}_{k}")
+            system.connect(joints[-1], Fixed(), bodies[k - 1].at(node=1), bodies[k])
+    return SlenderBody(name, tuple(bodies), tuple(joints), line, shapes, torsion, stretching)
+
+
+@dataclass(frozen=True, eq=False)
+class SlenderBody:
+    """A slender body in a system; made by `cable`.
+
+    Attributes
+    ----------
+    name : str
+    bodies : tuple of Body
+        Segments, from the start; frames stand at their beginnings.
+    joints : tuple of str
+        Names of the connections between them.
+    points : (n + 1, 3) m
+        Ends of the segments of the unstressed line.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[str, ...]
+    points: Array
+    shapes: int
+    torsion: bool
+    stretching: bool
+
+    @property
+    def length(self) -> float:
+        """Length of the unstressed line, m."""
+        return float(self._lengths.sum())
+
+    @property
+    def start(self) -> Marker:
+        """The beginning of the line; its axes are those of the points."""
+        return self.bodies[0].at(node=0)
+
+    @property
+    def end(self) -> Marker:
+        """The end of the line; its axes are those of the points, turned with the line."""
+        return self.bodies[-1].at(node=1)
+
+    def at(self, arc: float) -> Marker:
+        """Return the marker at an arc length, m from the start along the unstressed line."""
+        value = finite_number(arc, item=f"cable {self.name!r}", field="arc")
+        if not -1e-9 * self.length <= value <= self.length * (1 + 1e-9):
+            raise ModelError(f"cable {self.name!r}", "arc", arc, f"the line is {self.length:.6g} m long")
+        ends = np.concatenate([[0.0], np.cumsum(self._lengths)])
+        k = int(np.clip(np.searchsorted(ends, value, side="right") - 1, 0, len(self.bodies) - 1))
+        along = float(np.clip((value - ends[k]) / self._lengths[k], 0.0, 1.0))
+        if along < 1e-9 or along > 1 - 1e-9:
+            return self.bodies[k].at(node=round(along))
+        return self.bodies[k].at(*(along * (self.points[k + 1] - self.points[k])))
+
+    # ---- along a result
+
+    def line(self, result: Result) -> Array:
+        """Return the places (n, segments + 1, 3) m of the ends of all segments in the world."""
+        model, q = result._model(), result.q
+        places = [model.pose(marker, q)[1] for marker in (*(b.at(node=0) for b in self.bodies), self.end)]
+        return np.stack(places, axis=1)
+
+    def curvature(self, result: Result) -> Array:
+        """Return the mean curvatures (n, segments, 2) 1/m of the segments about the section's y and z axes."""
+        return np.stack([self._turns(result, 0), self._turns(result, 1)], axis=2) / self._lengths[:, None]
+
+    def twist(self, result: Result) -> Array:
+        """Return the twists (n, segments) rad/m of the segments."""
+        if not self.torsion:
+            return np.zeros((len(result.q), len(self.bodies)))
+        return self._turns(result, 2 * self.shapes) / self._lengths
+
+    def strain(self, result: Result) -> Array:
+        """Return the strains (n, segments) of the segments; zero where the line does not stretch."""
+        if not self.stretching:
+            return np.zeros((len(result.q), len(self.bodies)))
+        return self._turns(result, 2 * self.shapes + self.torsion)
+
+    def tension(self, result: Result) -> Array:
+        """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
+        found = np.empty((len(result.q), len(self.joints)))
+        model = result._model()
+        for k, joint in enumerate(self.joints):
+            R = model.pose(self.bodies[k + 1].at(node=0), result.q)[0]
+            step = self.points[k + 2] - self.points[k + 1]
+            tangent = R @ (step / self._lengths[k + 1])
+            # what segment k + 1 gets from the one before pulls it back
+            found[:, k] = -(result[f"{joint}.force"] * tangent).sum(axis=1)
+        return found
+
+    @property
+    def _lengths(self) -> Array:
+        found: Array = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
+        return found
+
+    def _turns(self, result: Result, mode: int) -> Array:
+        return np.stack([result[f"{body.name}.eta[{mode}]"] for body in self.bodies], axis=1)
+
+    def __repr__(self) -> str:
+        return f"<SlenderBody {self.name!r}: {len(self.bodies)} segments, {self.length:.6g} m>"
+
+
+def _segment(
+    step: Array,
+    section: Section,
+    material: Material,
+    shapes: int,
+    torsion: bool,
+    stretching: bool,
+    up: Any,
+    damping: Any,
+) -> FlexibleBody:
+    """Return one segment from the origin to `step`, with modes by constant curvature, twist and strain."""
+    structure = frame_structure([Member([(0, 0, 0), step], section, material, elements=1, up=up)], theory="euler")
+    beams = structure.beams
+    assert beams is not None
+    R, h = beams.axes[0], float(beams.lengths[0])
+    local: list[tuple[Any, Any]] = []  # of the end: displacement and rotation in local axes
+    local += [((0, 0, -h / 2), (0, 1, 0)), ((0, h / 2, 0), (0, 0, 1))]
+    if shapes == 2:  # ends parallel to each other; curvature turns its sign half-way
+        local += [((0, 0, -h), (0, 0, 0)), ((0, h, 0), (0, 0, 0))]
+    if torsion:
+        local.append(((0, 0, 0), (1, 0, 0)))
+    if stretching:
+        local.append(((h, 0, 0), (0, 0, 0)))
+    modes = np.zeros((12, len(local)))
+    for k, (moved, turned) in enumerate(local):
+        modes[6:9, k], modes[9:, k] = R @ np.array(moved, dtype=float), R @ np.array(turned, dtype=float)
+    return structure.reduce(
+        GivenModes(modes, frame="attached", at=0), damping=damping, stiffening=True, load_nodes=(1,)
+    )
+
+
+def _cut(points: Any, segments: int, item: str) -> Array:
+    """Return the ends (n + 1, 3) m of segments of equal arc length along a line."""
+    shape = shape_of(points)
+    if shape == ():
+        length = finite_number(points, item=item, field="points")
+        if length <= 0:
+            raise ModelError(item, "points", points, "a length must be positive")
+        straight: Array = np.linspace(0, length, segments + 1)[:, None] * np.array([1.0, 0.0, 0.0])
+        return straight
+    if shape is None or len(shape) != 2 or shape[0] < 2 or shape[1] != 3:
+        raise ModelError(item, "points", points, "give a length, or at least two points (k, 3), in m")
+    corners = finite_array(points, shape, item=item, field="points")
+    spans = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+    if spans.min() <= 1e-9 * spans.max():
+        raise ModelError(item, "points", points, "two points that follow each other coincide")
+    arc = np.concatenate([[0.0], np.cumsum(spans)])
+    at = np.linspace(0, arc[-1], segments + 1)
+    line = np.stack([np.interp(at, arc, corners[:, i]) for i in range(3)], axis=1)
+    moved: Array = line - line[0]
+    return moved
