@@ -36,45 +36,51 @@ def four_bar() -> System:
     return s
 
 
-def run(folder: Path) -> None:
+def run(folder: Path, *, words: bool = True) -> None:
     """Simulate both mechanisms, print what they do, and write pictures and animations to a folder."""
+    say = print if words else _nothing
     folder.mkdir(parents=True, exist_ok=True)
     turn = 2 * np.pi / 10.0
     system = four_bar()
-    print(system.check(), end="\n\n")
+    say(f"{system.check()}\n")
     result = simulate(system, 2 * turn)
-    _print(result, np.linspace(0, turn, 9), ["rocker.angle", "A.effort", "D.force.norm", "energy.balance"])
+    say(_table(result, np.linspace(0, turn, 9), ["rocker.angle", "A.effort", "D.force.norm", "energy.balance"]))
     where = "coupler.at(0.2, 0, 0)"
     system.draw(result.at(np.linspace(0, turn, 100)).q, trace=[where], path=folder / "four_bar.png")
     result.plot("rocker.angle", "A.effort", "D.force", path=folder / "four_bar_outputs.png")
-    result.animate(folder / "four_bar.gif", speed=0.4, trace=[where], size=(4.4, 4.4))
-    _page(result, folder / "four_bar.html", speed=0.2, trace=[where], plots=["rocker.angle", "D.force"])
+    say(_page(result, folder / "four_bar.html", speed=0.2, trace=[where], plots=["rocker.angle", "D.force"]))
 
     system = bricard()
-    print(system.check(), end="\n\n")
+    say(f"{system.check()}\n")
     result = simulate(system, 5.0)
-    _print(result, np.linspace(0, 5, 11), ["P0.position", "P1.position", "P5.force.norm", "energy.balance"])
+    say(_table(result, np.linspace(0, 5, 11), ["P0.position", "P1.position", "P5.force.norm", "energy.balance"]))
     system.draw(result.at(np.linspace(0, 2.5, 40)).q, trace=["rod 3"], path=folder / "bricard.png")
     result.plot_energy(path=folder / "bricard_energy.png")
-    result.animate(folder / "bricard.gif", fps=20, trace=["rod 3"], size=(4.8, 4.4))
-    _page(result, folder / "bricard.html", trace=["rod 3"], plots=["P0.position"])
-    print(f"Pictures and animations are in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}.")
+    say(_page(result, folder / "bricard.html", trace=["rod 3"], plots=["P0.position"]))
+    say(f"Pictures and pages are in {folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}.")
 
 
-def _page(result: Result, path: Path, **options: Any) -> None:
-    """Write a page that plays by itself, unless dalembert was built without it."""
+def _nothing(text: str) -> None:
+    """Print nothing."""
+
+
+def _page(result: Result, path: Path, **options: Any) -> str:
+    """Write a page that plays, or an animation if dalembert was built without it; return what is to be said."""
     try:
         result.export(path, **options)
     except MissingPackageError as error:
-        print(f"No {path.name}: {error}")
+        result.animate(path.with_suffix(".gif"), fps=15, speed=options.get("speed", 1.0), trace=options["trace"])
+        return f"No {path.name}: {error}\n"
+    return ""
 
 
-def _print(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Print a table of outputs over time, and what the run took."""
+def _table(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> str:
+    """Return a table of outputs over time, and what the run took."""
     heads = [f"{name} [{result.describe(name).split('[')[-1].split(']')[0]}]" for name in names]
-    print("   t [s]" + "".join(f"{head:>24}" for head in heads))
+    lines = ["   t [s]" + "".join(f"{head:>24}" for head in heads)]
     columns = result.at(times).outputs(*names).values()
     for t, *values in zip(times, *columns, strict=True):
-        print(f"{t:8.3f}" + "".join(f"{value:24.6g}" for value in values))
+        lines.append(f"{t:8.3f}" + "".join(f"{value:24.6g}" for value in values))
     stats, seconds = result.stats, result.t[-1]
-    print(f"\n{stats.steps} steps of {stats.method} for {seconds:.3g} s of motion in {1e3 * stats.wall_time:.1f} ms\n")
+    took = f"{stats.steps} steps of {stats.method} for {seconds:.3g} s of motion in {1e3 * stats.wall_time:.1f} ms"
+    return "\n".join([*lines, "", took, ""])

@@ -59,7 +59,7 @@ def test_it_is_a_program_with_a_version_and_help(folder: Path) -> None:
     assert "scipy:LSODA" in shell("simulate", "--help").stdout
     assert shell().returncode == 2 and shell("simulate").returncode == 2
     failed = shell("check", "absent.py")
-    assert failed.returncode == 1 and failed.stderr.startswith("dalembert: model: path is 'absent.py'")
+    assert failed.returncode == 2 and failed.stderr.startswith("dalembert: model: path is 'absent.py'")
     assert "Traceback" not in failed.stderr
 
 
@@ -74,8 +74,6 @@ def test_simulate_from_a_shell(folder: Path) -> None:
 
 
 def test_the_demo_prints_tables_and_fills_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from PIL import Image
-
     assert main(["demo", str(tmp_path / "pictures")]) == 0
     text = capsys.readouterr().out
     assert "mobility 1, Grübler-Kutzbach count -2" in text and "mobility 1, Grübler-Kutzbach count 0" in text
@@ -84,12 +82,10 @@ def test_the_demo_prints_tables_and_fills_a_folder(tmp_path: Path, capsys: pytes
     pictures = ["bricard.png", "bricard_energy.png", "four_bar.png", "four_bar_outputs.png"]
     pages = [name for name in files if name.endswith(".html")]  # where they could be bundled
     assert set(pages) <= {"bricard.html", "four_bar.html"}
-    assert sorted(files) == sorted([*pictures, *pages, "bricard.gif", "four_bar.gif"])
+    played = pages or ["bricard.gif", "four_bar.gif"]
+    assert sorted(files) == sorted([*pictures, *played])
     for name in pictures:
         assert files[name].read_bytes().startswith(b"\x89PNG")
-    for name in ("bricard.gif", "four_bar.gif"):
-        with Image.open(files[name]) as image:
-            assert image.n_frames > 50
 
 
 # ---- check and tree
@@ -102,7 +98,7 @@ def test_check_prints_the_report(folder: Path, capsys: pytest.CaptureFixture[str
     assert (folder / "pendulum.png").read_bytes().startswith(b"\x89PNG")
     assert main(["check", "robot.urdf"]) == 0
     assert "mobility 1" in capsys.readouterr().out
-    assert main(["check", "robot.urdf", "--base", "free"]) == 1
+    assert main(["check", "robot.urdf", "--base", "free"]) == 2
     assert "body 'a': inertia is [[0.0" in capsys.readouterr().err
 
 
@@ -118,7 +114,7 @@ def test_loops_that_do_not_close_are_reported(folder: Path, capsys: pytest.Captu
 def test_tree_prints_the_tree(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tree", "robot.urdf"]) == 0
     assert "j: Revolute → b" in capsys.readouterr().out
-    assert main(["tree", str(folder / "absent.urdf")]) == 1
+    assert main(["tree", str(folder / "absent.urdf")]) == 2
     assert "absent.urdf" in capsys.readouterr().err
 
 
@@ -165,7 +161,7 @@ def test_a_file_that_gives_no_system_is_refused_with_the_line_at_fault(
     text: str, more: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in ("check", "simulate"):
-        assert main([command, script(folder, text), *more]) == 1
+        assert main([command, script(folder, text), *more]) == 2
         assert message in capsys.readouterr().err
 
 
@@ -202,7 +198,7 @@ def test_simulate_takes_a_robot_and_any_method(folder: Path, capsys: pytest.Capt
 
 def test_a_run_that_cannot_go_on_leaves_what_it_had(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     law = "system.connect('e', da.Effort(lambda t: 1.0 if t < 0.5 else float('nan')), 'A')\n"
-    assert main(["simulate", script(folder, PENDULUM + law), "--t-end", "1", "--out", "part.nc"]) == 3
+    assert main(["simulate", script(folder, PENDULUM + law), "--t-end", "1", "--out", "part.nc"]) == 1
     text = capsys.readouterr()
     assert "failed" in text.out and "written: part.nc" in text.out and text.err.startswith("dalembert: ")
     assert 0.4 < da.Result.load(folder / "part.nc").t[-1] <= 0.5
@@ -244,7 +240,7 @@ def test_wrong_wishes_are_refused(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(folder.iterdir())
-    assert main(["simulate", "pendulum.py", *arguments]) == 1
+    assert main(["simulate", "pendulum.py", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
 

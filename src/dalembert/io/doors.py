@@ -112,7 +112,7 @@ def load(
     return reader(name, **{option: given[option] for option in options})
 
 
-def save(system: System, path: str | os.PathLike[str]) -> None:
+def save(system: System, path: str | os.PathLike[str], *, schema: str | None = None) -> None:
     """Write a system to a file; the ending of its name says the format.
 
     Parameters
@@ -120,6 +120,8 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     system : System
     path : str or path
         ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
+    schema : str
+        A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
 
     Formats for robots hold less than a system has: what would close no loop or move otherwise is refused, forces and
     drives that they have no word for are left out, with a `LeftOutWarning` that lists them.
@@ -150,7 +152,12 @@ def save(system: System, path: str | os.PathLike[str]) -> None:
     if kind not in _WRITERS:
         endings = ", ".join(ending for ending, kind in _WRITTEN.items() if kind in _WRITERS)
         raise ModelError("save", "path", str(name), f"use a name that ends in {endings}")
-    _WRITERS[kind](system, name)
+    if schema is None:
+        _WRITERS[kind](system, name)
+    elif kind == "model":
+        save_model_file(system, name, schema=schema)
+    else:
+        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
 
 
 def _format_of(name: Path) -> str:

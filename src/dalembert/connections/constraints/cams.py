@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ...recipes import record_makers
 from ..hinges.hinge import frame_with_z
 from .curves import Curve
 from .pieces import Pieces
@@ -171,6 +172,7 @@ class CamFollower(Constraint):
         return bool(round(float(turns))) != self.inside and gap < 0.25 * size
 
 
+@record_makers
 class RollingCam(CamFollower):
     """A roller stays in touch with the profile of a cam and rolls on it without slip.
 

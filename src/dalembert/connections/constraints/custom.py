@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...errors import ModelError
+from ...recipes import record_makers
 from ..formulas.calculus import Calculus, Matrix, Vector
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
@@ -110,6 +111,7 @@ class _RowsByFormula(Constraint):
         )
 
 
+@record_makers
 class CustomConstraint(_RowsByFormula):
     """Equations f(y, t) = 0 between two markers, y the pose of the second seen from the first.
 
@@ -158,6 +160,7 @@ class CustomConstraint(_RowsByFormula):
         return f"CustomConstraint({self.formulas!r})"
 
 
+@record_makers
 class PfaffConstraint(_RowsByFormula):
     """Nonholonomic equations between two markers, linear in the rates: P_v v + P_w w + P_0 = 0.
 

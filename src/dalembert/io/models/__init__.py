@@ -1,19 +1,21 @@
 """Model files: the description of a system as YAML or JSON.
 
 `writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
-it, `units` and `arithmetic` how numbers may be written.
+it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
+`columns` tables from CSV files, `settings` those of analyses, `schema` all of this for editors.
 """
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileError
+from ...errors import FileError, ModelError
 from ...system import System
 from ..atomic import replacing
 from .reading import system_of
-from .text import Where, dumped, parsed
+from .text import LARGEST, Where, dumped, parsed
 from .writing import tree_of
 
 __all__ = ["SUFFIXES", "load_model_file", "save_model_file"]
@@ -30,19 +32,34 @@ def load_model_file(path: Path) -> System:
     def included(other: str, where: Where) -> Any:
         return tree(Path(where.file).parent / other, where)
 
-    return system_of(tree(path, None), str(path), included)
+    collecting = gc.isenabled()
+    gc.disable()  # a large model is many objects that stay: to look for garbage among them takes a fifth of the time
+    try:
+        return system_of(tree(path, None), str(path), included)
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _text(path: Path, where: Where | None) -> str:
     try:
+        if not path.is_file() and path.exists():
+            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
+        if path.stat().st_size > 4 * LARGEST:  # no character has more bytes
+            raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {LARGEST} characters")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
 
 
-def save_model_file(system: System, path: Path) -> None:
-    """Write a system as YAML, or as JSON by the ending of the name."""
-    text = dumped(tree_of(system), as_json=path.suffix.lower() == ".json")
+def save_model_file(system: System, path: Path, *, schema: str | None = None) -> None:
+    """Write a system as YAML, or as JSON by the ending of the name; `schema` is named on top of YAML."""
+    as_json = path.suffix.lower() == ".json"
+    if schema is not None and (as_json or "\n" in schema):
+        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+    text = dumped(tree_of(system), as_json=as_json)
+    if schema is not None:
+        text = f"# yaml-language-server: $schema={schema}\n{text}"
     with replacing(path) as name:
         name.write_text(text, encoding="utf-8")

@@ -79,6 +79,8 @@ _OWN: dict[str, dict[str, str]] = {
     "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
     "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomHinge": {"position": ""},
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
+    "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
+    "Rayleigh": {"alpha": "1/s", "beta": "s"},
     "GeneralisedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
 

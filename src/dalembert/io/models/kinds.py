@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...bodies import shapes
+from ...bodies.damping import Rayleigh
+from ...bodies.flexible import FlexibleBody, Stiffening
 from ...connections import attitudes, constraints, elements, hinges, laws
 from ...connections.constraints import curves
 from ...errors import ModelError
@@ -43,7 +45,15 @@ def _structures() -> dict[str, Callable[..., Any]]:
     from ... import structures
 
     names = ("Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan")
-    return {name: getattr(structures, name) for name in names}
+    given = {"FlexibleBody": FlexibleBody, "Stiffening": Stiffening, "Rayleigh": Rayleigh, "sparse": sparse}
+    return {**{name: getattr(structures, name) for name in names}, **given}
+
+
+def sparse(shape: Sequence[int], rows: Sequence[int], columns: Sequence[int], values: Sequence[float]) -> Any:
+    """Return a sparse matrix from its entries."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.asarray(values, dtype=float), (rows, columns)), shape=tuple(shape))
 
 
 def kind_of(thing: Any) -> str | None:
@@ -120,10 +130,24 @@ def _as_given(thing: Any, field: str) -> Any:
 
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
     """Return what a maker makes of its arguments, those in a row included."""
-    maker = known_kinds()[kind]
-    row = [p.name for p in inspect.signature(maker).parameters.values() if p.kind is inspect.Parameter.VAR_POSITIONAL]
-    named = {name: value for name, value in arguments.items() if name not in row}
+    maker, row = known_kinds()[kind], _in_a_row(kind)
+    named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
+
+
+@cache
+def _in_a_row(kind: str) -> tuple[str, ...]:
+    """Return the argument of a maker that is given in a row, ``*axes``, if there is one."""
+    takes = inspect.signature(known_kinds()[kind]).parameters.values()
+    return tuple(p.name for p in takes if p.kind is inspect.Parameter.VAR_POSITIONAL)
+
+
+def _as_asked(name: str, value: Any) -> Any:
+    """Return a mapping as makers take it: pairs and triples as tuples, places in a chain by number."""
+    if not isinstance(value, Mapping):
+        return value
+    pairs = {key: tuple(each) if isinstance(each, list) else each for key, each in value.items()}
+    return {int(key): each for key, each in pairs.items()} if name == "near" else pairs
 
 
 def same(one: Any, other: Any, *, of: Any = None) -> bool:
@@ -142,6 +166,10 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         numbers = isinstance(one, plain) and isinstance(other, plain) and not isinstance(one, bool)
         if not lists:
             return numbers and bool(one == other)
+    if type(one).__name__ == "BSpline":
+        return same((one.t, one.c, one.k), (other.t, other.c, other.k))
+    if inspect.isfunction(one):
+        return one.__code__ is other.__code__ and same(_captured(one), _captured(other))
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, Mapping):
@@ -161,6 +189,11 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
         return bool(one == other)
     except (ValueError, TypeError):
         return False
+
+
+def _captured(function: Any) -> list[Any]:
+    """Return what a function took along from where it was made: of formulas, what they are built from."""
+    return [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
 
 
 def _kept(thing: Any) -> dict[str, Any]:

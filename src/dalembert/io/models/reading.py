@@ -27,14 +27,14 @@ from .text import Listed, Mapped, Where
 from .units import Dimension, in_words, quantity
 from .writing import VERSION
 
-__all__ = ["system_of"]
+__all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
     "dalembert", "name", "gravity", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
 _DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
-_DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
+DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
 
 
@@ -46,6 +46,8 @@ def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> Sy
         if len(trees) > _MOST:
             raise FileError(str(each.where), "include", f"more than {_MOST} files", "write fewer, larger ones")
     system = _beginning(trees)
+    if isinstance(tree.get("name"), (list, dict)):
+        raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
     system.name = str(tree.get("name", system.name))
     reader = _Reader(system)
     for each in trees:
@@ -62,7 +64,10 @@ def _all_trees(
     """Yield the trees of all files, those that are included first; `chain` are the files that led here."""
     if not isinstance(tree, Mapped):
         raise FileError(
-            file, "content", type(tree).__name__, "a model file is a mapping: name, bodies, connections, ..."
+            file,
+            "content",
+            "a list" if isinstance(tree, list) else tree,
+            "a model file is a mapping: name, bodies, connections, ...",
         )
     version = tree.get("dalembert")
     if version != VERSION:
@@ -140,6 +145,8 @@ class _Reader:
         for name, data, where in _entries(tree, "bodies"):
             given = _mapped(data, where)
             _mind_keys(given, _BODY, f"body {name!r}")
+            if not isinstance(given.get("visuals") or [], list):
+                raise FileError(str(given.places["visuals"]), "visuals", given["visuals"], "give a list of mappings")
             with said(where):
                 shape = (
                     self._made(given["flexible" if "flexible" in given else "shape"], where)
@@ -153,7 +160,7 @@ class _Reader:
                 }
                 body = self.system.body(name, shape, **numbers)
             self._markers(body, given)
-            for visual in given.get("visuals", ()):
+            for visual in given.get("visuals") or ():
                 with said(where):
                     body.visuals.append(_visual(self.value(visual, None, where), where))
 
@@ -207,7 +214,7 @@ class _Reader:
         self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})
 
     def _drive(self, name: str, data: Mapped) -> None:
-        _mind_keys(data, _DRIVE, "a drive")
+        _mind_keys(data, DRIVE, "a drive")
         given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
         self.system.drive(str(given.pop("of", name)), **given)
 
@@ -231,7 +238,7 @@ class _Reader:
         """Return what a mapping with a type describes."""
         given = _mapped(data, where)
         kind = given.get("type")
-        if kind not in known_kinds():
+        if not isinstance(kind, str) or kind not in known_kinds():
             near = difflib.get_close_matches(str(kind), list(known_kinds()), 3)
             remedy = f"did you mean {' or '.join(map(repr, near))}?" if near else "give the name of an element"
             raise FileError(str(given.places.get("type", where)), "type", kind, remedy)
@@ -354,6 +361,9 @@ class said:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, _OF_PYTHON):  # what was given fits no argument
+            remedy = _without_python(error)
+            raise FileError(str(self.where), "value", type(error).__name__, remedy) from error
         if not isinstance(error, DalembertError) or isinstance(error, FileError):
             return
         item = getattr(error, "item", "")
@@ -364,7 +374,10 @@ class said:
         raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
 
-def _without_python(error: TypeError) -> str:
+_OF_PYTHON = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
+
+
+def _without_python(error: Exception) -> str:
     """Return what a call lacks or has too much, without the words of Python."""
     return str(error).split("() ")[-1].replace("keyword argument", "entry").replace("positional argument", "entry")
 

@@ -26,6 +26,7 @@ _WORDS = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
+_BEGINNINGS = frozenset({"", *"0123456789+-.", *(word[:1] for word in _WORDS)})
 
 
 class Where(NamedTuple):
@@ -65,61 +66,91 @@ def parsed(text: str, file: str) -> Any:
 
     if len(text) > LARGEST:
         raise FileError(file, "length", f"{len(text)} characters", f"a model file has at most {LARGEST}")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     try:
-        for event in yaml.parse(text, loader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                raise _refused(file, event.start_mark, "alias", "&", "write it out, or use parameters")
-        node = yaml.compose(text, loader)
+        return _Events(loader, file).document()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error)
         place = file if mark is None else str(Where(file, mark.line + 1, mark.column + 1))
         raise FileError(place, "text", str(what), "this is no YAML") from None
-    except RecursionError:
-        raise FileError(file, "depth", "too many levels", f"a model file has at most {DEEPEST}") from None
-    return None if node is None else _value(node, file, 0)
+    finally:
+        loader.dispose()
 
 
-def _refused(file: str, mark: Any, field: str, value: Any, remedy: str) -> FileError:
-    return FileError(str(Where(file, mark.line + 1, mark.column + 1)), field, value, remedy)
+class _Events:
+    """A tree from the events of a YAML parser, without the nodes in between, and without its meaning of plain text."""
 
+    def __init__(self, loader: Any, file: str) -> None:
+        from yaml import events
 
-def _value(node: Any, file: str, depth: int) -> Any:
-    import yaml
+        self.next, self.file, self.depth = loader.get_event, file, 0
+        self.scalar, self.ends = events.ScalarEvent, (events.MappingEndEvent, events.SequenceEndEvent)
+        self.mapping, self.sequence, self.alias = events.MappingStartEvent, events.SequenceStartEvent, events.AliasEvent
+        self.last = events.StreamEndEvent
 
-    mark = node.start_mark
-    where = Where(file, mark.line + 1, mark.column + 1)
-    if depth > DEEPEST:
-        raise FileError(str(where), "depth", depth, f"a model file has at most {DEEPEST} levels")
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node, where)
-    if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.split(":")[-1] not in ("map", "seq"):
-        raise FileError(str(where), "tag", node.tag, "model files have no tags")
-    if isinstance(node, yaml.SequenceNode):
-        listed = Listed(_value(each, file, depth + 1) for each in node.value)
-        listed.where = where
-        listed.places = [Where(file, n.start_mark.line + 1, n.start_mark.column + 1) for n in node.value]
+    def document(self) -> Any:
+        self.next()
+        event = self.next()  # of the document, or the end of it all
+        if type(event) is self.last:
+            return None
+        value, _ = self._value(self.next())
+        self.next()
+        event = self.next()
+        if type(event) is not self.last:
+            raise FileError(str(self._where(event)), "document", "a second one", "a file holds one model")
+        return value
+
+    def _where(self, event: Any) -> Where:
+        mark = event.start_mark
+        return Where(self.file, mark.line + 1, mark.column + 1)
+
+    def _value(self, event: Any) -> tuple[Any, Where]:
+        mark = event.start_mark
+        where = Where(self.file, mark.line + 1, mark.column + 1)
+        kind = type(event)
+        if kind is self.alias or event.anchor is not None:
+            raise FileError(str(where), "alias", "&", "write it out, or use parameters")
+        if event.tag is not None:
+            raise FileError(str(where), "tag", event.tag, "model files have no tags")
+        if kind is self.scalar:
+            return (event.value if event.style else _plain(event.value)), where  # in quotes, or a block: text
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise FileError(str(where), "depth", self.depth, f"a model file has at most {DEEPEST} levels")
+        found = self._mapped(where) if kind is self.mapping else self._listed(where)
+        self.depth -= 1
+        return found, where
+
+    def _listed(self, where: Where) -> Listed:
+        listed = Listed()
+        listed.where, listed.places = where, []
+        while type(event := self.next()) not in self.ends:
+            value, place = self._value(event)
+            listed.append(value)
+            listed.places.append(place)
         return listed
-    mapped = Mapped()
-    mapped.where, mapped.places = where, {}
-    for key_node, value_node in node.value:
-        spot = key_node.start_mark
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise _refused(file, spot, "key", "a list or mapping", "keys are names")
-        key = str(key_node.value)
-        if key in mapped:
-            raise _refused(file, spot, "key", key, "it comes twice")
-        mapped[key] = _value(value_node, file, depth + 1)
-        mapped.places[key] = Where(file, value_node.start_mark.line + 1, value_node.start_mark.column + 1)
-    return mapped
+
+    def _mapped(self, where: Where) -> Mapped:
+        mapped = Mapped()
+        mapped.where, mapped.places = where, {}
+        while type(event := self.next()) not in self.ends:
+            if type(event) is not self.scalar:
+                if type(event) is self.alias:
+                    self._value(event)
+                raise FileError(str(self._where(event)), "key", "a list or mapping", "keys are names")
+            key = event.value
+            if key in mapped:
+                raise FileError(str(self._where(event)), "key", key, "it comes twice")
+            if event.anchor is not None or event.tag is not None:
+                self._value(event)
+            mapped[key], mapped.places[key] = self._value(self.next())
+        return mapped
 
 
-def _scalar(node: Any, where: Where) -> Any:
-    text: str = node.value
-    if node.tag not in ("tag:yaml.org,2002:" + kind for kind in _PLAIN_TAGS):
-        raise FileError(str(where), "tag", node.tag, "model files have no tags")
-    if node.style:  # in quotes, or a block: text
+def _plain(text: str) -> Any:
+    """Return what text without quotes means."""
+    if text[:1] not in _BEGINNINGS:
         return text
     if text in _WORDS:
         return _WORDS[text]
@@ -128,9 +159,6 @@ def _scalar(node: Any, where: Where) -> Any:
     if _HEX.fullmatch(text) and len(text) < 19:
         return int(text, 16)
     return float(text) if _FLOAT.fullmatch(text) else text
-
-
-_PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")
 
 
 # ---- writing

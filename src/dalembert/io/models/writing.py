@@ -233,6 +233,10 @@ class _Writer:
             return {"marker": self.end(value)}
         if isinstance(value, Body):
             return {"marker": value.name}
+        if hasattr(value, "tocoo"):
+            entries = value.tocoo()
+            parts = {"shape": entries.shape, "rows": entries.row, "columns": entries.col, "values": entries.data}
+            return {"type": "sparse", **{name: self.plain(part, item) for name, part in parts.items()}}
         return self._made(value, item)
 
 

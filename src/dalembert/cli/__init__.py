@@ -1,0 +1,70 @@
+"""The command line: ``dalembert new``, ``check``, ``simulate``, ``view`` and others.
+
+`parser` says what can be written, each other module carries out some verbs; `answer` is what they give back, as words
+or as JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import DalembertError, ModelError, TopologyError, UserFunctionError
+from .answer import DONE, FAILED, INTERRUPTED, WRONG, Answer
+from .parser import parser
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status: 0 done, 1 no answer, 2 wrong use or input, 130 interrupted."""
+    chosen = parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            answer: Answer = chosen.run(chosen)
+        _say(answer, quiet=chosen.quiet, as_json=chosen.json)
+        return answer.status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read what is printed has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (DalembertError, OSError) as error:
+        status = (
+            WRONG if isinstance(error, (ModelError, TopologyError, UserFunctionError, OSError, ImportError)) else FAILED
+        )
+        return _failed(error, status, chosen.traceback, chosen.json)
+    except (MemoryError, RecursionError) as error:
+        return _failed(error, FAILED, chosen.traceback, chosen.json)
+
+
+def _warn(
+    message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    """Say a warning as everything else is said, without the line of the program."""
+    del category, filename, lineno, file, line
+    print(f"dalembert: {message}", file=sys.stderr)
+
+
+def _say(answer: Answer, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        print(answer.as_json())
+    elif not quiet and answer.text:
+        print(answer.text)
+    if answer.complaint:
+        print(f"dalembert: {answer.complaint}", file=sys.stderr)
+
+
+def _failed(error: BaseException, status: int, with_traceback: bool, as_json: bool) -> int:
+    said = str(error) or type(error).__name__
+    if with_traceback:
+        traceback.print_exception(error)
+    if as_json:
+        print(Answer("", {"error": said, "kind": type(error).__name__}, status).as_json())
+    print(f"dalembert: {said}", file=sys.stderr)
+    return status

@@ -1,0 +1,114 @@
+"""Completion for bash, zsh and fish, made from the parser itself."""
+
+from __future__ import annotations
+
+import argparse
+
+from .answer import Answer
+
+__all__ = ["SHELLS", "completion"]
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def completion(chosen: argparse.Namespace) -> Answer:
+    """Print a script that completes words in a shell."""
+    from .parser import parser
+
+    verbs = verbs_of(parser())
+    made = {"bash": _bash, "zsh": _zsh, "fish": _fish}[chosen.shell](verbs)
+    return Answer(made, {"shell": chosen.shell, "script": made})
+
+
+def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of all verbs by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for action in parser._actions if action.option_strings]
+
+
+def _words(parser: argparse.ArgumentParser) -> list[str]:
+    return sorted(option for action in _options(parser) for option in action.option_strings)
+
+
+def _choices(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the words that arguments without a dash may be."""
+    return [str(c) for action in parser._actions if not action.option_strings for c in action.choices or ()]
+
+
+def _bash(verbs: dict[str, argparse.ArgumentParser]) -> str:
+    cases = "\n".join(
+        f'        {name}) words="{" ".join([*_words(verb), *_choices(verb)])}" ;;' for name, verb in verbs.items()
+    )
+    return f"""\
+# dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert
+_dalembert() {{
+    local word="${{COMP_WORDS[COMP_CWORD]}}" words=""
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "{" ".join(verbs)} --help --version" -- "$word"))
+        return
+    fi
+    case "${{COMP_WORDS[1]}}" in
+{cases}
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+    case "$word" in -*) ;; *) COMPREPLY+=($(compgen -f -- "$word")) ;; esac
+}}
+complete -o filenames -F _dalembert dalembert"""
+
+
+def _zsh(verbs: dict[str, argparse.ArgumentParser]) -> str:
+    listed = "\n".join(f"    '{name}:{_plain(verb.description)}'" for name, verb in verbs.items())
+    cases = "\n".join(
+        f"        {name}) _arguments {' '.join(_zsh_options(verb))} '*:file:_files' ;;" for name, verb in verbs.items()
+    )
+    return f"""\
+#compdef dalembert
+# dalembert completion zsh > "${{fpath[1]}}/_dalembert"
+_dalembert() {{
+    local -a verbs=(
+{listed}
+    )
+    if (( CURRENT == 2 )); then
+        _describe verb verbs
+        return
+    fi
+    local verb=$words[2]
+    shift words; (( CURRENT-- ))
+    case $verb in
+{cases}
+    esac
+}}
+_dalembert "$@\""""
+
+
+def _zsh_options(parser: argparse.ArgumentParser) -> list[str]:
+    found = []
+    for action in _options(parser):
+        takes = "" if action.nargs == 0 else ":value:_files"
+        found += [f"'{option}[{_plain(action.help)}]{takes}'" for option in action.option_strings]
+    return found
+
+
+def _fish(verbs: dict[str, argparse.ArgumentParser]) -> str:
+    lines = ["# dalembert completion fish > ~/.config/fish/completions/dalembert.fish"]
+    for name, verb in verbs.items():
+        lines.append(f"complete -c dalembert -n __fish_use_subcommand -a {name} -d '{_plain(verb.description)}'")
+        for action in _options(verb):
+            long = "".join(f" -l {o[2:]}" for o in action.option_strings if o.startswith("--"))
+            short = "".join(f" -s {o[1:]}" for o in action.option_strings if not o.startswith("--"))
+            takes = "" if action.nargs == 0 else " -r"
+            told = f" -d '{_plain(action.help)}'"
+            lines.append(f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{told}")
+    return "\n".join(lines)
+
+
+def _plain(text: str | None) -> str:
+    """Return a help text without signs that shells take for their own."""
+    kept = (text or "").split(" (default")[0]
+    return "".join(c for c in kept if c not in "'\"[]:\\`$%").strip().rstrip(".")

@@ -1,0 +1,264 @@
+"""What can be written on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import __version__
+
+__all__ = ["parser"]
+
+_MODEL = """\
+MODEL is a model file (.yaml, .json), a robot's file (.urdf and whatever da.load reads), or a Python file that defines
+`system`: a System, or a function that returns one. A Python file is run, except for what stands under
+`if __name__ == "__main__":`. Settings that a model file has for the verb hold unless options say otherwise.
+"""
+_STATUS = """\
+exit status: 0 done; 1 no answer: loops that do not close, a run that cannot go on, no equilibrium (what was computed is
+written); 2 wrong use, or a model, name or file that is wrong; 130 interrupted (what was computed is written).
+
+examples:
+  dalembert new four_bar.yaml && dalembert simulate four_bar.yaml --export motion.html
+  dalembert check robot.urdf
+  dalembert VERB --help
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    made = argparse.ArgumentParser(
+        prog="dalembert",
+        description="Multibody systems: describe them in a file or in Python, check them, simulate them, watch them.",
+        epilog=_STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action="version", version=f"dalembert {__version__}")
+    verbs = made.add_subparsers(title="verbs", metavar="VERB", required=True, dest="verb")
+    _about_files(verbs)
+    _about_systems(verbs)
+    _about_motions(verbs)
+    _about_the_program(verbs)
+    return made
+
+
+def _about_files(verbs: Any) -> None:
+    new = _verb(verbs, "new", "files", "write a model file to begin with", "dalembert new four_bar.yaml", "")
+    new.add_argument("file", metavar="FILE.yaml", help="where to write")
+    new.add_argument("--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ...")
+    new.add_argument("--schema", metavar="FILE", help="let editors check it by this JSON Schema; written if absent")
+    new.add_argument("--force", action="store_true", help="write over a file that exists")
+
+    told = "dalembert convert robot.urdf robot.yaml"
+    convert = _verb(verbs, "convert", "files", "write a model in another format", told, _MODEL)
+    _add_model(convert)
+    convert.add_argument("to", metavar="FILE", help="where to write; the ending says the format")
+    convert.add_argument("--force", action="store_true", help="write over a file that exists")
+
+    told = "dalembert schema --out dalembert.schema.json"
+    schema = _verb(verbs, "schema", "files", "print the JSON Schema of model files, for editors", told, "")
+    schema.add_argument("--out", metavar="FILE", help="write it there")
+
+
+def _about_systems(verbs: Any) -> None:
+    told = "dalembert check four_bar.yaml --draw four_bar.png"
+    check = _verb(verbs, "check", "analyses", "count freedoms, find loops and redundant equations", told, _MODEL)
+    _add_model(check)
+    check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")
+    check.add_argument("--numbers", action="store_true", help="list all its numbers by name, as --parameter takes them")
+
+    tree = _verb(verbs, "tree", "analyses", "print the tree that the kernels walk", "dalembert tree robot.urdf", _MODEL)
+    _add_model(tree)
+
+    told = "dalembert assemble four_bar.yaml --hold A --branches"
+    assemble = _verb(verbs, "assemble", "analyses", "close the loops; say where everything is", told, _MODEL)
+    _add_model(assemble, numbers=True)
+    assemble.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that stay where they start")
+    assemble.add_argument("--branches", action="store_true", help="look for other ways to close them, too")
+    assemble.add_argument("--draw", metavar="FILE", help="draw it (.png, .pdf, .svg)")
+
+    told = "dalembert equilibrium arm.yaml --hold elbow"
+    rest = _verb(verbs, "equilibrium", "analyses", "find where the system rests", told, _MODEL)
+    _add_model(rest, numbers=True)
+    rest.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that are held where they start")
+    rest.add_argument("--unknown", type=_names, metavar="A,B,...", help="inputs or numbers that are to be found")
+    rest.add_argument("--nearest", action="store_true", help="the nearest one, stable or not")
+    rest.add_argument("--draw", metavar="FILE", help="draw it there (.png, .pdf, .svg)")
+
+    told = "dalembert modes suspension.yaml --at rest --count 6"
+    modes = _verb(verbs, "modes", "analyses", "find frequencies, damping and shapes of small motions", told, _MODEL)
+    _add_model(modes, numbers=True)
+    _add_state(modes)
+    modes.add_argument("--count", type=int, metavar="N", help="how many, the lowest")
+    modes.add_argument("--animate", metavar="FILE", help="a mode as .gif or .html")
+    modes.add_argument("--mode", type=int, default=0, metavar="K", help="which, from 0 (default: %(default)d)")
+
+    told = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
+    linear = _verb(verbs, "linearize", "analyses", "find the linear equations about a state", told, _MODEL)
+    _add_model(linear, numbers=True)
+    _add_state(linear)
+    linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="what acts from outside (default: all)")
+    linear.add_argument("--outputs", type=_names, metavar="A,B,...", help="what is looked at")
+    linear.add_argument("--out", metavar="FILE", help="the matrices A, B, C, D with names, as .json")
+
+
+def _about_motions(verbs: Any) -> None:
+    told = """dalembert simulate four_bar.yaml --t-end 5 --plot rocker.angle,D.force
+  dalembert simulate four_bar.yaml --parameter "a=120 mm" --export motion.html
+  dalembert simulate robot.urdf --base free --out run.nc --times 0:10:0.01
+  dalembert simulate four_bar.py --animate motion.gif --trace "coupler.at(0.2, 0, 0)\""""
+    simulate = _verb(verbs, "simulate", "motions", "compute the motion; write results, plots, animations", told, _MODEL)
+    _add_model(simulate, numbers=True)
+    _add_run(simulate)
+    _add_files(simulate)
+
+    told = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
+  dalembert kinematics four_bar.yaml --drive A --values 0:6.28:0.01 --export turn.html"""
+    motion = _verb(
+        verbs, "kinematics", "motions", "follow the motion that drives prescribe, without forces", told, _MODEL
+    )
+    _add_model(motion, numbers=True)
+    motion.add_argument("--times", type=_times, metavar="T", help="START:END:STEP, or T1,T2,... s (default: 0:1:0.01)")
+    motion.add_argument("--drive", metavar="NAME", help="a coordinate to move, driven or not")
+    motion.add_argument("--values", type=_times, metavar="X", help="what it goes through: START:END:STEP, rad or m")
+    _add_files(motion)
+
+    told = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
+    plot = _verb(verbs, "plot", "motions", "plot outputs of a result that was written before", told, "")
+    plot.add_argument("result", metavar="RESULT", help="a .nc, .csv, .parquet or .zarr that simulate wrote")
+    plot.add_argument("names", nargs="*", metavar="NAME", help="outputs (default: all coordinates)")
+    plot.add_argument("--model", metavar="MODEL", help="its model, for outputs that were not stored")
+    plot.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
+    _add_source(plot)
+
+    told = "dalembert view four_bar.yaml --play"
+    view = _verb(verbs, "view", "motions", "show the system in a browser, to be pulled about", told, _MODEL)
+    _add_model(view)
+    view.add_argument("--play", action="store_true", help="run it in real time")
+    view.add_argument("--port", type=int, default=0, metavar="N", help="of the server (default: any that is free)")
+    view.add_argument("--no-browser", action="store_true", help="only print the address")
+
+
+def _about_the_program(verbs: Any) -> None:
+    demo = _verb(
+        verbs, "demo", "machine", "simulate two mechanisms; write a table, pictures, pages that play",
+        "dalembert demo --open", "",
+    )  # fmt: skip
+    demo.add_argument("folder", nargs="?", default="dalembert-demo", help="where to write (default: %(default)s)")
+    demo.add_argument("--open", action="store_true", help="open the page in a browser")
+
+    _verb(verbs, "doctor", "machine", "say what is installed, and what works here", "dalembert doctor --json", "")
+
+    told = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
+    shell = _verb(verbs, "completion", "completion", "print a script that completes words in a shell", told, "")
+    shell.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def _verb(verbs: Any, name: str, room: str, told: str, example: str, epilog: str) -> argparse.ArgumentParser:
+    """Add a verb, which is a function of a module of this package."""
+    made: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        help=told,
+        description=f"{told[0].upper()}{told[1:]}.",
+        epilog=f"{epilog}\nexamples:\n  {example}\n".lstrip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+    def run(chosen: argparse.Namespace) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"{__package__}.{room}"), name)(chosen)
+
+    made.set_defaults(run=run)
+    group = made.add_argument_group("what is printed")
+    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors, show no progress")
+    group.add_argument("--json", action="store_true", help="print what was found as JSON")
+    group.add_argument("--traceback", "--debug", action="store_true", help="say where in the program an error arose")
+    return made
+
+
+def _add_model(parser: argparse.ArgumentParser, *, numbers: bool = False) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a .yaml, .json, .urdf or .py file")
+    _add_source(parser)
+    if numbers:
+        parser.add_argument(
+            "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE",
+            help="another number: crank=0.12, 'coupler.mass=2 kg'; may be repeated",
+        )  # fmt: skip
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--system", metavar="NAME", help="which system of a Python file")
+    parser.add_argument(
+        "--base", choices=("fixed", "free"), default="fixed", help="how the root link of a URDF file meets the ground"
+    )
+
+
+def _add_state(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--at", choices=("start", "rest"), default="start", help="about where it starts, or rests")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the run")
+    group.add_argument("--t-end", type=float, metavar="S", help="end of the run, s (default: 10)")
+    group.add_argument("--t-start", type=float, metavar="S", help="its start, s (default: 0)")
+    group.add_argument(
+        "--times",
+        type=_times,
+        metavar="T",
+        help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)",
+    )
+    group.add_argument(
+        "--method",
+        metavar="NAME",
+        help="auto, dop853, dopri5, radau, rk4, euler, alpha, scipy:LSODA, cvode, ida, ... (default: auto)",
+    )
+    group.add_argument("--rtol", type=float, metavar="X", help="relative tolerance (default: 1e-8)")
+    group.add_argument("--atol", type=float, metavar="X", help="absolute tolerance (default: 1e-10)")
+    group.add_argument("--max-step", type=float, metavar="S", help="longest step, s")
+    group.add_argument(
+        "--step", type=float, metavar="S", help="step of rk4 and euler, s; of alpha, instead of the tolerances"
+    )
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to write")
+    group.add_argument(
+        "--outputs", type=_names, metavar="A,B,...", help="outputs to print and to store with the result"
+    )
+    group.add_argument("--out", metavar="FILE", help="the result: .nc, .csv, .parquet or .zarr")
+    group.add_argument("--plot", type=_names, metavar="A,B,...", help='outputs to plot: "rocker.angle,D.force"')
+    group.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
+    group.add_argument("--energy", metavar="FILE", help="a plot of the energies and their balance")
+    group.add_argument("--animate", metavar="FILE", help="the motion, as .gif or .html")
+    group.add_argument("--export", metavar="FILE", help="a page that plays by itself, .html, or a .glb")
+    group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths the animation draws")
+    group.add_argument("--speed", type=float, default=1.0, metavar="X", help="of the animation (default: %(default)g)")
+    group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames a second (default: %(default)g)")
+
+
+def _names(text: str) -> list[str]:
+    """Return names separated by commas; those within parentheses do not separate."""
+    names = [name.strip() for name in re.split(r",(?![^(]*\))", text)]
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r}: give names separated by commas")
+    return names
+
+
+def _times(text: str) -> NDArray[np.float64]:
+    try:
+        if ":" in text:
+            start, end, step = (float(part) for part in text.split(":"))
+            count = round((end - start) / step)
+            if count < 1 or abs(start + count * step - end) > 1e-9 * abs(end - start):
+                raise ValueError
+            return np.linspace(start, end, count + 1)
+        return np.array([float(part) for part in text.split(",")])
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: give START:END:STEP with a whole number of steps, or T1,T2,..."
+        ) from None
