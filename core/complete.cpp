@@ -422,7 +422,7 @@ void complete_laws(Tables &t, ModelData &m) {
 
 void complete_tables(const Tables &t, ModelData &m) {
   for (const TableData &table : t.tables) {
-    mind(within(table.variables, 1, 4) && within(table.degree, 1, 4) && within(std::int32_t(table.beyond), 0, 3), "a table is out of range");
+    mind(within(table.variables, 1, 4) && within(table.degree, 1, 4) && within(std::int32_t(table.beyond), 0, 4), "a table is out of range");
     std::int64_t size = 1, knots = 0;
     for (int j = 0; j < table.variables; ++j) {
       mind(within(table.cells[j], 1, 1 << 24), "a table is out of range");
@@ -504,7 +504,6 @@ void find_thresholds(Tables &t, ModelData &m) {
 }
 
 void complete_elements(Tables &t, ModelData &m) {
-  complete_tables(t, m);
   m.programs = complete_programs(t.laws_of_elements, most_inputs, count_of(t.tables.size()));
   complete_ports(t, m);
   for (const ElementData &e : t.elements)
@@ -622,7 +621,8 @@ ModelData complete(Tables &t) {
   mind(t.gravity.size() == 3, "gravity has three components");
   std::copy(t.gravity.begin(), t.gravity.end(), m.gravity);
   complete_curves(t, m);
-  m.joints = complete_programs(t.joints, 64, 0);
+  complete_tables(t, m);
+  m.joints = complete_programs(t.joints, 64, count_of(t.tables.size()));
   m.inner_starts = pointer(t.inner_starts);
   complete_modal(t, m);
   complete_bodies(t, m);

@@ -185,7 +185,7 @@ struct ProgramTable {
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
 // ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers of the
 // distances from the cell's lower corner.
-enum class Beyond : std::int32_t { refuse, hold, zero }; // the ends: not a number, as at the end, nothing
+enum class Beyond : std::int32_t { refuse, hold, zero, repeat }; // the ends: not a number, as at the end, nothing, all again
 struct TableData {
   std::int32_t variables, degree;
   std::int32_t cells[3];

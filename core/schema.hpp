@@ -205,7 +205,7 @@ inline std::vector<Enumeration> enumerations() {
         named("hyperbolic_tangent", O::hyperbolic_tangent), named("absolute", O::absolute), named("smaller", O::smaller),
         named("larger", O::larger), named("less", O::less), named("lookup", O::lookup),
         named("floor", O::floor)}},
-      {"beyond", {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero)}},
+      {"beyond", {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero), named("repeat", B::repeat)}},
       {"pose_target",
        {named("hinge", P::hinge), named("body", P::body), named("chord_a", P::chord_a), named("chord_b", P::chord_b),
         named("chord_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},

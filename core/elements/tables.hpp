@@ -28,6 +28,10 @@ inline double look_up(const ModelData &m, const TableData &table, const double *
     const int cells = table.cells[k];
     const double low = knots[0], high = knots[cells];
     double at = x[k];
+    if (table.beyond == Beyond::repeat && !(at >= low && at <= high)) {
+      at -= (high - low) * std::floor((at - low) / (high - low));
+      at = at > high ? high : at < low ? low : at; // but for rounding
+    }
     const bool beyond = !(at >= low && at <= high);
     if (beyond && (table.beyond == Beyond::refuse || at != at))
       at = std::numeric_limits<double>::quiet_NaN();

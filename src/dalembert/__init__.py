@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
+    from .studies import load_sweep, sensitivity, sweep
     from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
@@ -158,6 +159,7 @@ __all__ = [
     "linearize",
     "linkage",
     "load",
+    "load_sweep",
     "measured_motion",
     "mobility",
     "mobility_range",
@@ -172,12 +174,14 @@ __all__ = [
     "root_locus",
     "rotation",
     "save",
+    "sensitivity",
     "set_threads",
     "shapes",
     "simulate",
     "sphere",
     "start_state",
     "structures",
+    "sweep",
     "symbolic_equations",
     "threads",
     "tribology",
@@ -193,6 +197,7 @@ _LATER = {  # what takes time to import and many do without
     "save": "io",
     "symbolic_equations": "symbolic",
     "linkage": "library",
+    **dict.fromkeys(("load_sweep", "sensitivity", "sweep"), "studies"),
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 

@@ -7,8 +7,10 @@ from typing import Any
 __all__ = [
     "AssemblyError",
     "DalembertError",
+    "DeformationWarning",
     "EquilibriumError",
     "FileError",
+    "GradientError",
     "IntegrationError",
     "LeftOutWarning",
     "MissingPackageError",
@@ -102,6 +104,10 @@ class IntegrationError(DalembertError):
     """A simulation that could not go on; carries the partial result."""
 
 
+class GradientError(DalembertError):
+    """A derivative was asked for where none exists."""
+
+
 class MissingPackageError(DalembertError, ImportError):
     """A part of dalembert needs a package that is not installed.
 
@@ -130,6 +136,10 @@ class UserFunctionError(DalembertError):
 
 class ModelWarning(UserWarning):
     """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
+
+
+class DeformationWarning(UserWarning):
+    """A flexible body deforms more than modes that are linear can tell."""
 
 
 class LeftOutWarning(UserWarning):

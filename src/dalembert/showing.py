@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
@@ -16,8 +16,29 @@ __all__ = ["Showing"]
 class Showing:
     """Pictures of a system; all are made in `view`."""
 
-    def draw(self, q: ArrayLike | None = None, **options: Any) -> Any:
-        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; options as in `view.draw`.
+    def _repr_html_(self) -> str:
+        """Show a sketch and a table in a notebook."""
+        from .view.rich import system_html
+
+        return system_html(self)
+
+    def draw(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        view: str = "auto",
+        ax: Any = None,
+        labels: bool | None = None,
+        markers: bool | Iterable[Any] = (),
+        trace: Iterable[Any] = (),
+        forces: Mapping[Any, ArrayLike] | None = None,
+        velocities: Mapping[Any, ArrayLike] | None = None,
+        accelerations: Mapping[Any, ArrayLike] | None = None,
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+        path: Any = None,
+    ) -> Any:
+        """Draw the system at q (nq,), or as it starts, and return the matplotlib axes; all options are of `view.draw`.
 
         Examples
         --------
@@ -30,7 +51,10 @@ class Showing:
         """
         from .view.draw import draw
 
-        return draw(cast("System", self), q, **options)
+        return draw(
+            cast("System", self), q, view=view, ax=ax, labels=labels, markers=markers, trace=trace, forces=forces,
+            velocities=velocities, accelerations=accelerations, inertia=inertia, exaggerate=exaggerate, path=path,
+        )  # fmt: skip
 
     def view(
         self,

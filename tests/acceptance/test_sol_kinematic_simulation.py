@@ -139,3 +139,43 @@ def test_mirrored_assemblies_are_told_apart_and_kept(step: float) -> None:
         assert (side == side[0]).all()
         sides.append(side[0])
     assert sides[0] == -sides[1]
+
+
+def crossed(angle: np.ndarray) -> np.ndarray:
+    """Return the rocker's tip (n,), complex, of the parallelogram 1, 2, 1, 2 in its crossed branch.
+
+    The tip of the parallelogram mirrored in the diagonal from the crank's pin to the rocker's bearing.
+    """
+    P = np.exp(1j * angle)
+    along = 2.0 - P
+    tip = P + 2.0
+    return 2.0 + np.conj((tip - 2.0) / along) * along
+
+
+@pytest.mark.parametrize("step", [0.02, 0.3, 1.0])
+def test_a_coordinate_chooses_the_way_on_and_the_motion_goes_along_it(step: float) -> None:
+    """S-04: at the flat position the extra coordinate says crossed; from there through it again, turn after turn."""
+    s = massless(parallelogram())
+    flat = next(point for point in da.circuits(s, "A")[0].bifurcations if abs(point.value) < 1e-9)
+    model = da.kinematics(s, drive="A", values=[1.0]).model
+    tip = "rocker.at(1, 0, 0).position"
+    seen = set()
+    for way in flat.directions:
+        beside = flat.q + 0.02 * way / np.abs(way).max()  # q_s extended: both coordinates are given a direction
+        begin = float(beside[0])
+        onward = begin + np.sign(way[0]) * np.append(np.arange(0.0, 7.0, step), 7.0)
+        motion = da.kinematics(s, drive="A", values=onward, q=beside)
+        place = motion[tip] @ [1, 1j, 0]
+        straight = np.exp(1j * motion["A.position"]) + 2.0
+        ways = {"parallel": straight, "crossed": crossed(motion["A.position"])}
+        (kind,) = [name for name, wanted in ways.items() if np.abs(place - wanted).max() < 1e-7]
+        seen.add((kind, bool(way[0] > 0)))
+        # through the flat positions at pi and 2 pi, on the same branch; said, since others meet there
+        assert np.ptp(motion["A.position"]) == pytest.approx(7.0) and motion.stats.notes
+        # the other branch is another motion: a quarter of a turn on they are far apart
+        assert np.abs(ways["parallel"] - ways["crossed"]).max() > 1.0
+    assert seen == {("parallel", True), ("parallel", False), ("crossed", True), ("crossed", False)}
+    # S-05: no single drive at the flat position itself; it is refused there, with the word for it
+    with pytest.raises((da.SingularityError, da.AssemblyError), match="singular position: start beside it"):
+        da.kinematics(s, drive="A", values=[0.0, 0.1], q=flat.q)
+    assert model.nq == len(flat.q)

@@ -299,3 +299,19 @@ def test_a_motor_takes_its_voltage_from_a_signal() -> None:
     s.connect("motor", motor, "axle")
     speed = da.simulate(s, 20.0)["axle.speed"][-1]
     assert speed == pytest.approx(40.0 / 2.1, rel=1e-6)  # u = 2 (20 - w) = k w
+
+
+@pytest.mark.parametrize(("measure", "n", "m", "k"), [("place", 2, 4, 3), ("place", 5, 2, 3), ("pose", 4, 3, 6)])
+def test_a_linear_system_of_any_size_acts_on_places_and_poses(measure: str, n: int, m: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    A, B, C, D = -np.eye(n), rng.normal(size=(n, m)), rng.normal(size=(k, n)), rng.normal(size=(k, m))
+    inputs = ["x", "vz", "y - 0.1", "t"][:m]
+    element = da.StateSpace(A, B, C, D, inputs, measure=measure)
+    given = rng.normal(size=1 + 2 * k + n)
+    names = dict(zip(element.takes, given, strict=True))
+    u = np.array([names["x"], names["vz"], names["y"] - 0.1, names["t"]][:m])
+    answer = element.answers([given])[0]
+    np.testing.assert_allclose(answer[:k], C @ given[1 + 2 * k :] + D @ u, rtol=1e-12)
+    np.testing.assert_allclose(answer[k : k + n], A @ given[1 + 2 * k :] + B @ u, rtol=1e-12)
+    with pytest.raises(da.ModelError, match="shape of C"):
+        da.StateSpace(A, B, C.T, D, inputs, measure=measure)

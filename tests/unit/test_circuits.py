@@ -275,6 +275,7 @@ def test_mobility_over_a_circuit() -> None:
     table = da.mobility_range(s, found[0], drive="A")
     assert (table.mobility == 1).all() and not table.changes and "driven by A" in str(table)
     dead = np.array([p.q for p in found[0].dead_points["A"]])
+    assert table.plot().get_xlabel() == "arclength"
     at = da.mobility_range(s, dead, drive="A")
     assert (at.left == 1).all() and at.grip.max() < 1e-7
     flat = four_bar(1.0, 2.0, 1.0, 2.0)

@@ -208,3 +208,17 @@ def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -
         np.testing.assert_allclose(by_q[:, k], (moved[0] - moved[1]) / 2e-5, rtol=1e-5, atol=1e-6 * np.abs(by_q).max())
         moved = [model.dynamics(0.0, q, v + h * e, x).a for h in (1e-4, -1e-4)]
         np.testing.assert_allclose(by_v[:, k], (moved[0] - moved[1]) / 2e-4, rtol=1e-5, atol=1e-5 * np.abs(by_v).max())
+
+
+def test_a_compound_goes_into_a_model_file(tmp_path: Any) -> None:
+    half = da.SpringDamper(200.0, 0.0, 0.5)
+    bushing = da.Bushing([50.0] * 6)
+    both = da.Compound(
+        ("a", "b"), {"one": (half, "a", ("n", (0, 0, 0.1))), "two": (bushing, "n", "b")},
+        nodes={"n": ("pose", ("x/2", 0, 0.1, 0, 0, 0))},
+    )  # fmt: skip
+    s = block(both)
+    da.save(s, tmp_path / "model.yaml")
+    again = da.load(tmp_path / "model.yaml")
+    ends = [da.simulate(each, 0.2)["slide.position"][-1] for each in (s, again)]
+    assert ends[0] == ends[1]

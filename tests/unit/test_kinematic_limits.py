@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.library.mechanisms import four_bar
+from dalembert.library.mechanisms import four_bar, slider_crank
 
 
 def mechanism() -> da.natural.Mechanism:
@@ -142,3 +142,20 @@ def test_hinges_of_a_natural_form_are_driven_by_name() -> None:
         found = da.kinematics(natural, drive=hinge, values=values, times=[0.0, 0.5, 1.0])
         again = da.kinematics(s, drive=hinge, values=values, times=[0.0, 0.5, 1.0])
         assert found["coupler.angular_velocity"] == pytest.approx(again["coupler.angular_velocity"][:, 2], abs=1e-9)
+
+
+def test_where_a_branch_ends_another_drive_is_named() -> None:
+    """Beyond reach and at dead points, by hand and by hinges; places are those of what is driven."""
+    m = mechanism()
+    m.distance("gap", "1", "B")
+    with pytest.raises(da.AssemblyError, match=r"ends at gap = 6 m.*Drive '.*' instead") as error:
+        da.kinematics(m, drive="gap", values=np.linspace(3.0, 7.0, 9))
+    named = str(error.value).split("Drive '")[1].split("'")[0]
+    assert da.motion_space(m, q=m.equations().start(), independent=[named]).freedoms == 1
+    with pytest.raises(da.AssemblyError, match="at gap = 70 m"):
+        da.kinematics(m, drive="gap", values=[70.0, 71.0])
+    s = slider_crank()
+    with pytest.raises(da.AssemblyError, match=r"drives at D = 5 m .'D' 5 m.: 'D' cannot go beyond 0.8 m"):
+        da.kinematics(s, drive="D", values=[5.0, 5.1])
+    with pytest.raises(da.SingularityError, match="start beside it, or drive 'B' or 'A'"):
+        da.kinematics(s, drive="D", values=[0.8, 0.7], q=[0.0, 0.0, 0.8])

@@ -194,3 +194,34 @@ def test_an_assembly_of_everything_is_the_limit_of_light_links() -> None:
     ]
     off = [np.abs(end - ends[0]).max() for end in ends[1:]]
     assert off[1] < 1e-2 and 7.0 < off[0] / off[1] < 13.0
+
+
+def test_hinges_that_time_moves_close_loops_too() -> None:
+    """A parallelogram of hinges that time moves, beside the same with massless slides that a drive moves."""
+
+    def built(rheonomic: bool) -> da.System:
+        s = da.System("shaken")
+        a, b = (s.body(name, da.rod(1.0, mass=1.0)) for name in "ab")
+        c = s.body("c", da.box(1.0, 0.1, 0.1, mass=1.0))
+        joints = {
+            "A": (s.ground, a),
+            "B": (s.ground.at(1.0), b),
+            "C": (a.at(1.0), c.at(-0.5)),
+            "D": (b.at(1.0), c.at(0.5)),
+        }
+        for name, (first, second) in joints.items():
+            if rheonomic:
+                hinge = da.CustomHinge(("angle",), ("0.05*sin(3*t)", 0, 0), [("y", "angle")])
+                s.connect(name, hinge, first, second)
+            else:
+                shoe = s.body(f"shoe {name}")
+                s.connect(f"slide {name}", da.Prismatic("x"), first, shoe)
+                s.drive(f"slide {name}", position=da.Harmonic(0.05, 3.0))
+                s.connect(name, da.Revolute("y"), shoe, second)
+        for name, angle in (("A", 1.0), ("B", 1.0), ("C", -1.0)):
+            s.initial(f"{name}.angle" if rheonomic else name, position=angle)
+        return s
+
+    runs = [da.simulate(built(rheonomic), 0.5, times=[0.2, 0.5], **TIGHT) for rheonomic in (True, False)]
+    np.testing.assert_allclose(runs[0]["c.position"], runs[1]["c.position"], atol=1e-7)
+    assert np.abs(da.simulate(built(True), 0.5, **TIGHT)["energy.balance"]).max() < 1e-7

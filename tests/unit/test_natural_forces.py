@@ -101,6 +101,35 @@ def test_a_geared_pendulum_swings_as_hinges_do() -> None:
         assert motion.q[k][points] == pytest.approx(wanted[points], abs=1e-6)
 
 
+def motor_drives(system: da.System, hinge: str) -> da.System:
+    """Add a motor with inductance, whose current is a state."""
+    system.connect("motor", da.DCMotor(resistance=1.0, inductance=0.05, constant=0.4, voltage=3.0), hinge)
+    return system
+
+
+def test_states_of_elements_go_along() -> None:
+    """A motor with inductance turns a four-bar: accelerations at any current, and the motion, as hinges have them."""
+    s = motor_drives(library.mechanisms.four_bar(), "A")
+    model = s.compile()
+    q = da.assemble(model).q
+    natural = natural_model(s, q=q)
+    dynamics = natural.dynamics()
+    assert dynamics.states == model.nx == 1
+    v = da.motion_space(s, q=q).velocity([1.3])
+    X, V = natural.coordinates_of(q), natural.coordinates_of(q, v)
+    for current in (0.0, 2.5):
+        wanted = natural.coordinates_of(q, v, model.forward_dynamics(q, v, t=0.0, x=np.array([current])))
+        for method in ("R", "augmented"):
+            found = dynamics.accelerations(X, V, x=[current], method=method)
+            assert found == pytest.approx(wanted, abs=1e-9 * max(1.0, float(np.abs(wanted).max())))
+    t = np.linspace(0.0, 0.4, 5)
+    ran = da.simulate(s, 0.4, times=t, rtol=1e-10, atol=1e-12)
+    motion = dynamics.simulate(t, natural.coordinates_of(ran.q[0]), natural.coordinates_of(ran.q[0], ran.v[0]))
+    assert motion.x == pytest.approx(ran.x, abs=1e-7) and float(ran.x[-1, 0]) > 0.1
+    for k in range(len(t)):
+        assert motion.q[k] == pytest.approx(natural.coordinates_of(ran.q[k]), abs=1e-7)
+
+
 def test_springs_by_hand_are_those_of_a_system() -> None:
     """A rod on a pin with a spring to ground, a torsion spring, a damper and a load at its end."""
     m = Mechanism(2)
@@ -153,5 +182,13 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     s = da.System()
     s.body("b", mass=1.0, inertia=(1, 1, 1))
     s.connect("A", da.Revolute("z", friction=0.1), s.ground, s["b"])
-    with pytest.raises(da.ModelError, match="hinge 'A': friction"):
+    with pytest.raises(da.ModelError, match=r"hinge 'A': friction is .* smooth damping"):
         s.compile(form="natural").dynamics()
+    for option, said in (
+        ({"lower": -1.0}, "lower is .* stops strike"),
+        ({"armature": 0.2}, "armature is .* geared body"),
+    ):
+        other = da.System()
+        other.connect("A", da.Revolute("z", **option), other.ground, other.body("b", mass=1.0, inertia=(1, 1, 1)))
+        with pytest.raises(da.ModelError, match=f"hinge 'A': {said}"):
+            other.compile(form="natural").dynamics()

@@ -611,7 +611,7 @@ def test_files_are_loaded_by_their_suffix(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"m\.xml.*<model>.*supported are"):
         load(tmp_path / "m.xml")
     for name in ("r.step", "r", "r.toml", ".urdf", "r.urdf.bak", ""):
-        with pytest.raises(ModelError, match=r"\.urdf, or \.xml"):
+        with pytest.raises(ModelError, match=r"\.urdf, \.sdf"):
             load(name)
     with pytest.raises(ModelError, match=r"expand it first"):
         load("r.urdf.xacro")

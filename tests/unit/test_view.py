@@ -460,7 +460,7 @@ def test_frames_between_rows_lie_on_the_manifold() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        ({"path": "a.mp4"}, "path"),
+        ({"path": "a.avi"}, "path"),
         ({"path": "a"}, "path"),
         ({"path": "a.gif", "fps": 0}, "fps"),
         ({"path": "a.gif", "fps": np.nan}, "fps"),
@@ -530,7 +530,7 @@ def test_without_names_all_coordinates_are_plotted_one_panel_for_each_unit(tmp_p
     panels = motion.plot(path=tmp_path / "all.png")
     assert [p.get_ylabel() for p in panels] == ["C.angle [rad]", "C.slide [m]", "quaternion [1]"]
     assert [len(p.get_lines()) for p in panels] == [1, 1, 4]
-    with pytest.raises(ModelError, match="3 units"):
+    with pytest.raises(ModelError, match="3 panels"):
         motion.plot(ax=axes())
 
 

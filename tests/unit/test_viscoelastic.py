@@ -106,3 +106,24 @@ def test_the_longest_series_runs() -> None:
     s = slider(da.GeneralisedMaxwell(1.0, [(1.0, 0.1 * i) for i in range(1, 20)]))
     s.initial("slide", speed=1.0)
     assert abs(da.simulate(s, 1.0)["energy.balance"]).max() < 1e-7
+
+
+def test_any_relaxation_function_is_fitted_and_says_how_well() -> None:
+    """A power law over four decades; pulled at a steady speed the force is the integral of the relaxation function."""
+
+    def relaxation(t: float) -> float:
+        return float(80.0 * (1.0 + t / 0.02) ** -0.3)
+
+    element = da.GeneralisedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=12, tolerance=2e-3)
+    assert 0.0 < element.misfit < 2e-3
+    s = da.System("pulled", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("end", da.sphere(0.1, mass=1.0)))
+    s.connect("tissue", element, "X")
+    s.drive("X", speed=0.5)
+    result = da.simulate(s, 2.0, rtol=1e-8, times=[0.1, 0.5, 2.0])
+    exact = [0.5 * 80.0 * 0.02 / 0.7 * ((1 + t / 0.02) ** 0.7 - 1) for t in result.t]
+    np.testing.assert_allclose(-result["tissue.effort"], exact, rtol=5e-3)
+    with pytest.raises(da.ModelError, match="use more terms"):
+        da.GeneralisedMaxwell.fitted(relaxation, np.geomspace(1e-3, 10.0, 80), terms=2, tolerance=1e-4)
+    with pytest.raises(da.ModelError, match="does not relax"):
+        da.GeneralisedMaxwell.fitted([5.0, 5.0, 5.0], [1.0, 2.0, 3.0], terms=2)

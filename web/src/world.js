@@ -206,13 +206,13 @@ export class World {
   #feet() {
     const group = this.#layer("ground");
     const down = new Vector3().setComponent(this.document.up, 1);
-    for (const { foot: at } of this.document.joints.filter((joint) => joint.foot)) {
-      const mesh = new Mesh(foot, new MeshLambertMaterial({ color: "#a9a9a4", flatShading: true }));
-      mesh.position.set(...at);
-      mesh.quaternion.setFromUnitVectors(Z, down);
-      mesh.scale.setScalar(1.7 * this.radius);
-      group.add(mesh);
-    }
+    const feet = this.document.joints.filter((joint) => joint.foot);
+    const mesh = new InstancedMesh(foot, new MeshLambertMaterial({ color: "#a9a9a4", flatShading: true }), feet.length);
+    const turn = new Quaternion().setFromUnitVectors(Z, down);
+    const size = new Vector3().setScalar(1.7 * this.radius);
+    feet.forEach(({ foot: at }, k) => mesh.setMatrixAt(k, new Matrix4().compose(new Vector3(...at), turn, size)));
+    mesh.frustumCulled = false;
+    group.add(mesh);
   }
 
   #lines() {

@@ -112,7 +112,7 @@ def compile_system(origin: System) -> Compiled:
     else:  # in a loop, what closes it may bring the inertia that a branch lacks
         _mind_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
-    elements = flatten_elements(forest, frames, names, laws)
+    elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
     tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     numbers = collect_numbers(forest, frames, names, elements, drives)

@@ -18,6 +18,7 @@ from ..connections.elements.signals import Delay, Reaction, Sensor
 from ..connections.formulas.calculus import extracted
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.parts import inputs_of
+from ..connections.formulas.tables import Table
 from ..connections.formulas.thresholds import thresholds_of
 from ..connections.hinges import Hinge
 from ..connections.laws import Law
@@ -25,7 +26,7 @@ from ..errors import ModelError, UserFunctionError
 from ..topology import Forest
 from .frames import FrameMap
 from .hinge_elements import DryPlace, add_hinge_elements
-from .joints import ProgramTables
+from .joints import ProgramTables, table_arrays
 from .laws import LawTables
 from .names import Names
 from .schema import Rows, number
@@ -115,17 +116,6 @@ class ElementTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables."""
-        tables, numbers, first = Rows("tables"), [np.zeros(0)], 0
-        for table in self.programs.tables:
-            tables.add(
-                variables=table.variables,
-                degree=table.degree,
-                cells=[len(axis) - 1 for axis in table.axes] + [0] * (3 - table.variables),
-                first=first,
-                beyond=number("beyond", table.outside),
-            )
-            numbers.append(table.numbers)
-            first += len(numbers[-1])
         return {
             **self.programs.arrays(),
             "elements": self.elements.array(),
@@ -133,8 +123,7 @@ class ElementTables:
             "inputs": self.inputs.array(),
             "feedbacks": self.feedbacks.array(),
             "actuators": self.actuators.array(),
-            "tables": tables.array(),
-            "table_numbers": np.concatenate(numbers),
+            **table_arrays(self.programs.tables),
             "parameters": np.array(self.parameters, dtype=float),
         }
 
@@ -274,9 +263,15 @@ class Site:
         ]
 
 
-def flatten_elements(forest: Forest, frames: FrameMap, names: Names, laws: LawTables) -> ElementTables:
-    """Return the tables of all elements: plain ones, dampers of hinges, those with laws of their own."""
+def flatten_elements(
+    forest: Forest, frames: FrameMap, names: Names, laws: LawTables, looked_up: Sequence[Table] = ()
+) -> ElementTables:
+    """Return the tables of all elements: plain ones, dampers of hinges, those with laws of their own.
+
+    looked_up : tables of numbers that other programs have taken before
+    """
     tables = ElementTables(laws)
+    tables.programs.tables += looked_up
     site = Site(forest, frames, names, tables)
     for hinge in forest.hinges:  # where a control may act
         if hinge.connection is not None:

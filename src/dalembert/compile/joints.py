@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,10 +14,11 @@ from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.custom import CustomConstraint, PfaffConstraint
 from ..connections.constraints.plain import Constraint
 from ..connections.formulas.expressions import Program
+from ..connections.formulas.tables import Table
 from ..connections.hinges import Hinge
 from .schema import Rows, number
 
-__all__ = ["JointTables", "ProgramTables"]
+__all__ = ["JointTables", "ProgramTables", "table_arrays"]
 
 NONE: Mapping[int, int] = MappingProxyType({})
 
@@ -68,6 +69,22 @@ class ProgramTables:
         }
 
 
+def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
+    """Return the tables of numbers that programs look up, those of joints first."""
+    rows, numbers, first = Rows("tables"), [np.zeros(0)], 0
+    for table in tables:
+        rows.add(
+            variables=table.variables,
+            degree=table.degree,
+            cells=[len(axis) - 1 for axis in table.axes] + [0] * (3 - table.variables),
+            first=first,
+            beyond=number("beyond", table.outside),
+        )
+        numbers.append(table.numbers)
+        first += len(numbers[-1])
+    return {"tables": rows.array(), "table_numbers": np.concatenate(numbers)}
+
+
 class JointTables:
     """Programs of all joints, and the sets of inner coordinates that chains are searched from."""
 
@@ -110,4 +127,5 @@ class JointTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables."""
-        return {**self.programs.arrays(), "inner_starts": np.array(self.starts, dtype=float)}
+        starts = {"inner_starts": np.array(self.starts, dtype=float)}
+        return {**self.programs.arrays(), **table_arrays(self.programs.tables), **starts}

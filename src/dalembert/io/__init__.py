@@ -2,6 +2,8 @@
 
 from .doors import load, save
 from .mjcf import load_mjcf
+from .sdf import load_sdf
+from .tables import read_table
 from .urdf import load_urdf
 
-__all__ = ["load", "load_mjcf", "load_urdf", "save"]
+__all__ = ["load", "load_mjcf", "load_sdf", "load_urdf", "read_table", "save"]

@@ -12,7 +12,9 @@ from ..system import System
 from .guarded_xml import DEEPEST, parse_document, read_document
 from .mjcf import load_mjcf, save_mjcf
 from .models import SUFFIXES, load_model_file, save_model_file
+from .sdf import load_sdf
 from .urdf import load_urdf
+from .urdf_writing import save_urdf
 
 __all__ = ["load", "save"]
 
@@ -32,17 +34,19 @@ _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
     "model": (load_model_file, ()),
     "URDF": (load_urdf, ("base", "inertia", *_DATA)),
     "MJCF": (load_mjcf, ("keyframe", "root", *_DATA)),
+    "SDF": (load_sdf, ("inertia", *_DATA)),
 }
 _WRITERS: dict[str, Callable[[System, Path], None]] = {
     "model": save_model_file,
+    "URDF": save_urdf,
     "MJCF": save_mjcf,
 }
-_ENDINGS = {**dict.fromkeys(SUFFIXES, "model"), ".urdf": "URDF", ".mjcf": "MJCF"}
-_ROOTS = {"robot": "URDF", "mujoco": "MJCF"}
+_ENDINGS = {**dict.fromkeys(SUFFIXES, "model"), ".urdf": "URDF", ".mjcf": "MJCF", ".sdf": "SDF", ".world": "SDF"}
+_ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
 _WRITTEN = {**_ENDINGS, ".xml": "MJCF"}
 _SUPPORTED = (
-    "supported are model files, .yaml and .json, and URDF and MJCF files: .urdf, or .xml whose root element is <robot> "
-    "or <mujoco>"
+    "supported are model files, .yaml and .json, and URDF, SDF and MJCF files: .urdf, .sdf, .mjcf, or .xml whose root "
+    "element is <robot>, <sdf> or <mujoco>"
 )
 
 
@@ -62,13 +66,13 @@ def load(
     Parameters
     ----------
     path : str or path
-        ``.yaml`` or ``.json``, as `save` writes them; ``.urdf`` (or root element ``<robot>``); MJCF (``<mujoco>``),
-        which needs the extra ``mujoco``. What follows is for some of these.
+        ``.yaml`` or ``.json``, as `save` writes them; ``.urdf`` (or root element ``<robot>``); ``.sdf`` or ``.world``
+        (``<sdf>``); MJCF (``<mujoco>``), which needs the extra ``mujoco``. What follows is for some of these.
     base : str
         URDF: ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` lets it move
         (``"<link>.free"``).
     inertia : str
-        URDF: what becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        URDF, SDF: what becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
         `ModelWarning`; ``"strict"`` refuses the file.
     limits, damping, friction : bool
         All but model files: False leaves the stops of joints, their damping, or their dry friction out; bounds of
@@ -81,8 +85,8 @@ def load(
     Returns
     -------
     System
-        Names of bodies and joints kept; see `load_urdf`, `load_mjcf` for what is read. ``system.notes`` says what had
-        to be left out; where that changes the motion, a `LeftOutWarning` says so too.
+        Names of bodies and joints kept; see `load_urdf`, `load_sdf`, `load_mjcf` for what is read.
+        ``system.notes`` says what had to be left out; where that changes the motion, a `LeftOutWarning` says so too.
 
     Raises
     ------
@@ -119,7 +123,8 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
     ----------
     system : System
     path : str or path
-        ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
+        ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.urdf``: URDF, for
+        ROS and its relatives. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
     schema : str
         A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
 

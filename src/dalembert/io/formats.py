@@ -153,6 +153,9 @@ def _ending(item: str, path: PathLike) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise ModelError(item, "path", path, supported)
     ending = Path(path).suffix.lower()
+    if ending in (".xlsx", ".mat"):
+        remedy = "such a file holds a table, no result: result.to_excel, result.to_mat, dalembert.io.read_table"
+        raise ModelError(item, "path", os.fspath(path), remedy)
     if ending not in _READERS:
         raise ModelError(item, "path", os.fspath(path), supported)
     return ending

@@ -20,6 +20,7 @@ What becomes what:
     <limit effort velocity>         max_effort, max_speed     } the same number for each freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
     <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
+    <constraint>, <gazebo><joint>   close loops (see `urdf_loops`)
     root link                       fixed to ground by a connection ``"<link>.fixed"``, or free to move
                                     by a connection ``"<link>.free"``
 
@@ -32,7 +33,7 @@ More lenient than the specification: a missing <limit> means no limits; infinite
 the robot's name, effort and velocity may be missing, as may ixy, ixz and iyz (zero). A <limit> with
 only one of lower and upper has 0 for the other, as specified; with neither, no position limits.
 An element that is there several times counts once if all say the same, and is refused otherwise.
-Ignored: transmission, gazebo, safety_controller, calibration, textures, and extensions (elements
+Ignored: transmission, the rest of gazebo, safety_controller, calibration, textures, and extensions (elements
 with a colon in their name).
 
 Files are not trusted: document types and entities are refused, and so are files that are too
@@ -56,6 +57,7 @@ from .naming import free_name, unique_names
 from .urdf_fields import child_of, name_of, origin_of, suggestion
 from .urdf_joints import hinge_of, mimics_of
 from .urdf_links import add_body
+from .urdf_loops import add_loops
 
 __all__ = ["load_urdf"]
 
@@ -146,6 +148,7 @@ def load_urdf(
         hinge = hinge_of(joint, item=f"joint {name!r}", without=without)
         position, rotation = origin_of(joint, item=f"joint {name!r}")
         system.connect(joint_names[name], hinge, parent.at(*position, rotation=rotation), child)
+    add_loops(system, robot, link_names, {*link_names.values(), *joint_names.values(), holding})
     doubts: list[str] = []
     for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import FileError
 
-__all__ = ["is_result_store", "read_store"]
+__all__ = ["is_result_store", "mind_metadata", "read_store", "store_note"]
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
     def read(name: str, shape: tuple[int, ...]) -> Array:
         if name not in known:  # a name is that of an entry, and leads nowhere else
             raise FileError("load", "path", os.fspath(path), f"it has no array {name!r}")
-        _mind_metadata(folder / name)
+        mind_metadata(folder / name)
         array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
         if array.shape != shape:  # before room is made for it
             raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
@@ -62,12 +62,17 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
     return read, str(note)
 
 
+def store_note(folder: Path, key: str) -> str:
+    """Return an attribute of a store; raises what a folder that is no store raises."""
+    return str(_metadata(folder)["attributes"][key])
+
+
 def _metadata(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
     return found
 
 
-def _mind_metadata(folder: Path) -> None:
+def mind_metadata(folder: Path) -> None:
     """Refuse an array that is anything but 64-bit floating point numbers behind known codecs."""
     item = f"array {folder.name!r} of {str(folder.parent)!r}"
     try:

@@ -70,10 +70,12 @@ def _left_open(model: Model, found: Swept, where: str) -> str:
     motions = Vt[rank:]
     moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
     count = len(motions)
+    better = _better(model, found.q_last, found.t_last) if model.drives else ""
+    other = f", or drive {better}" if better else ""
     listed = ", ".join(map(repr, moving[:8])) + ", ..." * (len(moving) > 8)
     left = f"{count} freedom{'s' * (count != 1)} ({listed} can still move)"
     return (
         f"kinematics: at {where} drives leave {left}: "
         "drive as many coordinates as the system has freedoms (see da.mobility), or use da.simulate; if it has that "
-        "many drives, the start is a singular position: start beside it"
+        f"many drives, the start is a singular position: start beside it{other}"
     )

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
 from ..analysis.scales import Scales
-from ..errors import ModelError, SingularityError
+from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_rates import Swept, swept
 from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
 from .ends import why_ended
-from .request import Request, asked
+from .request import Request, asked, renamed
 from .rolling import rolled
 
 __all__ = ["kinematics"]
@@ -180,8 +180,11 @@ def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
 
 def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
     """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
+    singular = np.flatnonzero(found.slack == 0.0)
+    if not len(singular):
+        return found
     v, a = found.v.copy(), found.a.copy()
-    for row in np.flatnonzero(found.slack == 0.0):
+    for row in singular:
         if not 0 < row < len(found.t) - 1:
             continue
         t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
@@ -208,7 +211,23 @@ def _first(request: Request, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
     start = None if guess is None else model._coordinates(_ITEM, guess)
-    return driven_positions(model, t, start)
+    if start is not None and _closed(model, start, t):
+        return start
+    try:
+        return driven_positions(model, t, start)
+    except AssemblyError as error:
+        raise renamed(error, request.axis, t) from None
+
+
+def _closed(model: Model, q: Array, t: float) -> bool:
+    """Return whether a guess is a position already, so that nothing has to be looked for."""
+    if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
+        return False
+    given = model.drive_motion(t)[0]
+    if not (np.isnan(given) | (given == q)).all():
+        return False
+    gap = model.constraint_residual(q, t=t) - model.row_motion(t)[0]
+    return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
 
 
 def _result(request: Request, found: Swept, held: Conditions | None, message: str, wall_time: float) -> Result | None:

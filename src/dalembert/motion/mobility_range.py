@@ -15,11 +15,12 @@ from ..analysis.scales import Scales
 from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..result import Result
+from ..result import TIME, Axis, Result
 from ..system import System
 from .circuit import Circuit
 from .closed import Measure, measures_of, named
 from .equations import RelativeEquations
+from .reading import Reading
 
 __all__ = ["MobilityRange", "mobility_range"]
 
@@ -30,8 +31,8 @@ _PARTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class MobilityRange:
-    """Mobility along a motion; print it to read it.
+class MobilityRange(Reading):
+    """Mobility along a motion; print it to read it, or plot it.
 
     Attributes
     ----------
@@ -51,6 +52,8 @@ class MobilityRange:
         dead points.
     changes : list of (int, int, int)
         Place of the first configuration after a change of the mobility, and the mobility before and after it.
+    axis : Axis
+        What `at` is.
     """
 
     at: Array
@@ -60,6 +63,7 @@ class MobilityRange:
     left: NDArray[np.intp]
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
+    axis: Axis = TIME
 
     def __str__(self) -> str:
         ends = [0, *(k for k, _, _ in self.changes), len(self.at)]
@@ -124,7 +128,13 @@ def mobility_range(
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1
     changes = [(int(k), int(mobility[k - 1]), int(mobility[k])) for k in steps]
-    return MobilityRange(at, mobility, smallest, tuple(m.name for m in driven), left, grip, changes)
+    return MobilityRange(at, mobility, smallest, tuple(m.name for m in driven), left, grip, changes, _axis(along))
+
+
+def _axis(along: Any) -> Axis:
+    if isinstance(along, Result):
+        return along.axis
+    return Axis("arclength" if isinstance(along, Circuit) else "configuration", "1")
 
 
 def _configurations(model: Model, along: Any) -> tuple[Array, Array]:

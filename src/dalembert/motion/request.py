@@ -17,12 +17,12 @@ from ..analysis.starts import Starts
 from ..checks import finite_number
 from ..connections.drives import Drive, PoseDrive
 from ..connections.laws import Law, Linear, Polynomial, Spline, integrated
-from ..errors import ModelError
+from ..errors import DalembertError, ModelError
 from ..model import Model
 from ..result import TIME, Axis
 from ..system import System
 
-__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several"]
+__all__ = ["Request", "asked", "axis_of_one", "in_order", "law_of_one", "laws_of_several", "renamed"]
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,8 @@ def asked(
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="A", values=...')
         model = system if isinstance(system, Model) else system.compile()
-        return Request(_by_position(model, float(in_order(times)[0])), in_order(times), notes)
+        when = in_order(times)
+        return Request(_by_position(model, float(when[0])), when, notes)
     described = system.system if isinstance(system, Model) else system
     described = described.copy()
     if isinstance(drive, str):
@@ -96,6 +97,13 @@ def asked(
         driven = next((one for one in model.drives if one.name == getattr(made, "name", drive)), None)
         axis = axis_of_one(drive, "" if driven is None else drive_unit(model, driven), law)
     return Request(model, when, notes, corners, axis)
+
+
+def renamed(error: DalembertError, axis: Axis, t: float) -> DalembertError:
+    """Return the error with its place named by what is driven, where times are no times."""
+    if not axis.plain and error.args:
+        error.args = (str(error).replace(f"t = {t:.6g} s", axis.at(t)), *error.args[1:])
+    return error
 
 
 def axis_of_one(name: str, unit: str, law: Law) -> Axis:

@@ -39,6 +39,14 @@ from .sharing import GROUND, Builder
 __all__ = ["NaturalModel", "natural_model"]
 
 Array = NDArray[np.float64]
+_DRY = "it switches in time, which da.simulate(system) does; here, take it out or give smooth damping= instead"
+_NO_FORM = {
+    "friction": _DRY,
+    "load_friction": _DRY,
+    "lower": "stops strike, which da.simulate(system) does; here, take it out",
+    "upper": "stops strike, which da.simulate(system) does; here, take it out",
+    "armature": "inertia of a hinge has no natural form: use da.simulate(system), or give it to a geared body",
+}
 Homes = dict[str, tuple[str, Array, bool]]
 
 
@@ -133,24 +141,21 @@ class NaturalModel:
     def dynamics(self, forces: Any = None) -> NaturalDynamics:
         """Return the equations of motion, with the system's gravity.
 
-        Elements and dampers of hinges act with the forces that they have in hinge coordinates.
+        Elements and dampers of hinges act with the forces that they have in hinge coordinates; states of elements are
+        integrated with the motion (`motion.x`).
 
         Raises
         ------
         ModelError
-            If elements have states, or hinges have friction, stops or drive trains: they have no natural form here.
+            If hinges have friction, stops or drive trains: they have no natural form here.
         """
-        if self.model.nx:
-            name = next(iter(self.model.system.forces))
-            remedy = f"elements with states do not act here ({name!r} or others): use form='relative'"
-            raise ModelError("dynamics", "form", "natural", remedy)
         damped = False
         for name, connection in self.model.system.connections.items():
             damped |= bool(np.any(getattr(connection.element, "damping", None) or 0.0))
             for what in ("friction", "load_friction", "armature", "lower", "upper"):
                 value = getattr(connection.element, what, None)
                 if value is not None and (what in ("lower", "upper") or np.any(value)):
-                    raise ModelError(f"hinge {name!r}", what, value, "it has no natural form: use form='relative'")
+                    raise ModelError(f"hinge {name!r}", what, value, _NO_FORM[what])
         g = np.asarray(self.model.system.gravity, dtype=float)
         pushed: Any = forces
         if self.model.system.forces or damped:
@@ -279,17 +284,23 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
 def _refuse(system: System, model: Model) -> None:
     known = (Cylindrical, Fixed, Free, Planar, Prismatic, Revolute, Screw, Spherical, Universal, Distance)
     if model.flexible_names:
-        raise ModelError("compile", "form", "natural", f"{model.flexible_names[0]!r} is flexible: use form='relative'")
+        remedy = f"{model.flexible_names[0]!r} is flexible, points are not: use form='relative', or a rigid body"
+        raise ModelError("compile", "form", "natural", remedy)
     for name, connection in system.connections.items():
         if type(connection.element) not in known:
             kind = type(connection.element).__name__
-            raise ModelError(f"connection {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
+            raise ModelError(
+                f"connection {name!r}", "form", "natural",
+                f"{kind} has none: use form='relative', or describe it by hand with rows of da.natural.Mechanism",
+            )  # fmt: skip
     for name, coupling in system.couplings.items():
         if not isinstance(coupling.element, Coupling):
             kind = type(coupling.element).__name__
-            raise ModelError(f"coupling {name!r}", "form", "natural", f"{kind} has none: use form='relative'")
+            raise ModelError(
+                f"coupling {name!r}", "form", "natural",
+                f"{kind} has none, rows here are linear in angles and slides: use form='relative', or a Coupling",
+            )  # fmt: skip
     for name, drive in system.drives.items():
         if not isinstance(drive, Drive) or drive.level:
-            raise ModelError(
-                f"drive {name!r}", "form", "natural", "only positions of single coordinates are driven here"
-            )
+            remedy = "positions of single coordinates are driven here: give position=, or use form='relative'"
+            raise ModelError(f"drive {name!r}", "form", "natural", remedy)

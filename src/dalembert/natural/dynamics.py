@@ -77,8 +77,19 @@ class NaturalDynamics:
             self.weight[places] += mass * point_matrix(body, centre).T @ g
         self._u, self._d = e._unknown, e._driven
 
-    def forces(self, q: Array, v: Array, t: float) -> Array:
-        """Return Q (N,): weight, springs and loads, and further forces."""
+    @property
+    def states(self) -> int:
+        """How many states elements have."""
+        return len(getattr(self._forces, "starts", ()))
+
+    def _given(self, t: float, X: Array, V: Array, x: Array | None) -> Array:
+        """Return forces from outside."""
+        assert self._forces is not None
+        found = self._forces(t, X, V, x) if self.states else self._forces(t, X, V)  # type: ignore[call-arg]
+        return finite_array(found, self.weight.shape, item="dynamics", field="forces")
+
+    def forces(self, q: Array, v: Array, t: float, x: Array | None = None) -> Array:
+        """Return Q (N,): weight, springs and loads, and further forces; x (nx,) are states of elements."""
         own = self.mechanism.forces
         if self._forces is None and not own:
             return self.weight
@@ -89,13 +100,12 @@ class NaturalDynamics:
                 force.add(Q, self.equations, X, V, t)
             if self._forces is None:
                 return Q
-            given = finite_array(self._forces(t, X, V), self.weight.shape, item="dynamics", field="forces")
-            return np.asarray(Q + given)
-        assert self._forces is not None
-        given = finite_array(self._forces(t, X, V), self.weight.shape, item="dynamics", field="forces")
-        return np.asarray(self.weight + given)
+            return np.asarray(Q + self._given(t, X, V, x))
+        return np.asarray(self.weight + self._given(t, X, V, x))
 
-    def accelerations(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, method: str = "R") -> Array:
+    def accelerations(
+        self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, x: ArrayLike | None = None, method: str = "R"
+    ) -> Array:
         """Return a (n,) by (2), ``"R"``, or by (3), ``"augmented"``.
 
         Parameters
@@ -103,6 +113,8 @@ class NaturalDynamics:
         q, v : (n,)
             A closed position and speeds that fit it.
         t : float, s
+        x : (nx,)
+            States of elements; as described if left out.
         method : str
 
         Raises
@@ -113,14 +125,17 @@ class NaturalDynamics:
         one_of("accelerations", "method", method, ("R", "augmented"))
         e = self.equations
         at, speed = (finite_array(x, (e.nq,), item="accelerations", field=n) for x, n in ((q, "q"), (v, "v")))
-        return self._accelerations(at, speed, t, method, None)
+        states = None if x is None else finite_array(x, (self.states,), item="accelerations", field="x")
+        return self._accelerations(at, speed, t, method, None, states)
 
-    def _accelerations(self, at: Array, speed: Array, t: float, method: str, rank: int | None) -> Array:
+    def _accelerations(
+        self, at: Array, speed: Array, t: float, method: str, rank: int | None, x: Array | None = None
+    ) -> Array:
         """Return a (n,); between closed positions the rank of J is that of those, `rank`: rows drift apart there."""
         e = self.equations
         known = e.known(t, third=False)[2]
         M = self.M[np.ix_(self._u, self._u)]
-        Q = self.forces(at, speed, t)[self._u] - self.M[np.ix_(self._u, self._d)] @ known
+        Q = self.forces(at, speed, t, x)[self._u] - self.M[np.ix_(self._u, self._d)] @ known
         J, c = e.jacobian(at, t), e.acceleration_terms(at, speed, t)
         D = e.column_scales
         S = speed_scales(e, J)[:, None]
@@ -154,6 +169,7 @@ class NaturalDynamics:
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         *,
+        x: ArrayLike | None = None,
         method: str = "R",
         rtol: float = 1e-9,
     ) -> NaturalMotion:
@@ -166,6 +182,8 @@ class NaturalDynamics:
             Guess of the first position.
         v : (n,)
             Guess of the first speeds; the nearest ones that fit are taken. Zero if left out.
+        x : (nx,)
+            States of elements at the first; as described if left out. The motion has them as ``motion.x``.
         method : str
             ``"R"`` or ``"augmented"``.
         rtol : float
@@ -182,25 +200,39 @@ class NaturalDynamics:
         at = find_position(e, q, float(ts[0])).q
         speed = self._fitting(at, np.zeros(n) if v is None else np.asarray(v, dtype=float), float(ts[0]))
 
+        starts = getattr(self._forces, "starts", np.zeros(0))
+        inner = np.array(starts if x is None else finite_array(x, (self.states,), item="simulate", field="x"))
         one_of("simulate", "method", method, ("R", "augmented"))
         rank = self._rank(at, float(ts[0]))
 
         def slope(t: float, y: Array) -> Array:
-            return np.concatenate([y[n:], self._accelerations(y[:n], y[n:], t, method, rank)])
+            here, pace, inner = y[:n], y[n : 2 * n], y[2 * n :]
+            return np.concatenate(
+                [pace, self._accelerations(here, pace, t, method, rank, inner), self._state_rates(here, pace, t, inner)]
+            )
 
-        rows = [(at, speed)]
-        scale = np.concatenate([e.column_scales, e.column_scales])
+        rows = [(at, speed, inner)]
+        scale = np.concatenate([e.column_scales, e.column_scales, np.maximum(np.abs(inner), 1.0)])
         for begin, end in pairwise(ts):
-            y = np.concatenate([at, speed])
+            y = np.concatenate([at, speed, inner])
             ran = solve_ivp(slope, (begin, end), y, method="DOP853", rtol=rtol, atol=1e-3 * rtol * scale)
             if not ran.success:
                 raise SingularityError(f"natural dynamics at t = {ran.t[-1]:.6g} s: {ran.message}")
             at = find_position(e, ran.y[:n, -1], float(end)).q
-            speed = self._fitting(at, ran.y[n:, -1], float(end))
-            rows.append((at, speed))
-        a = np.array([self.accelerations(x, w, float(t), method=method) for (x, w), t in zip(rows, ts, strict=True)])
-        qs, vs = np.array([x for x, _ in rows]), np.array([w for _, w in rows])
-        return NaturalMotion(self.mechanism, Followed(ts, qs, vs, a, None, 0, 0, 0), prescribed=False)
+            speed, inner = self._fitting(at, ran.y[n : 2 * n, -1], float(end)), ran.y[2 * n :, -1]
+            rows.append((at, speed, inner))
+        a = np.array([
+            self._accelerations(here, pace, float(t), method, None, states)
+            for (here, pace, states), t in zip(rows, ts, strict=True)
+        ])  # fmt: skip
+        qs, vs, xs = (np.array(part) for part in zip(*rows, strict=True))
+        return NaturalMotion(self.mechanism, Followed(ts, qs, vs, a, None, 0, 0, 0), prescribed=False, states=xs)
+
+    def _state_rates(self, q: Array, v: Array, t: float, x: Array) -> Array:
+        if not self.states:
+            return np.zeros(0)
+        X, V = self.equations.all_values(q, t), self.equations.all_values(v, t, rate=1)
+        return np.asarray(self._forces.state_rates(t, X, V, x))  # type: ignore[union-attr]
 
     def _rank(self, q: Array, t: float) -> int:
         """Return the rank of J at a closed position."""

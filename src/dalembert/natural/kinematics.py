@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DalembertError, ModelError
 from ..motion import Followed, follow
-from ..motion.request import axis_of_one, in_order, law_of_one, laws_of_several
+from ..motion.drives import better_drive
+from ..motion.request import axis_of_one, in_order, law_of_one, laws_of_several, renamed
 from ..result import TIME, Axis, Stats
 from .motion import UNITS, NaturalMotion
 
@@ -43,9 +44,11 @@ def kinematics(
     try:
         found = _in_parts(driven, when, corners, q, axis)
     except DalembertError as caught:
-        found, message, error = getattr(caught, "result", None), str(caught), caught
+        found, error = getattr(caught, "result", None), renamed(caught, axis, float(when[0]))
         if found is None or not len(found.t):
             raise
+        error.args = (str(error) + _instead(mechanism, driven, found, drive), *error.args[1:])
+        message = str(error)
     assert found is not None
     stats = Stats(
         method="kinematics", steps=len(found.t) - 1 + found.splits, rejected=found.splits, evaluations=found.iterations,
@@ -103,6 +106,18 @@ def _asked(
 def _unit(m: Mechanism, name: str) -> str:
     """Return the unit of a coordinate or a component of one."""
     return next((UNITS[c.kind] for c in m.coordinates.values() if name == c.name or name in c.names), "")
+
+
+def _instead(m: Mechanism, driven: Mechanism, found: Followed, drive: str | Mapping[str, ArrayLike] | None) -> str:
+    """Return what could be driven where the branch of a single drive ends."""
+    if not isinstance(drive, str):
+        return ""
+    free, t = m.copy(), float(found.t[-1])
+    free.let_go(drive)
+    equations = free.equations()
+    q = driven.equations().all_values(found.q[-1], t)[equations._unknown]
+    names = [name for name in better_drive(equations, q, t) if name != drive]
+    return f". Drive {' or '.join(map(repr, names[:2]))} instead" if names else ""
 
 
 def _in_parts(m: Mechanism, times: Array, corners: list[int], q: ArrayLike | None, axis: Axis) -> Followed:

@@ -62,12 +62,13 @@ class NaturalMotion(Result):
         message: str = "",
         prescribed: bool = True,
         axis: Axis = TIME,
+        states: Array | None = None,
     ) -> None:
         self.mechanism = mechanism.copy()
         self.equations: NaturalEquations = mechanism.equations()
         self.followed = followed
         super().__init__(
-            None, followed.t, followed.q, followed.v, stats=stats, status=status, message=message,
+            None, followed.t, followed.q, followed.v, states, stats=stats, status=status, message=message,
             labels=_labels(mechanism.name, self.equations), prescribed=prescribed, axis=axis,
         )  # fmt: skip
         jerks = np.full_like(followed.a, np.nan) if followed.j is None else followed.j
@@ -247,9 +248,17 @@ class NaturalMotion(Result):
         """Return a pandas DataFrame over t; positions and speeds of all coordinates that move if no names are given."""
         return super().to_pandas(self._listed() if names is None else names)
 
-    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None, *, units: bool = False) -> None:
         """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`."""
-        super().to_csv(path, self._listed() if names is None else names)
+        super().to_csv(path, self._listed() if names is None else names, units=units)
+
+    def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a sheet for Excel (see `Result.to_excel`). `names` as in `to_pandas`."""
+        super().to_excel(path, self._listed() if names is None else names)
+
+    def to_mat(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a MAT file (see `Result.to_mat`). `names` as in `to_pandas`."""
+        super().to_mat(path, self._listed() if names is None else names)
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the motion to a file (see `Result.save`), driven coordinates and jerks included."""

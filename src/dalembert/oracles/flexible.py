@@ -281,7 +281,7 @@ class FlexibleOperators:
 
     def composite_mass_matrix(self) -> Array:
         """Return the mass matrix from composite bodies, (nv, nv), (5.2) to (5.5)."""
-        R = [body.M.copy() for body in self.bodies]
+        R = self.composites
         mass = np.zeros((self.nv, self.nv))
         for k in reversed(range(self.nb)):
             j, X = k, R[k] @ self.bodies[k].H.T
@@ -291,10 +291,39 @@ class FlexibleOperators:
                 j = int(self.forest.parent[j]) - 1
                 mass[self.rows[j], self.rows[k]] = self.bodies[j].H @ X
                 mass[self.rows[k], self.rows[j]] = mass[self.rows[j], self.rows[k]].T
+        return mass
+
+    @cached_property
+    def composites(self) -> list[Array]:
+        """R(k) (nm + 6, nm + 6) of each body, (5.2): its inertia and that of all it carries, their freedoms frozen."""
+        R = [body.M.copy() for body in self.bodies]
+        for k in reversed(range(self.nb)):
             parent = int(self.forest.parent[k])
             if parent:
                 R[parent - 1] += self.bodies[k].Phi @ R[k] @ self.bodies[k].Phi.T
-        return mass
+        return R
+
+    def conjugate_gradients(self, tau: ArrayLike, *, tolerance: float = 1e-12) -> tuple[Array, int]:
+        """Return v' (nv,) by conjugate gradients, and how many products with the mass matrix they took.
+
+        The mass matrix is never formed: its product with a vector is inverse dynamics without velocities (Walker and
+        Orin 1982, method 4), here H Phi M Phi* H* x from the right. Steps are scaled by the diagonal of D.
+        """
+        right = np.asarray(tau, dtype=float) - self.bias()
+        scale = 1 / np.diag(self.D)
+        x, left = np.zeros(self.nv), right.copy()
+        y = scale * left
+        direction, size = y.copy(), float(left @ y)
+        products, aim = 0, tolerance**2 * size
+        while size > aim and products < 20 * self.nv:
+            product = self.H @ (self.Phi @ (self.M @ (self.Phi.T @ (self.H.T @ direction))))
+            products += 1
+            step = size / float(direction @ product)
+            x, left = x + step * direction, left - step * product
+            y = scale * left
+            size, before = float(left @ y), size
+            direction = y + size / before * direction
+        return x, products
 
     def factor(self) -> Array:
         """Return 1 + H Phi K, (nv, nv), lemma 6.1."""

@@ -1,6 +1,19 @@
 """What a simulation returns: states over time, and everything that follows from them by name."""
 
-from .outputs import ByTime, Motion, Output, Periods, always, nodal_displacements, nodal_velocities
+from .outputs import (
+    ByTime,
+    Motion,
+    NodalMotion,
+    Output,
+    Periods,
+    always,
+    mode_acceleration,
+    nodal_accelerations,
+    nodal_displacements,
+    nodal_loads,
+    nodal_motion,
+    nodal_velocities,
+)
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .result import Result
 
@@ -11,11 +24,16 @@ __all__ = [
     "EventRecord",
     "Labels",
     "Motion",
+    "NodalMotion",
     "Output",
     "Periods",
     "Result",
     "Stats",
     "always",
+    "mode_acceleration",
+    "nodal_accelerations",
     "nodal_displacements",
+    "nodal_loads",
+    "nodal_motion",
     "nodal_velocities",
 ]

@@ -22,13 +22,31 @@ class Pictures:
     def _model(self) -> Model:
         raise NotImplementedError
 
-    def plot(self, *names: str | Callable[[State], ArrayLike], ax: Any = None, path: Any = None) -> list[Any]:
-        """Plot outputs over time, one panel for each unit, and return the matplotlib axes (see `view.plot`).
+    def _repr_html_(self) -> str:
+        """Show a sketch and the ranges of coordinates in a notebook."""
+        from ..view.rich import result_html
+
+        return result_html(self)
+
+    def plot(
+        self,
+        *names: str | Callable[[State], ArrayLike] | Sequence[Any],
+        against: str | Callable[[State], ArrayLike] | None = None,
+        degrees: bool = False,
+        ax: Any = None,
+        path: Any = None,
+    ) -> list[Any]:
+        """Plot outputs over time, or against another, and return the matplotlib axes (see `view.plot`).
 
         Parameters
         ----------
         names : str or function of a State
-            All coordinates if left out.
+            All coordinates if left out. One panel for each unit; where some stand together in a tuple, as in
+            ``plot(("A.position", "B.position"), "A.effort")``, one for each tuple and name.
+        against : str or function of a State
+            Output to the right in place of the time: ``plot("A.effort", against="A.position")``.
+        degrees : bool
+            Angles, and their rates, in degrees.
         ax : matplotlib axes
             Where to draw; a new figure if left out.
         path : str or path
@@ -36,7 +54,7 @@ class Pictures:
         """
         from ..view.plots import plot
 
-        return plot(cast("Result", self), *names, ax=ax, path=path)
+        return plot(cast("Result", self), *names, against=against, degrees=degrees, ax=ax, path=path)
 
     def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
         """Plot energies, work and losses and, below them, their balance (see `view.plot_energy`)."""
@@ -50,7 +68,16 @@ class Pictures:
         *,
         velocities: Iterable[Any] = (),
         accelerations: Iterable[Any] = (),
-        **options: Any,
+        trace: Iterable[Any] = (),
+        ghosts: bool = False,
+        forces: Mapping[Any, ArrayLike] | None = None,
+        view: str = "auto",
+        ax: Any = None,
+        labels: bool | None = None,
+        markers: bool | Iterable[Any] = (),
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+        path: Any = None,
     ) -> Any:
         """Draw the system at a time, the last if left out, and return the axes (see `view.draw`).
 
@@ -59,23 +86,53 @@ class Pictures:
         t : float, s
         velocities, accelerations : points
             That get an arrow: bodies, markers, or names such as ``"coupler.at(0.2, 0, 0)"``.
-        **options
-            Of `view.draw`; points of ``trace`` leave their paths over the whole motion up to that time.
+        trace : points
+            That leave their paths over the motion up to that time.
+        ghosts : bool
+            Draw a few of the earlier positions faintly.
+        forces, view, ax, labels, markers, inertia, exaggerate, path
+            As of `view.draw`.
         """
         from ..view.draw import draw_motion
 
-        return draw_motion(self, t, velocities, accelerations, **options)
+        return draw_motion(
+            self, t, velocities, accelerations, trace=trace, ghosts=ghosts, forces=forces, view=view, ax=ax,
+            labels=labels, markers=markers, inertia=inertia, exaggerate=exaggerate, path=path,
+        )  # fmt: skip
 
-    def animate(self, path: Any = None, **options: Any) -> Any:
-        """Show the motion: as a ``.gif`` or ``.html`` file, or without a path as an animation for a notebook.
+    def animate(
+        self,
+        path: Any = None,
+        *,
+        view: str = "auto",
+        fps: float = 30.0,
+        speed: float = 1.0,
+        trace: Iterable[Any] = (),
+        size: tuple[float, float] | None = None,
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+    ) -> Any:
+        """Show the motion: as a ``.gif``, ``.mp4`` or ``.html`` file, or without a path where a notebook stands.
 
-        Options as in `view.animate`: ``view``, ``fps``, ``speed`` (seconds of motion in a second), ``trace`` (points
-        whose paths are drawn), ``size`` (inches), ``inertia``, ``exaggerate`` (factor of deformations).
+        Parameters
+        ----------
+        path : str or Path
+        fps : float, 1/s
+            Frames a second.
+        speed : float
+            Seconds of motion shown in a second.
+        trace : points
+            Whose paths are drawn.
+        size : (2,) inches
+        view, inertia, exaggerate
+            As of `view.draw`.
         """
         from ..view.animate import animate
 
         self._model()
-        return animate(self, path, **options)
+        return animate(
+            self, path, view=view, fps=fps, speed=speed, trace=trace, size=size, inertia=inertia, exaggerate=exaggerate
+        )
 
     def view(
         self,
@@ -144,9 +201,11 @@ class Pictures:
         inertia: bool = False,
         exaggerate: float = 1.0,
     ) -> Path:
-        """Write the motion as ``.html``, a page that plays without a network, or ``.glb``, for slides and Blender.
+        """Write the motion: ``.html``, a page that plays without a network, ``.glb`` for Blender and slides, or a film.
 
-        Parameters are those of `view`; a ``.glb`` has bodies, elements and their motion alone.
+        Parameters are those of `view`; a ``.glb`` has bodies, elements and their motion alone. ``.gif`` and ``.mp4``
+        (by ffmpeg) are the film of `animate`, ``.png`` its last frame as `draw` has it: without plots, arrows and
+        further motions.
         """
         from ..view.web import export
 

@@ -452,11 +452,33 @@ class Result(Pictures):
 
         return pandas.DataFrame(flat_columns(self, names), index=pandas.Index(self.t, name=self._head))
 
-    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
-        """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`."""
-        from ..io.columns import flat_columns, write_csv
+    def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None, *, units: bool = False) -> None:
+        """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`.
 
-        write_csv(path, {self._head: self.t} | flat_columns(self, names))
+        With `units`, headings say them: ``A.position [rad]``. `dalembert.io.read_table` reads the columns again.
+        """
+        from ..io.columns import flat_columns, write_csv
+        from ..io.tables import table_of, write_units_csv
+
+        if units:
+            write_units_csv(path, table_of(self, self._head, names))
+        else:
+            write_csv(path, {self._head: self.t} | flat_columns(self, names))
+
+    def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a sheet for Excel and its relatives: names, units below them, then numbers; needs openpyxl."""
+        from ..io.tables import table_of, write_excel
+
+        write_excel(path, table_of(self, self._head, names))
+
+    def to_mat(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
+        """Write a MAT file: a variable for each column, and in the cell array ``columns`` its name and unit.
+
+        MATLAB's names have letters, digits and underscores only: ``A.position`` is ``A_position`` there.
+        """
+        from ..io.tables import table_of, write_mat
+
+        write_mat(path, table_of(self, self._head, names))
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.

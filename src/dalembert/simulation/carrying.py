@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DalembertError, ModelError
 from ..model import State
 from ..result import Result
+from .half_turns import passed_half_turn
 from .open_loops import mind_loops
 from .outcome import make_result
 from .run import Run
@@ -58,6 +59,8 @@ def carry_out(
         way = "resume=result" if run.stream is None else f"stream={str(run.stream.path)!r}, resume=True"
         message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
     result = make_result(run, status, message, time.perf_counter() - began)
+    if caught is None and len(result.t) > 1:
+        caught = passed_half_turn(result)
     if caught is None or on_error == "return":
         return result
     caught.result = result

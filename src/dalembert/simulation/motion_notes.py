@@ -15,7 +15,7 @@ from ..model.once import once_per_model
 from ..result import Motion
 from .led_angles import angle_notes
 from .settling import keeps_to_itself
-from .spin import spin_notes
+from .spin import deformation_notes, spin_notes
 
 __all__ = ["motion_notes"]
 
@@ -43,7 +43,8 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
     if not len(motion):
         return []
     conditions = list(conditions)
-    notes = [*spin_notes(model, motion.q, motion.v), *_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
+    notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
+    notes += [*_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
     notes += keeps_to_itself(conditions)
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:

@@ -21,10 +21,19 @@ class Progress:
     wanted : bool or None
         None: only where someone looks, on a terminal or in a notebook.
     stream : text stream
+    place : str
+        How a place on the way is told.
     """
 
-    def __init__(self, begin: float, end: float, wanted: bool | None, stream: TextIO | None = None) -> None:
-        self.begin, self.end = begin, end
+    def __init__(
+        self,
+        begin: float,
+        end: float,
+        wanted: bool | None,
+        stream: TextIO | None = None,
+        place: str = "t = {:.6g} s",
+    ) -> None:
+        self.begin, self.end, self.place = begin, end, place
         self.stream = sys.stderr if stream is None else stream
         self.active = _watched(self.stream) if wanted is None else bool(wanted)
         self.patience = PATIENCE if wanted is None else 0.0
@@ -41,7 +50,7 @@ class Progress:
         left = (now - self.started) * (1 - part) / part if part > 0 else float("inf")
         bar = "#" * int(24 * part)
         eta = f"{left:.0f} s left" if left < 1e5 else ""
-        self.stream.write(f"\r[{bar:<24}] {100 * part:3.0f} %  t = {t:.6g} s  {eta:<16}")
+        self.stream.write(f"\r[{bar:<24}] {100 * part:3.0f} %  {self.place.format(t)}  {eta:<16}")
         self.stream.flush()
 
     def close(self) -> None:

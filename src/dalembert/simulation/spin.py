@@ -1,4 +1,4 @@
-"""Flexible bodies that spin too fast to do without geometric stiffening."""
+"""Flexible bodies that leave the range of their theory: spins without stiffening, deformations that are not small."""
 
 from __future__ import annotations
 
@@ -8,15 +8,56 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import StiffeningWarning
+from ..bodies.flexible import FlexibleBody
+from ..errors import DeformationWarning, StiffeningWarning
 
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["FAST", "spin_notes"]
+__all__ = ["FAST", "LARGE", "deformation_notes", "spin_notes"]
+
+Array = NDArray[np.float64]
 
 FAST = 0.2
 """Part of a body's lowest frequency that its spin may reach without stiffening: stiffness then errs by its square."""
+
+
+LARGE = 0.2
+"""rad: rotation of a node against the body frame up to which deformation is small; lengths err by half its square."""
+
+_LOOKED_AT = 64  # states of a motion whose nodes are looked at, those of the largest bounds
+
+
+def deformation_notes(model: Model, q: Array) -> list[str]:
+    """Return a sentence for each flexible body whose deformation was not small at some state (n, nq), and warn."""
+    notes = []
+    for name in model.flexible_names:
+        flexible = model.system.bodies[name].flexible
+        assert flexible is not None
+        turn, moved = _largest(flexible, q[:, model.q_slice(name)])
+        size = float(np.linalg.norm(np.ptp(flexible.nodes, axis=0))) or 1.0
+        if turn > LARGE or moved > LARGE * size:
+            notes.append(
+                f"{name!r} deforms by up to {moved:.3g} m ({moved / size:.2g} of its size {size:.3g} m), its nodes "
+                f"turn by up to {turn:.3g} rad: modes are for small deformations (about {LARGE} rad); divide it into "
+                "several bodies, or take da.cable"
+            )
+            warnings.warn(notes[-1], DeformationWarning, stacklevel=6)
+    return notes
+
+
+def _largest(flexible: FlexibleBody, eta: Array) -> tuple[float, float]:
+    """Return the largest rotation, rad, and displacement, m, of any node for modal coordinates (n, nm)."""
+    found = []
+    for part in (flexible.shapes[:, :3], flexible.shapes[:, 3:]):
+        by_mode = np.linalg.norm(part, axis=1).max(axis=0)  # no combination of modes moves a node more than their sum
+        bounds = np.abs(eta) @ by_mode
+        chosen = eta[np.argsort(bounds)[-_LOOKED_AT:]]
+        largest = 0.0
+        for one in chosen:
+            largest = max(largest, float(np.linalg.norm(part @ one, axis=1).max(initial=0.0)))
+        found.append(largest)
+    return found[0], found[1]
 
 
 def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> list[str]:

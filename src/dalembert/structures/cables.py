@@ -15,7 +15,7 @@ are kept to third order in the turn of a segment and shapes converge with the sq
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ __all__ = ["SlenderBody", "cable"]
 
 Array = NDArray[np.float64]
 
-ITEM = "cable"
+_NORMAL = 1e12  # factor of the shear stiffness of sections that stay normal
 
 
 def cable(
@@ -223,7 +223,9 @@ def _segment(
     damping: Any,
 ) -> FlexibleBody:
     """Return one segment from the origin to `step`, with modes by constant curvature, twist and strain."""
-    structure = frame_structure([Member([(0, 0, 0), step], section, material, elements=1, up=up)], theory="euler")
+    # sections stay normal to the line; their rotary inertia counts, since segments may be shorter than they are thick
+    rigid = replace(section, shear_y=_NORMAL, shear_z=_NORMAL)
+    structure = frame_structure([Member([(0, 0, 0), step], rigid, material, elements=1, up=up)])
     beams = structure.beams
     assert beams is not None
     R, h = beams.axes[0], float(beams.lengths[0])

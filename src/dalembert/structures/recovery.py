@@ -41,16 +41,29 @@ class BeamStresses:
     mises: Array
 
 
-def section_forces(body: FlexibleBody, eta: ArrayLike) -> Array:
+def section_forces(
+    body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
+) -> Array:
     """Return section forces (k, ne, 2, 6) of the beam elements for modal coordinates eta (k, nm) or (nm,).
 
     At both ends of each element, in local axes: N, Qy, Qz in N, torque, My, Mz in N m, as the part of the beam beyond
     the section acts on the part before it. Tension is positive. They are those of the nodal displacements: loads spread
-    over an element (its own inertia) shift them by half an element's share.
+    over an element (its own inertia) shift them by half an element's share. In place of eta, `displacements` (k, 6 n)
+    of all nodes may be given, such as those of `mode_acceleration`.
     """
     structure = _beam_structure(body)
     beams = structure.beams
     assert beams is not None
+    if (eta is None) == (displacements is None):
+        raise ModelError("section forces", "eta", eta, "give either eta or displacements")
+    if displacements is not None:
+        moved = np.asarray(displacements, dtype=float)
+        moved = moved[None] if moved.ndim == 1 else moved
+        if moved.ndim != 2 or moved.shape[1] != 6 * body.n:
+            wanted = f"give (k, {6 * body.n}): six freedoms of every node"
+            raise ModelError("section forces", "displacements", f"of shape {moved.shape}", wanted)
+        each = np.einsum("eij,kej->kei", beams.stiffness(), beams.local(moved))
+        return np.stack([-each[..., :6], each[..., 6:]], axis=2)
     values = np.asarray(eta, dtype=float)
     values = values[None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[1] != body.nm:
@@ -61,9 +74,11 @@ def section_forces(body: FlexibleBody, eta: ArrayLike) -> Array:
     return np.tensordot(values, forces, 1)
 
 
-def beam_stresses(body: FlexibleBody, eta: ArrayLike) -> BeamStresses:
-    """Return stresses of the beam elements for modal coordinates eta (k, nm) or (nm,)."""
-    forces = section_forces(body, eta)
+def beam_stresses(
+    body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
+) -> BeamStresses:
+    """Return stresses of the beam elements for modal coordinates eta (k, nm) or (nm,), or displacements (k, 6 n)."""
+    forces = section_forces(body, eta, displacements=displacements)
     beams = _beam_structure(body).beams
     assert beams is not None
     shape = forces.shape[:3]

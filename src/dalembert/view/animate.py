@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +16,7 @@ from ..result import TIME, Axis
 from ..system import System
 from . import notes, style
 from .draw import checked_factor, configurations, markers_of, new_picture, spread
-from .player import PAGE
+from .films import framed, write_gif, write_html, write_mp4
 from .projection import Placement, paths_of
 from .spatial import SpatialPicture
 
@@ -28,11 +24,10 @@ __all__ = ["Film", "animate", "animate_configurations", "between", "checked_suff
 
 Array = NDArray[np.float64]
 
-_SUFFIXES = (".gif", ".html")
+_SUFFIXES = (".gif", ".html", ".mp4")
 _FASTEST_GIF = 50.0  # frames a second: GIF counts hundredths of a second, and players slow down a single one
 _MOST_FRAMES = 6000
 _DPI = 100
-_COMMON = 96  # colours kept exactly
 _FINE = 4  # points of a path for each frame
 
 
@@ -55,7 +50,8 @@ def animate(
     result : Result
         Anything with ``model``, ``t`` (n,) and ``at(times)`` that gives a ``q``.
     path : str or Path
-        File to write, ``.gif`` or ``.html``; if left out, a matplotlib animation is returned, as notebooks show it.
+        File to write, ``.gif``, ``.mp4`` (by ffmpeg) or ``.html``; if left out, a matplotlib animation is returned, as
+        notebooks show it.
     view : str
         As for `draw`.
     fps : float, 1/s
@@ -172,11 +168,26 @@ def projected(make: Callable[[], Film], path: Any, fps: float) -> Any:
     with style.styled():
         film = make()
         if path is None:
-            from matplotlib.animation import FuncAnimation
-
-            return FuncAnimation(film.figure, film.show, frames=len(film.times), interval=1000 / fps, blit=False)
-        write = _write_gif if suffix == ".gif" else _write_html
+            return _moving(film, fps)
+        write = {".gif": write_gif, ".mp4": write_mp4}.get(suffix, write_html)
         return style.written(path, _SUFFIXES, "animation", lambda name: write(name, film, fps))
+
+
+def _moving(film: Film, fps: float) -> Any:
+    """Return a film as a matplotlib animation that notebooks show without any settings."""
+    from matplotlib.animation import FuncAnimation
+
+    class Moving(FuncAnimation):
+        _shown = ""
+
+        def _repr_html_(self) -> str:
+            """Show it as a page of its own, which a saved notebook keeps."""
+            self._draw_was_started = True  # matplotlib warns of animations that nobody has seen
+            with style.styled():
+                self._shown = self._shown or framed(film, fps)
+            return self._shown
+
+    return Moving(film.figure, film.show, frames=len(film.times), interval=1000 / fps, blit=False)
 
 
 def checked_suffix(path: Any, fps: float) -> str:
@@ -278,7 +289,7 @@ class _ModelFilm(Film):
 
     def show(self, k: int) -> list[Any]:
         """Put everything where it is in frame k."""
-        self.picture.update(Placement.of(self.model, self.q[k], self.factor))
+        self.picture.update(Placement.of(self.model, self.q[k], self.factor, t=float(self.times[k])))
         self.tell(k)
         for line, tail in zip(self.paths, self.tails, strict=True):
             _set_line(tail, self.picture.view, line[: k * self.stride + 1])
@@ -297,74 +308,3 @@ def _set_line(line: Any, view: Any, points: Array) -> None:
         line.set_data(*view.project(points).T)
     else:
         line.set_data_3d(*points.T)
-
-
-def _images(film: Film) -> Iterator[Any]:
-    """Yield the frames as PIL images of one palette: small files, no flicker."""
-    from PIL import Image
-
-    film.prepare()
-    colors = _palette([film.pixels(int(k)).copy() for k in spread(len(film.times), 4)])
-    nearest = _nearest(colors)
-    for k in range(len(film.times)):
-        packed = film.pixels(k)
-        cell = (packed >> 2 & 63) << 12 | (packed >> 10 & 63) << 6 | (packed >> 18 & 63)
-        image = Image.fromarray(nearest[cell])
-        image.putpalette(colors.tobytes())
-        yield image
-
-
-def _palette(frames: list[NDArray[np.uint32]]) -> NDArray[np.uint8]:
-    """Return up to 255 colours (k, 3): those that fill most of the frames, and a spread of the rest."""
-    from PIL import Image
-
-    joined = Image.fromarray(np.concatenate([frame[..., None].view(np.uint8)[..., :3] for frame in frames]))
-    common = sorted(joined.getcolors(joined.width * joined.height) or [], reverse=True)[:_COMMON]
-    rest = joined.quantize(255 - len(common), method=Image.Quantize.MEDIANCUT).getpalette() or []
-    spectrum = np.array(rest, dtype=np.uint8).reshape(-1, 3)
-    return np.concatenate([np.array([color for _, color in common], dtype=np.uint8), spectrum])[:255]
-
-
-def _nearest(colors: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the number of the nearest colour (64 * 64 * 64,) to red, green and blue in steps of four."""
-    from scipy.spatial import cKDTree
-
-    middle = 4.0 * np.arange(64) + 2.0
-    cells = np.stack(np.meshgrid(middle, middle, middle, indexing="ij"), axis=-1)
-    result: NDArray[np.uint8] = cKDTree(colors.astype(float)).query(cells.reshape(-1, 3))[1].astype(np.uint8)
-    # a colour of the palette keeps its cell to itself; the more common one comes first
-    owned = (colors.astype(np.int64) >> 2) @ np.array([64 * 64, 64, 1])
-    result[owned[::-1]] = np.arange(len(colors))[::-1]
-    return result
-
-
-def _write_gif(name: Path, film: Film, fps: float) -> None:
-    frames = _images(film)
-    # hundredths of a second, rounded so that the whole keeps its length
-    ends = np.round(100 * np.arange(1, len(film.times) + 1) / fps)
-    durations = [10 * int(d) for d in np.diff(ends, prepend=0.0)]
-    first = next(frames)
-    first.save(name, format="GIF", save_all=True, append_images=frames, duration=durations, loop=0, disposal=1)
-
-
-def _write_html(name: Path, film: Film, fps: float) -> None:
-    pictures = []
-    for image in _images(film):
-        buffer = io.BytesIO()
-        image.save(buffer, format="PNG", compress_level=6)
-        pictures.append(base64.b64encode(buffer.getvalue()).decode("ascii"))
-    times = [round(float(t), 9) for t in film.times]
-    width, height = (film.figure.get_size_inches() * _DPI).astype(int)
-    page = PAGE
-    for field, value in (
-        ("TITLE", html.escape(film.title)),
-        ("WIDTH", str(width)),
-        ("HEIGHT", str(height)),
-        ("FPS", json.dumps(float(fps))),
-        ("TIMES", json.dumps(times)),
-        ("NAME", json.dumps(film.axis.name)),
-        ("UNIT", json.dumps(film.axis.ending)),
-        ("FRAMES", json.dumps(pictures)),
-    ):
-        page = page.replace(f"%{field}%", value)
-    name.write_text(page, encoding="utf-8")

@@ -54,6 +54,7 @@ def draw(
     inertia: bool = False,
     exaggerate: float = 1.0,
     path: Any = None,
+    t: float = 0.0,
 ) -> Any:
     """Draw a system and return the matplotlib axes.
 
@@ -84,6 +85,8 @@ def draw(
         joints stay in place. Thin grey lines show the bodies without deformation.
     path : str or Path
         File to write: .png, .pdf, .svg, ...
+    t : float, s
+        When: loads that follow laws of time are drawn as they are then.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def draw(
         for kind, some in given.items()
     }
     shown = rows[spread(len(rows), _FITTED)]
-    placements = [Placement.of(model, row, factor) for row in shown[::-1]]
+    placements = [Placement.of(model, row, factor, t=t) for row in shown[::-1]]
     paths = paths_of(model, rows, traced, factor)
     with style.styled():
         picture = new_picture(model, placements, view, ax, path, paths, marked + traced, inertia=inertia)
@@ -131,7 +134,7 @@ def draw_motion(
     model: Model = result._model()
     time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")
     times = np.append(result.t[result.t < time], time)
-    rows = result.at(times).q if options.get("trace") or options.pop("ghosts", False) else result.at(time).q[None]
+    rows = result.at(times).q if options.pop("ghosts", False) or options.get("trace") else result.at(time).q[None]
     arrows: dict[str, dict[Any, Array]] = {}
     for kind, quantity, points in (
         ("velocities", "velocity", velocities),
@@ -139,7 +142,7 @@ def draw_motion(
     ):
         markers = markers_of(model, points, kind)
         arrows[kind] = {m: result.output(f"{m.name}.{quantity}", [time])[0] for m in markers}
-    return draw(model, rows, **arrows, **options)  # type: ignore[arg-type]
+    return draw(model, rows, t=time, **arrows, **options)  # type: ignore[arg-type]
 
 
 def new_picture(

@@ -31,30 +31,76 @@ class _Curve:
     def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
         self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
 
+    def to_degrees(self) -> None:
+        """Count angles, and their rates, in degrees."""
+        if self.unit in ("rad", "rad/s", "rad/s2"):
+            self.unit, self.values = self.unit.replace("rad", "deg"), np.degrees(self.values)
 
-def plot(result: Result, *names: Any, ax: Any = None, path: Any = None) -> list[Any]:
-    """Plot outputs over time, one panel for each unit, and return the axes.
+
+def plot(
+    result: Result,
+    *names: Any,
+    against: Any = None,
+    degrees: bool = False,
+    ax: Any = None,
+    path: Any = None,
+) -> list[Any]:
+    """Plot outputs over time or against another output, and return the axes.
 
     Parameters
     ----------
     result : Result
         Where it has dense output, curves are drawn through more times than it stores.
-    names : str or function
-        Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out.
+    names : str, function, or several of them in a tuple
+        Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out. They get
+        one panel for each unit; where some stand in a tuple or list, each name or tuple gets a panel of its own, in
+        which a second unit is read off at the right.
+    against : str or function
+        Another output to the right, in place of the time: a number, or a component such as ``"tip.position.x"``.
+    degrees : bool
+        Angles, and their rates, in degrees.
     ax : matplotlib axes
-        Where to draw; outputs of several units need a new figure.
+        Where to draw; outputs of several panels need a new figure.
     path : str or Path
         File to write: .png, .pdf, .svg, ...
 
     Raises
     ------
     ModelError
-        If an output cannot be plotted, or `ax` is given for outputs of several units.
+        If an output cannot be plotted, a panel would have more than two units, or `ax` is given for several panels.
     """
     style.matplotlib()
     fine = _refined(result)
-    curves = [c for name in names for c in _curves(fine, name)] if names else _coordinates(fine)
-    return _drawn(fine.t, curves, ax, path, _draw_line, result.axis.label)
+    grouped = any(isinstance(name, (tuple, list)) for name in names)
+    given = [list(name) if isinstance(name, (tuple, list)) else [name] for name in names]
+    groups = [[c for name in group for c in _curves(fine, name)] for group in given] if names else [_coordinates(fine)]
+    if not all(groups):
+        raise ModelError("plot", "names", names, "a panel needs at least one output")
+    across = None if against is None else _across(fine, against)
+    if degrees:
+        for curve in (*(c for group in groups for c in group), *([across] if across else [])):
+            curve.to_degrees()
+    if not grouped:
+        groups = _by_unit([curve for group in groups for curve in group])
+    if across is None:
+        return _drawn(fine.t, groups, ax, path, _draw_line, result.axis.label)
+    below = f"{across.label} [{across.unit}]" if across.unit else across.label
+    return _drawn(across.values, groups, ax, path, _draw_line, below)
+
+
+def _across(result: Result, what: Any) -> _Curve:
+    """Return the one line of an output, or of a component of it, to plot others against."""
+    found = _curves(result, what)
+    if len(found) != 1:
+        names = ", ".join(curve.label for curve in found[:6])
+        raise ModelError("plot", "against", what, f"it has {len(found)} components; name one number: {names}")
+    return found[0]
+
+
+def _by_unit(curves: list[_Curve]) -> list[list[_Curve]]:
+    """Return curves together with those of the same unit."""
+    units = dict.fromkeys(curve.unit for curve in curves)
+    return [[curve for curve in curves if curve.unit == unit] for unit in units]
 
 
 def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -63,35 +109,54 @@ def _draw_line(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> Non
 
 def _drawn(
     t: Array,
-    curves: list[_Curve],
+    groups: list[list[_Curve]],
     ax: Any,
     path: Any,
     draw: Callable[[Any, Array, _Curve, dict[str, Any]], None],
     below: str = "t [s]",
 ) -> list[Any]:
-    """Draw curves over t (n,), one panel for each unit, and return the axes."""
-    units = list(dict.fromkeys(c.unit for c in curves))
+    """Draw curves over t (n,), one panel for each group of them, and return the axes."""
     with style.styled():
         if ax is None:
-            panels = _panels(len(units), path)
-        elif len(units) == 1:
+            panels = _panels(len(groups), path)
+        elif len(groups) == 1:
             panels = [style.axes_for(ax, path, _WIDTH, _PANEL)]
         else:
-            raise ModelError(
-                "plot", "ax", ax, f"these outputs have {len(units)} units ({', '.join(units)}): leave it out"
-            )
-        for panel, unit in zip(panels, units, strict=True):
-            together = [c for c in curves if c.unit == unit]
-            for k, curve in enumerate(together):
-                draw(panel, t, curve, _line(k))
-            quantities = list(dict.fromkeys(c.quantity for c in together))
-            alone = len(together) == 1 and len(together[0].label) < 24
-            title = together[0].label if alone else quantities[0] if len(quantities) == 1 else ""
-            _finish(panel, title, unit, legend=not alone)
+            units = ", ".join(dict.fromkeys(curve.unit for group in groups for curve in group))
+            raise ModelError("plot", "ax", ax, f"these outputs need {len(groups)} panels ({units}): leave it out")
+        for panel, together in zip(panels, groups, strict=True):
+            _fill(panel, t, together, draw)
         panels[-1].set_xlabel(below)
         if path is not None:
             style.save(panels[0].figure, path)
     return panels
+
+
+def _fill(
+    panel: Any, t: Array, together: list[_Curve], draw: Callable[[Any, Array, _Curve, dict[str, Any]], None]
+) -> None:
+    """Draw the curves of a panel: those of a second unit are read off at the right."""
+    halves = _by_unit(together)
+    if len(halves) > 2:
+        units = ", ".join(half[0].unit or "none" for half in halves)
+        raise ModelError("plot", "names", [c.label for c in together], f"a panel has room for two units, not {units}")
+    number = 0
+    for k, half in enumerate(halves):
+        side = panel if k == 0 else panel.twinx()
+        for curve in half:
+            draw(side, t, curve, _line(number))
+            number += 1
+        quantities = list(dict.fromkeys(c.quantity for c in half))
+        alone = len(half) == 1 and len(half[0].label) < 24
+        title = half[0].label if alone else quantities[0] if len(quantities) == 1 else ""
+        _finish(side, title, half[0].unit, legend=not alone and k == 0 and len(halves) == 1)
+        if k == 1:
+            side.spines["right"].set_visible(True)
+            side.grid(False)
+    if len(halves) == 2:
+        lines, labels = panel.get_legend_handles_labels()
+        more, further = side.get_legend_handles_labels()
+        side.legend(lines + more, labels + further, loc="upper left", bbox_to_anchor=(1.12, 1.02), borderaxespad=0.0)
 
 
 def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
@@ -125,7 +190,7 @@ def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, pa
         labels = ensemble.labels
         columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(ensemble.q, -1, 0), strict=True)
         curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
-    return _drawn(ensemble.t, curves, ax, path, _draw_bands if bands else _draw_runs)
+    return _drawn(ensemble.t, _by_unit(curves), ax, path, _draw_bands if bands else _draw_runs)
 
 
 def _many(name: str, array: Array, about: Output) -> list[_Curve]:

@@ -9,13 +9,14 @@ from ..motion.centres import Centrodes, InstantCentres
 from ..motion.clearance import Clearance
 from ..motion.coupler_curves import CouplerCurve
 from ..motion.inflection import InflectionCircles
+from ..motion.mobility_range import MobilityRange
 from ..motion.polygons import Polygon
 from ..motion.ratios import Ratio
 from ..motion.reading import Reading
 from ..motion.screws import ScrewAxes
 from ..motion.tolerances import Tolerances
 from ..motion.transmission import TransmissionAngle
-from . import axodes, curves, errors_of, gaps, poles, polygons, ratios, style
+from . import axodes, curves, errors_of, gaps, mobilities, poles, polygons, ratios, style
 
 __all__ = ["plot_reading"]
 
@@ -26,6 +27,7 @@ _PLOTS: dict[type[Reading], Any] = {
     InstantCentres: poles.plot_centres,
     InflectionCircles: poles.plot_inflection,
     ScrewAxes: axodes.plot_axodes,
+    MobilityRange: mobilities.plot_mobility,
     Polygon: polygons.plot_polygon,
     Ratio: ratios.plot_ratio,
     TransmissionAngle: ratios.plot_transmission,

@@ -22,9 +22,10 @@ from ...recipes import record_makers, recorded
 from ..formulas.calculus import Calculus
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, compile_into
 from ..formulas.parts import inputs_of, needed
 from ..formulas.rows import row_programs
+from ..formulas.tables import Table
 from ..formulas.traced import traced
 from ..hinges.hinge import Hinge
 
@@ -117,6 +118,7 @@ class CustomCoupling:
         coordinates: Sequence[str] | int | None = None,
         definitions: Mapping[str, Any] | None = None,
         unit: str | None = None,
+        tables: Mapping[str, Table] | None = None,
     ) -> None:
         item = self.kind
         if unit not in (None, "m", "rad"):
@@ -124,6 +126,7 @@ class CustomCoupling:
         self.formula, self.unit = formula, unit
         self.parameters = checked_parameters(item, parameters or {})
         self.definitions = dict(definitions or {})
+        self.tables = checked_tables(item, tables or {})
         self.coordinates = self._named(coordinates)
         if not 1 <= len(self.coordinates) <= _MOST:
             raise ModelError(item, "number of coordinates", len(self.coordinates), f"give one to {_MOST}")
@@ -156,7 +159,8 @@ class CustomCoupling:
         inputs = [program.emit("input", k) for k in range(2 * len(names) + 1)]
         k, n = Calculus(program), len(names)
         used = dict(zip(program.inputs, inputs, strict=True))
-        places = compile_into(k, [formula], used, {**self.parameters, **self.definitions, **parts}, item=item)
+        named = {**self.parameters, **self.definitions, **parts}
+        places = compile_into(k, [formula], used, named, item=item, tables=self.tables)
         speeds = inputs[n + 1 :]
         by_rates = bool(set(speeds) & needed(program, places))
         moving = Rate(k, {**dict(zip(inputs[:n], speeds, strict=True)), inputs[n]: k.one})
@@ -195,7 +199,12 @@ class CustomCoupling:
         """Return the same coupling with other numbers for some parameters."""
         parameters = changed(self.kind, self.parameters, numbers)
         return CustomCoupling(
-            self.formula, parameters, coordinates=self.coordinates, definitions=self.definitions, unit=self.unit
+            self.formula,
+            parameters,
+            coordinates=self.coordinates,
+            definitions=self.definitions,
+            unit=self.unit,
+            tables=self.tables,
         )
 
     def __repr__(self) -> str:

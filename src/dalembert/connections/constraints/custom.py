@@ -16,8 +16,9 @@ from ...recipes import record_makers
 from ..formulas.calculus import Calculus, Matrix, Vector
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, compile_into
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, compile_into
 from ..formulas.rows import row_programs
+from ..formulas.tables import Table
 from ..formulas.traced import traced
 from .plain import Constraint
 
@@ -33,6 +34,7 @@ class _RowsByFormula(Constraint):
     definitions: Mapping[str, Any] = field(default_factory=dict)
     names: Any = None
     units: Any = "m"
+    tables: Mapping[str, Table] = field(default_factory=dict)
     programs: tuple[Program, Program] = field(init=False, repr=False)
     """From x y z, R (9), t: residuals, g (6 a row), drifts; from these, angular velocity and velocity: biases."""
     rows: Any = field(init=False)  # type: ignore[misc]
@@ -88,14 +90,22 @@ class _RowsByFormula(Constraint):
     def with_parameters(self, **numbers: float) -> Self:
         """Return the same constraint with other numbers for some parameters."""
         parameters = changed(self.kind, self.parameters, numbers)
-        return type(self)(self.formulas, parameters, definitions=self.definitions, names=self.rows, units=self.units)
+        return type(self)(
+            self.formulas,
+            parameters,
+            definitions=self.definitions,
+            names=self.rows,
+            units=self.units,
+            tables=self.tables,
+        )
 
     def _compiled(self, formulas: Sequence[Any], definitions: dict[str, Any]) -> tuple[Program, Program]:
         item = self.kind
         k, p, R, w, v, t, named = _pose_inputs()
         spun = k.product(k.skew(w), R)
         used = {**named, **(dict(zip(_RATES, (*v, *w), strict=True)) if self.nonholonomic else {})}
-        places = compile_into(k, formulas, used, definitions, item=item)
+        tables = checked_tables(item, self.tables)
+        places = compile_into(k, formulas, used, definitions, item=item, tables=tables)
         entries = [entry for row in R for entry in row]
         moving = Rate(k, {**dict(zip([*p, *entries], [*v, *(e for row in spun for e in row)], strict=True)), t: k.one})
         return row_programs(
@@ -129,6 +139,8 @@ class CustomConstraint(_RowsByFormula):
         Of the rows; ``f1``, ``f2`` ... if left out.
     units : str or sequence of str
         ``"m"`` or ``"rad"`` of the residuals, which scales what counts as closed.
+    tables : dict of str to Table
+        Functions that formulas call by name, as of a `CustomHinge`.
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
     formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
@@ -153,8 +165,9 @@ class CustomConstraint(_RowsByFormula):
         definitions: Mapping[str, Any] | None = None,
         names: Sequence[str] | None = None,
         units: str | Sequence[str] = "m",
+        tables: Mapping[str, Table] | None = None,
     ) -> None:
-        super().__init__(residual, parameters or {}, definitions or {}, names, units)
+        super().__init__(residual, parameters or {}, definitions or {}, names, units, tables or {})
 
     def __repr__(self) -> str:
         return f"CustomConstraint({self.formulas!r})"
@@ -170,7 +183,7 @@ class PfaffConstraint(_RowsByFormula):
         What has to be zero: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second
         marker seen from the first, in axes of the first, with coefficients that may use the pose (as in
         `CustomConstraint`), the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
-    parameters, definitions, names, units
+    parameters, definitions, names, units, tables
         As in `CustomConstraint`.
 
     Examples
@@ -192,8 +205,9 @@ class PfaffConstraint(_RowsByFormula):
         definitions: Mapping[str, Any] | None = None,
         names: Sequence[str] | None = None,
         units: str | Sequence[str] = "m",
+        tables: Mapping[str, Table] | None = None,
     ) -> None:
-        super().__init__(rows, parameters or {}, definitions or {}, names, units)
+        super().__init__(rows, parameters or {}, definitions or {}, names, units, tables or {})
 
     def __repr__(self) -> str:
         return f"PfaffConstraint({self.formulas!r})"

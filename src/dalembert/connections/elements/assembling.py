@@ -64,7 +64,7 @@ class Assembly:
                 "Compound", "ends", self.ends, "give two or more, with names that differ from those of nodes"
             )
         for name, node in self.nodes.items():
-            if not isinstance(node, tuple) or len(node) != 2 or node[0] not in SIZES:
+            if not isinstance(node, (tuple, list)) or len(node) != 2 or node[0] not in SIZES:
                 raise ModelError(
                     "Compound", f"node {name!r}", node, "give a kind, 'line', 'point' or 'pose', and its start"
                 )

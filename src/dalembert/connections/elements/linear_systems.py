@@ -66,7 +66,7 @@ class StateSpace(Element):
         matrices = {}
         for name, given in (("A", A), ("B", B), ("C", C), ("D", D)):
             matrix = _matrix(item, name, given)
-            if matrix.size != np.prod(shapes[name]) or (matrix.size and min(shapes[name]) > 1 < k != len(matrix)):
+            if matrix.size != np.prod(shapes[name]) or (min(shapes[name]) > 1 and matrix.shape != shapes[name]):
                 raise ModelError(item, f"the shape of {name}", np.shape(given), f"give {shapes[name]}")
             matrices[name] = matrix.reshape(shapes[name])
         starts = np.zeros(n) if start is None else finite_array(start, (n,), item=item, field="start")

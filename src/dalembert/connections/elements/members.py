@@ -54,7 +54,7 @@ class MemberEnd:
         """Return what was given: a name, or a name with a position and perhaps a rotation."""
         if isinstance(given, str):
             return cls(given)
-        if not isinstance(given, tuple) or not 2 <= len(given) <= 3 or not isinstance(given[0], str):
+        if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 3 or not isinstance(given[0], str):
             raise ModelError("Compound", what, given, "give a place by name, or (name, position, rotation)")
         position = finite_array(given[1], (3,), item=f"Compound: {what}", field="position")
         turned = as_rotation_matrix(given[2], item=f"Compound: {what}") if len(given) > 2 else np.eye(3)
@@ -78,7 +78,7 @@ class Member:
 
     def __init__(self, name: str, given: Any) -> None:
         what = f"member {name!r}"
-        if not isinstance(given, tuple) or len(given) < 3 or not isinstance(given[0], ForceElement):
+        if not isinstance(given, (tuple, list)) or len(given) < 3 or not isinstance(given[0], ForceElement):
             raise ModelError("Compound", what, given, "give an Element and the two places it is between")
         self.name = name
         self.element = _by_expressions(what, given[0])

@@ -9,9 +9,12 @@ Source: N. W. Tschoegl, The Phenomenological Theory of Linear Viscoelastic Behav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ...checks import finite, not_negative, one_of, positive, shape_of
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...checks import finite, finite_array, not_negative, one_of, positive, shape_of
 from ...errors import ModelError
 from .element import Element
 
@@ -155,3 +158,68 @@ class GeneralisedMaxwell(Element):
             states={f"z{i}": (0.0, f"ds - z{i}/tau{i}") for i in branches},
             energy=" + ".join(["stiffness*(s - rest)**2/2", *(f"k{i}*z{i}**2/2" for i in branches)]),
         )
+
+    @classmethod
+    def fitted(
+        cls,
+        relaxation: Callable[[float], float] | ArrayLike,
+        times: ArrayLike,
+        *,
+        terms: int = 8,
+        tolerance: float | None = None,
+        rest: float = 0.0,
+        measure: str = "hinge",
+    ) -> GeneralisedMaxwell:
+        """Return the series that comes nearest to any relaxation function G(t) (Fung's, a power law, a measured one).
+
+        Parameters
+        ----------
+        relaxation : function of t, s, or (n,) N/m or N m/rad
+            G at the times: the force that is left of a unit elongation after so long.
+        times : (n,) s
+            Positive and increasing, from the shortest to the longest that matter.
+        terms : int
+            Branches, whose times are spread evenly in their logarithm; those that come out as zero are left out.
+        tolerance : float
+            Of the largest misfit, as a part of the largest value; an error says if it is not met.
+        rest, measure
+            As of the element.
+
+        Stiffnesses are found by least squares and are not negative, so that the element never brings energy. How
+        far it misses, as a part of the largest value, is `misfit` of the element.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dalembert as da
+        >>> skin = da.GeneralisedMaxwell.fitted(lambda t: 100.0 * (1 + t / 0.01) ** -0.2, np.geomspace(1e-3, 10, 60))
+        >>> bool(skin.misfit < 0.01)
+        True
+        """
+        from scipy.optimize import nnls
+
+        item = cls.__name__
+        at = np.asarray(times, dtype=float)
+        if at.ndim != 1 or len(at) < 3 or not (at[0] > 0.0 and (np.diff(at) > 0.0).all()):
+            raise ModelError(item, "times", times, "give three or more, positive and increasing")
+        if not 1 <= terms <= min(cls.most_terms, len(at) - 1):
+            raise ModelError(item, "terms", terms, f"give 1 to {min(cls.most_terms, len(at) - 1)}, fewer than times")
+        G = np.array([float(relaxation(t)) for t in at.tolist()]) if callable(relaxation) else np.asarray(relaxation)
+        G = finite_array(G, at.shape, item=item, field="relaxation")
+        taus = np.geomspace(at[0], at[-1], terms)
+        A = np.column_stack([np.ones(len(at)), np.exp(-at[:, None] / taus)])
+        found, _ = nnls(A, G)
+        size = float(np.abs(G).max(initial=1e-300))
+        misfit = float(np.abs(A @ found - G).max()) / size
+        kept = [(float(k), float(tau)) for k, tau in zip(found[1:], taus, strict=True) if k > 1e-12 * size]
+        if tolerance is not None and misfit > tolerance:
+            raise ModelError(
+                item, "tolerance", tolerance, f"{len(kept)} branches miss by the part {misfit:.3g}: use more terms"
+            )
+        if not kept:
+            raise ModelError(item, "relaxation", G.tolist()[:4], "it does not relax: use a spring")
+        made = cls(float(found[0]), kept, rest=rest, measure=measure)
+        object.__setattr__(made, "misfit", misfit)
+        return made
+
+    misfit: float = 0.0

@@ -195,7 +195,7 @@ class Formula:
     build : from a program, and places by name, to the place of the result
     """
 
-    build: Callable[[Program, Mapping[str, int]], int]
+    build: Callable[[Program, Mapping[str, int]], int] = field(compare=False)  # the program that it makes says it all
 
 
 def compile_expressions(

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ...checks import finite_number
 from ...errors import ModelError
 from .calculus import Calculus
 from .expressions import Program, add_expression, mind_name
+from .tables import Table
 
-__all__ = ["TIME", "changed", "checked_names", "checked_parameters", "compile_into", "uses"]
+__all__ = [
+    "NO_TABLES",
+    "TIME",
+    "changed",
+    "checked_names",
+    "checked_parameters",
+    "checked_tables",
+    "compile_into",
+    "uses",
+]
 
 TIME = "t"
+NO_TABLES: Mapping[str, Table] = MappingProxyType({})
 
 
 def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) -> tuple[str, ...]:
@@ -42,14 +54,30 @@ def checked_parameters(item: str, parameters: Any) -> dict[str, float]:
 
 
 def compile_into(
-    k: Calculus, formulas: Sequence[Any], names: Mapping[str, int], definitions: Mapping[str, Any], *, item: str
+    k: Calculus,
+    formulas: Sequence[Any],
+    names: Mapping[str, int],
+    definitions: Mapping[str, Any],
+    *,
+    item: str,
+    tables: Mapping[str, Table] = NO_TABLES,
 ) -> list[int]:
     """Return the places of formulas in a program that has named places already."""
     known = dict(names)
     for name, part in definitions.items():
-        mind_name(name, known, item, "definition")
-        known[name] = add_expression(k.program, part, known, {}, f"{item}: definition {name!r}")
-    return [add_expression(k.program, formula, known, {}, item) for formula in formulas]
+        mind_name(name, (*known, *tables), item, "definition")
+        known[name] = add_expression(k.program, part, known, tables, f"{item}: definition {name!r}")
+    return [add_expression(k.program, formula, known, tables, item) for formula in formulas]
+
+
+def checked_tables(item: str, tables: Any) -> dict[str, Table]:
+    """Return tables by name, if they are some."""
+    if not isinstance(tables, Mapping):
+        raise ModelError(item, "tables", tables, "give a dict of da.Table by name")
+    for name, table in tables.items():
+        if not isinstance(table, Table):
+            raise ModelError(item, f"table {name!r}", table, "give a da.Table")
+    return dict(tables)
 
 
 def uses(program: Program, number: int) -> bool:

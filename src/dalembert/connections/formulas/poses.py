@@ -21,7 +21,9 @@ from ...rotation import unit_vector
 from .calculus import Calculus, Matrix, Vector, transposed
 from .derivatives import Rate
 from .expressions import Program, compile_expressions
+from .named import NO_TABLES
 from .parts import part_of
+from .tables import Table
 
 __all__ = ["PosePrograms", "expressed_pose", "motion_columns", "named_inputs", "posed", "shifts", "typical_length"]
 
@@ -164,7 +166,12 @@ def named_inputs(coordinates: Sequence[str]) -> tuple[str, ...]:
 
 
 def expressed_pose(
-    item: str, coordinates: Sequence[str], position: Any, rotation: Any, definitions: Mapping[str, Any]
+    item: str,
+    coordinates: Sequence[str],
+    position: Any,
+    rotation: Any,
+    definitions: Mapping[str, Any],
+    tables: Mapping[str, Table] = NO_TABLES,
 ) -> tuple[Calculus, Matrix, Vector]:
     """Return the pose that formulas describe, as places of a program with the inputs of `named_inputs`.
 
@@ -179,11 +186,15 @@ def expressed_pose(
         rotation vector (3,). None for no rotation.
     definitions : mapping of str to formula
         Parameters, and names for parts.
+    tables : mapping of str to Table
+        Functions that formulas may call.
     """
     inputs = named_inputs(coordinates)
     where = [0.0, 0.0, 0.0] if position is None else _listed(item, "position", position, 3)
     form, formulas, axes = _rotation_form(item, rotation)
-    program = compile_expressions([*where, *formulas], inputs, definitions=dict(definitions), item=item)
+    program = compile_expressions(
+        [*where, *formulas], inputs, definitions=dict(definitions), tables=dict(tables), item=item
+    )
     k = Calculus(program)
     c, places = program.outputs[:3], program.outputs[3:]
     if form == "matrix":
@@ -232,10 +243,15 @@ def _rotation_form(item: str, rotation: Any) -> tuple[str, list[Any], list[Array
 
 
 def posed(
-    item: str, names: Sequence[str], position: Any, rotation: Any, definitions: Mapping[str, Any]
+    item: str,
+    names: Sequence[str],
+    position: Any,
+    rotation: Any,
+    definitions: Mapping[str, Any],
+    tables: Mapping[str, Table] = NO_TABLES,
 ) -> tuple[PosePrograms, PosePrograms]:
     """Return the programs of a pose, and of the inverse pose, from formulas."""
-    k, C, c = expressed_pose(item, names, position, rotation, definitions)
+    k, C, c = expressed_pose(item, names, position, rotation, definitions, tables)
     return PosePrograms.of(k, C, c, len(names)), PosePrograms.of(k, C, c, len(names), inverse=True)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,9 @@ class Table:
     kind : str
         ``"cubic"``: a spline with two continuous derivatives (not-a-knot ends) in each variable; ``"linear"``.
     outside : str
-        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: values beyond an end are those at it.
+        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: values beyond an end are those at it;
+        ``"repeat"``: the table begins again, in every variable, with splines that are smooth across the ends; first
+        and last values must agree.
 
     Laws call it by the name it is given there:
 
@@ -52,8 +55,8 @@ class Table:
     def __init__(self, *axes: ArrayLike, values: ArrayLike, kind: str = "cubic", outside: str = "refuse") -> None:
         if kind not in ("cubic", "linear"):
             raise ModelError("Table", "kind", kind, "use 'cubic' or 'linear'")
-        if outside not in ("refuse", "hold"):
-            raise ModelError("Table", "outside", outside, "use 'refuse' or 'hold'")
+        if outside not in ("refuse", "hold", "repeat"):
+            raise ModelError("Table", "outside", outside, "use 'refuse', 'hold' or 'repeat'")
         if not 1 <= len(axes) <= 3:
             raise ModelError("Table", "number of variables", len(axes), "a table has one to three")
         grid = tuple(_numbers(axis, f"places along variable {k + 1}") for k, axis in enumerate(axes))
@@ -64,10 +67,12 @@ class Table:
         wanted = tuple(len(axis) for axis in grid)
         if numbers.shape != wanted:
             raise ModelError("Table", "shape of values", numbers.shape, f"the places make it {wanted}")
+        if outside == "repeat":
+            numbers = _closed(numbers)
         degree = 3 if kind == "cubic" else 1
         coefficients = numbers
         for axis in reversed(grid):  # one variable after the other: (..., n) becomes (cells, power, ...)
-            coefficients = _pieces(axis, coefficients, degree)
+            coefficients = _pieces(axis, coefficients, degree, outside == "repeat")
         d = len(grid)
         order = (*range(0, 2 * d, 2), *range(1, 2 * d, 2))
         self._set(grid, numbers, kind, outside, np.ascontiguousarray(coefficients.transpose(order)), degree)
@@ -78,6 +83,68 @@ class Table:
         made = dict(zip(("axes", "values", "kind", "outside"), (axes, values, kind, outside), strict=True))
         for name, value in {**made, "coefficients": coefficients, "degree": degree}.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def sampled(
+        cls,
+        function: Callable[..., Any],
+        *ranges: tuple[float, float],
+        tolerance: float = 1e-9,
+        outside: str = "refuse",
+        most: int = 4097,
+    ) -> Table:
+        """Return the cubic table of any function of one to three numbers: compiled, measured, with branches.
+
+        Parameters
+        ----------
+        function : callable
+            Of as many numbers as there are ranges; called once for each point.
+        *ranges : (low, high) each
+        tolerance : float
+            Of the values, as a part of the largest: places are doubled until the table meets the function half way
+            between them.
+        outside : str
+            As of a `Table`.
+        most : int
+            Places along each variable, at most.
+
+        The table's `error` says by how much it misses the function half way between places, in its own unit.
+
+        Raises
+        ------
+        ModelError
+            If that is above the tolerance with as many places as are allowed, or the function gives no numbers.
+
+        Examples
+        --------
+        >>> import math
+        >>> import dalembert as da
+        >>> table = da.Table.sampled(lambda x: math.atan(x) if x > 0 else x, (-1.0, 2.0), tolerance=1e-6)
+        >>> bool(table.error < 1e-6)
+        True
+        """
+        if not 1 <= len(ranges) <= 3:
+            raise ModelError("Table", "ranges", ranges, "give one to three")
+        count = {1: 33, 2: 17, 3: 9}[len(ranges)]
+        while True:
+            axes = [np.linspace(low, high, count) for low, high in ranges]
+            table = cls(*axes, values=_called(function, axes), outside=outside)
+            middles = [0.5 * (axis[1:] + axis[:-1]) for axis in axes]
+            grid = np.meshgrid(*middles, indexing="ij")
+            error = float(np.abs(table.evaluate(*grid) - _called(function, middles)).max())
+            if error <= tolerance * float(np.abs(table.values).max(initial=1e-300)):
+                object.__setattr__(table, "error", error)
+                return table
+            count = 2 * count - 1
+            if count > most or count ** len(ranges) > 300_000:
+                raise ModelError(
+                    "Table",
+                    "tolerance",
+                    tolerance,
+                    f"with {(count + 1) // 2} places it misses by {error:.3g}: ask for less",
+                )
+
+    error: ClassVar[float] = 0.0
 
     @property
     def variables(self) -> int:
@@ -92,7 +159,10 @@ class Table:
         for axis, x in zip(self.axes, places, strict=True):
             inside = (x >= axis[0]) & (x <= axis[-1])
             inside_all &= inside
-            x = np.where(inside, x, np.nan) if self.outside == "refuse" else np.clip(x, axis[0], axis[-1])
+            if self.outside == "repeat":
+                x = axis[0] + np.mod(x - axis[0], axis[-1] - axis[0])
+            else:
+                x = np.where(inside, x, np.nan) if self.outside == "refuse" else np.clip(x, axis[0], axis[-1])
             cell = np.clip(np.searchsorted(axis, x, side="right") - 1, 0, len(axis) - 2)
             cells.append(cell)
             powers.append((x - axis[cell])[..., None] ** np.arange(self.degree + 1))
@@ -111,7 +181,7 @@ class Table:
         upper = tuple(slice(1, None) if k == d + axis else slice(None) for k in range(2 * d))
         falling[lower] = self.coefficients[upper] * power
         made: Table = object.__new__(Table)
-        outside = "refuse" if self.outside == "refuse" else "zero"
+        outside = self.outside if self.outside in ("refuse", "repeat") else "zero"
         made._set(self.axes, self.values, self.kind, outside, falling, self.degree)
         return made
 
@@ -131,7 +201,34 @@ def _numbers(given: Any, field: str) -> Array:
     return numbers
 
 
-def _pieces(places: Array, values: Array, degree: int) -> Array:
+def _called(function: Callable[..., Any], axes: Sequence[Array]) -> Array:
+    """Return what a function gives on a grid."""
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    try:
+        found = np.array([float(function(*each)) for each in grid.tolist()])
+    except Exception as error:
+        raise ModelError("Table", "function", function, f"it fails: {error!r}") from error
+    if not np.isfinite(found).all():
+        where = grid[~np.isfinite(found)][0].tolist()
+        raise ModelError("Table", f"function at {where}", found[~np.isfinite(found)][0], "it must be finite there")
+    return found.reshape([len(axis) for axis in axes])
+
+
+def _closed(values: Array) -> Array:
+    """Return values whose ends along each variable agree, if they do but for rounding."""
+    size = float(np.abs(values).max(initial=0.0))
+    closed = values.copy()
+    for k in range(values.ndim):
+        first, last = np.take(values, 0, axis=k), np.take(values, -1, axis=k)
+        if np.abs(first - last).max() > 1e-9 * size:
+            raise ModelError(
+                "Table", "values", last, f"a table that repeats ends as it begins, along variable {k + 1} too"
+            )
+        np.moveaxis(closed, k, 0)[-1] = np.moveaxis(closed, k, 0)[0]
+    return closed
+
+
+def _pieces(places: Array, values: Array, degree: int, repeat: bool) -> Array:
     """Return polynomial coefficients (cells, degree + 1, ...) along the last axis of values, lowest power first."""
     if degree == 1 or len(places) == 2:
         values = np.moveaxis(values, -1, 0)
@@ -141,5 +238,5 @@ def _pieces(places: Array, values: Array, degree: int) -> Array:
         return np.stack(parts, axis=1)
     from scipy.interpolate import CubicSpline
 
-    spline = CubicSpline(places, values, axis=-1)
+    spline = CubicSpline(places, values, axis=-1, bc_type="periodic" if repeat else "not-a-knot")
     return np.moveaxis(spline.c[::-1], 0, 1)

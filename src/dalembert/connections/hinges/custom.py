@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ...checks import finite_array, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, uses
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, uses
 from ..formulas.poses import posed, shifts
+from ..formulas.tables import Table
 from ..formulas.traced import traced
 from .hinge import Hinge
 
@@ -48,6 +49,9 @@ class CustomHinge(Hinge):
         Where the hinge starts, and where it has to be regular; zero if left out.
     time : bool
         Whether a Python function takes `t`; formulas show it by themselves.
+    tables : dict of str to Table
+        Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Functions
+        that are no formulas (measured, compiled, with branches) become some by `Table.sampled`.
 
     Formulas are text or SymPy expressions. Speeds are the rates of the coordinates. The motion map and everything else
     follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
@@ -79,6 +83,7 @@ class CustomHinge(Hinge):
     definitions: Mapping[str, Any] = field(default_factory=dict)
     reference: Any = None
     time: bool = False
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         item = self.kind
@@ -87,9 +92,10 @@ class CustomHinge(Hinge):
         position, rotation, parts = self._formulas(names, parameters)
         definitions = {**parameters, **dict(self.definitions), **parts}
         clocked = (*names, TIME)
-        programs = posed(item, clocked, position, rotation, definitions)
+        tables = checked_tables(item, self.tables)
+        programs = posed(item, clocked, position, rotation, definitions, tables)
         if not uses(programs[0].pose, len(names)):
-            programs = posed(item, names, position, rotation, definitions)
+            programs = posed(item, names, position, rotation, definitions, tables)
             clocked = names
         if not 1 <= len(clocked) <= _MOST:
             raise ModelError(

@@ -21,19 +21,32 @@ An `Output` knows its unit and shape and evaluates itself on a batch of states; 
 
 from .find import describe, names
 from .motion import ByTime, Motion, Periods, always
-from .nodes import nodal_displacements, nodal_velocities
+from .nodes import (
+    NodalMotion,
+    nodal_accelerations,
+    nodal_displacements,
+    nodal_loads,
+    nodal_motion,
+    nodal_velocities,
+)
 from .output import Output
 from .prescribed import PrescribedMotion
+from .recovery import mode_acceleration
 
 __all__ = [
     "ByTime",
     "Motion",
+    "NodalMotion",
     "Output",
     "Periods",
     "PrescribedMotion",
     "always",
     "describe",
+    "mode_acceleration",
     "names",
+    "nodal_accelerations",
     "nodal_displacements",
+    "nodal_loads",
+    "nodal_motion",
     "nodal_velocities",
 ]

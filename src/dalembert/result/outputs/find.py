@@ -6,12 +6,15 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.plain import Constraint
 from ...connections.hinges import Hinge
 from ...errors import ModelError
 from ...model import Model
+from .bodies import MOMENTA, body_momentum, has_momentum
 from .frames import FRAME, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
+from .inner import inner_quantities
 from .jerks import jerk_of_hinge, jerk_of_point
 from .loads import (
     LOAD_PARTS,
@@ -88,6 +91,8 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
         return _of_connection(model, owner, quantity, name)
     if owner in model.system.forces:
         return force_element_output(model, owner, quantity, name)
+    if quantity in MOMENTA and has_momentum(model, owner):
+        return body_momentum(model, owner, quantity, name)
     if owner in model.flexible_names:
         modal = modal_output(model, owner, quantity, name)
         if modal is not None:
@@ -109,7 +114,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
             yield chord.name, hinge_quantities(chord.element, cut=True)
         elif isinstance(chord.element, Constraint):
             effort = ["effort"] if chord.name in driven else []
-            yield chord.name, [*effort, "force", "moment", *chord.element.rows]
+            inner = inner_quantities(chord.element) if isinstance(chord.element, KinematicChain) else []
+            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner]
     for coupling in forest.couplings:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():
@@ -117,6 +123,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
     for name in model.flexible_names:
         yield name, [*MODES]
     for body in model.system.bodies.values():
+        if has_momentum(model, body.name):
+            yield body.name, [*MOMENTA]
         for marker in (body.origin, *body.markers.values()):
             planar = turning_axis(model, marker) is not None
             yield marker.name, [quantity for quantity in FRAME if quantity != "angle" or planar]

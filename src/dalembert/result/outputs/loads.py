@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...connections.connection import Connection
+from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
 from ...connections.elements.element import Element
 from ...connections.elements.plain import ForceConnection
 from ...connections.hinges import Hinge
 from ...model import Model
 from ...model.shared_efforts import shared_rows
+from .inner import inner_output, inner_quantities
+from .lines import line_output, line_quantities
 from .motion import Motion
 from .output import Output, number, vector
 from .units import effort_unit, row_units
@@ -50,6 +53,8 @@ def multiplier(model: Model, row: str, name: str) -> Output:
 def constraint_output(model: Model, chord: Connection, quantity: str, name: str) -> Output | None:
     """Return an output of a constraint: a row, or the effort of a drive."""
     rows = chord.element.rows
+    if isinstance(chord.element, KinematicChain) and quantity in inner_quantities(chord.element):
+        return inner_output(chord, quantity, name)
     if quantity in rows:
         return multiplier(model, f"{chord.name}.{quantity}", name)
     row, _, ending = quantity.rpartition(".")
@@ -93,6 +98,8 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
         column = model.compiled.elements.signals[f"{owner}.{quantity}"]
         meaning = f"signal {quantity!r} of element {owner!r}"
         return number(name, "", meaning, lambda m: m.part("signals")[:, column].copy(), "speed")
+    if quantity in line_quantities(force):
+        return line_output(model, force, quantity, name)
     plain = quantity.rstrip("0123456789")
     port = int(quantity[len(plain) :] or 1) - 1
     place = model.compiled.elements.places[owner]
@@ -115,4 +122,5 @@ def force_element_quantities(force: ForceConnection) -> list[str]:
     kinds = ["effort"] if force.places else ["force", "moment"]
     ports = len(force.places) or len(force.ends) - 1
     loads = kinds if ports <= 1 else [f"{kind}{k + 1}" for k in range(ports) for kind in kinds]
-    return [*loads, *element.states, *element.signals] if isinstance(element, Element) else loads
+    own = [*element.states, *element.signals] if isinstance(element, Element) else []
+    return [*loads, *own, *(each for each in line_quantities(force) if each not in own)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hmac
 import json
 import secrets
@@ -80,6 +81,7 @@ class Viewer:
         self._ends: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._server.serve_forever, name="viewer", daemon=True)
         self._thread.start()
+        _open.add(self)
 
     @property
     def address(self) -> str:
@@ -98,6 +100,10 @@ class Viewer:
                 end()
             self._server.shutdown()
             self._server.server_close()
+            self._thread.join()
+            self.answer = self.frames = None
+            self._ends.clear()
+            _open.discard(self)
 
     def __enter__(self) -> Viewer:
         return self
@@ -107,6 +113,16 @@ class Viewer:
 
     def __repr__(self) -> str:
         return "<Viewer, closed>" if self.closed.is_set() else f"<Viewer at {self.address}>"
+
+
+_open: set[Viewer] = set()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Let go of models while Python can still do so."""
+    for viewer in tuple(_open):
+        viewer.close()
 
 
 class _Handler(BaseHTTPRequestHandler):

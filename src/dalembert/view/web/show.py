@@ -22,6 +22,8 @@ from .server import Viewer
 
 __all__ = ["export", "play_system", "view_result", "view_system"]
 
+_PICTURES = (".gif", ".mp4", ".png")
+
 
 def view_result(result: Any, wanted: Wanted, *, open_browser: bool | None = None, port: int = 0) -> Any:
     """Show a motion; return the `Viewer`, or in a notebook the widget."""
@@ -117,7 +119,20 @@ def in_notebook() -> bool:
 
 
 def export(result: Any, path: Any, wanted: Wanted) -> Path:
-    """Write a motion as a file: ``.html``, a page that plays by itself, or ``.glb``."""
+    """Write a motion as a file: ``.html``, a page that plays by itself, ``.glb``, or a picture of the drawing."""
+    suffix = Path(str(path)).suffix.lower()
+    if suffix in _PICTURES:
+        extra = [name for name in ("plots", "arrows", "beside") if getattr(wanted, name)]
+        if extra:
+            raise ModelError(
+                "export", extra[0], getattr(wanted, extra[0]), f"{suffix} has none: leave it out, or .html"
+            )
+        look = {"view": wanted.view, "trace": wanted.trace, "inertia": wanted.inertia, "exaggerate": wanted.exaggerate}
+        if suffix == ".png":
+            result.draw(path=path, **look)
+            return Path(str(path))
+        film: Path = result.animate(path, fps=wanted.fps, speed=wanted.speed, **look)
+        return film
     description = scene_of_result(result, wanted)
     title = result.model.system.name
 
@@ -129,4 +144,4 @@ def export(result: Any, path: Any, wanted: Wanted) -> Path:
         else:
             name.write_text(standing_page(title, pack(description)), encoding="utf-8")
 
-    return written(path, (".html", ".glb"), "export", write)
+    return written(path, (".html", ".glb", *_PICTURES), "export", write)

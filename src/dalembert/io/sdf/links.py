@@ -1,0 +1,91 @@
+"""Links of SDF: mass and inertia, and what they look like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
+
+from ...bodies.rigid import Body
+from ...bodies.visual import Visual
+from ...errors import ModelError
+from ..guarded_xml import line_of
+from ..urdf_fields import name_of, numbers_in, renamed
+from .fields import number, numbers, pose_of, words
+from .frames import Part
+
+if TYPE_CHECKING:
+    from .reading import Reading
+
+__all__ = ["add_link"]
+
+_MOMENTS = (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0))
+
+
+def add_link(reading: Reading, part: Part, name: str) -> Body:
+    """Add the body of a link."""
+    item = part.item
+    inertial = part.element.find("inertial")
+    if inertial is None:
+        reading.left.append(
+            f"{item}: without <inertial> it has 1 kg and 1 kg m2, as SDF specifies{line_of(part.element)}"
+        )
+        inertial = Element("inertial")
+    elif inertial.get("auto", "false").lower() in ("true", "1"):
+        raise ModelError(item, "inertial auto", "true", f"write mass and inertia out{line_of(inertial)}")
+    rotation, com = pose_of(inertial, item=item)
+    mass = number(inertial, "mass", 1.0, item=item)
+    moments = [number(inertial, f"inertia/{key}", default, item=item) for key, default in _MOMENTS]
+    try:
+        body = reading.system.body(
+            name, mass=mass, com=com, inertia=moments, inertia_axes=rotation, strict=reading.strict
+        )
+    except ModelError as error:
+        raise renamed(error, item + line_of(inertial)) from None
+    if body.impossible:
+        reading.left.append(f"{item}: its inertia is kept as it stands; {body.impossible}{line_of(inertial)}")
+    for tag in ("visual", "collision"):
+        for element in part.element.findall(tag):
+            visual = _visual(element, item=f"{tag} {name_of(element)!r} of {item}")
+            if isinstance(visual, str):
+                reading.system.notes.append(f"{tag} {name_of(element)!r} of {item}: {visual} is not drawn")
+            else:
+                body.visuals.append(visual)
+    return body
+
+
+def _visual(element: Element, *, item: str) -> Visual | str:
+    """Return the picture of an element, or what cannot be drawn."""
+    geometry = element.find("geometry")
+    shapes = [] if geometry is None else list(geometry)
+    if not shapes:
+        return "nothing"
+    shape, file = shapes[0], None
+    if shape.tag == "box":
+        size = dict(zip("xyz", numbers(shape, "size", (1.0, 1.0, 1.0), item=item), strict=True))
+    elif shape.tag == "sphere":
+        size = {"radius": number(shape, "radius", 1.0, item=item)}
+    elif shape.tag in ("cylinder", "capsule"):
+        size = {key: number(shape, key, 1.0, item=item) for key in ("length", "radius")} | {"axis": 2.0}
+    elif shape.tag == "mesh":
+        size = dict(zip("xyz", numbers(shape, "scale", (1.0, 1.0, 1.0), item=item), strict=True))
+        file = words(shape, "uri")
+    else:
+        return f"a {shape.tag}"
+    rotation, position = pose_of(element, item=item)
+    color = element.find("material/diffuse")
+    channels = [] if color is None else [*(color.text or "").split(), "1"][:4]
+    rgba = None
+    if len(channels) == 4:
+        found = numbers_in(" ".join(channels), 4, item=item, field="diffuse", where="")
+        red, green, blue, opacity = (min(max(c, 0.0), 1.0) for c in found)
+        rgba = (red, green, blue, opacity)
+    return Visual(
+        kind=shape.tag,
+        size=size,
+        position=position,
+        rotation=rotation,
+        file=file,
+        collision=element.tag == "collision",
+        color=rgba,
+        name=name_of(element) or None,
+    )
