@@ -372,6 +372,15 @@ def test_inputs_that_cannot_be_are_named(source: str, words: str) -> None:
         s.compile()
 
 
+def test_a_force_of_an_element_is_no_input_of_another() -> None:
+    s = da.System("circle")
+    s.connect("a", da.Revolute("y"), s.ground, s.body("body", da.rod(1.0, 1.0)))
+    s.connect("brake", da.TorsionSpring(stiffness=3.0, damping=0.1), "a")
+    s.connect("filter", da.Block({"y": "z"}, inputs={"u": "brake.effort"}, states={"z": (0.0, "u - z")}))
+    with pytest.raises(da.TopologyError, match=r"'filter': its input 'brake.effort' follows from forces.*signal"):
+        da.simulate(s, 0.1)
+
+
 def test_any_output_may_feed_an_element() -> None:
     """Python computes what the core does not: height of a point on the body, and energy."""
     s = da.System("fed", gravity=(0, 0, -9.81))

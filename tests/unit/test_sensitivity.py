@@ -225,3 +225,23 @@ def test_a_number_that_moves_a_jump_is_refused() -> None:
     assert found["x"][0] == pytest.approx(0.375, abs=1e-9)
     with pytest.raises(da.ModelError, match="moves a time at which a law jumps"):
         da.sensitivity(s, {"x": ("X.position", "final")}, ["e.T"], 1.0)
+
+
+def test_inertia_of_a_thin_rod_which_has_no_neighbours_that_can_be() -> None:
+    s = da.System("rod")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    found = da.sensitivity(s, {"w": ("A.speed", "final"), "e": ("energy.kinetic", "final")}, ["bob.inertia.yy"], 0.5)
+    about = 2.0 / 3  # w' = m g l/2 cos(q) / I: at constant energy balance, d(T)/dI = -(dV/dq) (dq/dI)
+    one, two = (_swing(about + d) for d in (1e-5, -1e-5))
+    assert found["w"][0] == pytest.approx((one[1] - two[1]) / 2e-5, rel=1e-6)
+    kinetic = [0.5 * (about + d) * w**2 for d, (_, w) in ((1e-5, one), (-1e-5, two))]
+    assert found["e"][0] == pytest.approx((kinetic[0] - kinetic[1]) / 2e-5, rel=1e-6)
+
+
+def _swing(inertia: float) -> tuple[float, float]:
+    """Return angle and speed after 0.5 s of a rod that falls from the horizontal, by SciPy."""
+    from scipy.integrate import solve_ivp
+
+    rates = lambda t, y: [y[1], 9.81 * np.cos(y[0]) / inertia]  # noqa: E731
+    run = solve_ivp(rates, (0, 0.5), [0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-14)
+    return float(run.y[0, -1]), float(run.y[1, -1])

@@ -27,8 +27,8 @@ __all__ = ["refuse_values", "rewritten"]
 Array = NDArray[np.float64]
 
 
-def rewritten(system: System, numbers: OwnNumbers, values: Array) -> System:
-    """Return a copy of a description with other own numbers, (n,).
+def rewritten(system: System, numbers: OwnNumbers, values: Array, *, physical: bool = True) -> System:
+    """Return a copy of a description with other own numbers, (n,); `physical`: such that bodies can have them.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def rewritten(system: System, numbers: OwnNumbers, values: Array) -> System:
     groups = {numbers.group_of(int(place)).first: numbers.group_of(int(place)) for place in changed}
     for group in sorted(groups.values(), key=lambda group: group.key[1:] == ("factors",)):  # factors of all that is
         _WRITE[group.what](new, group, values[group.span], numbers.values[group.span])
-    for body in new.bodies.values():
+    for body in new.bodies.values() if physical else ():
         body.validate()
     return new
 

@@ -122,6 +122,13 @@ class Conditions(_core.Conditions):
         """Return the conditions with one number changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
+    def beside(self, name: str, change: float) -> Conditions:
+        """Return the conditions with one number moved by little, for differences: no part need be able to have it."""
+        value = parameter_value(self.model, name, self.parameters)
+        moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
+        model = varied(self.model.family, moved, physical=False)
+        return Conditions(model, moved, self.locked, self.off, **self._how)
+
     def with_lock(self, hinge: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a hinge held, or free again."""
         freedoms = locked_freedoms(self.model, [hinge], item) if on else frozenset(_freedoms(self.model, hinge))

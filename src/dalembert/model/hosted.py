@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
@@ -51,16 +52,38 @@ class HostedInput:
             )
         if output.history is not None:
             raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
-        self.output, self.delay = output, wanted.delay
+        self.output, self.delay, self.item = output, wanted.delay, item
 
     def value(self, moments: Moments) -> float:
         """Return the value at a state, or, with a delay, that of a run some time before."""
         if self.delay is None:
-            return float(self.output.value(moments.now)[0])
+            if _asking.input is not None:  # for the forces of elements, which need this very input
+                raise _circle(_asking.input)
+            _asking.input = self
+            try:
+                return float(self.output.value(moments.now)[0])
+            finally:
+                _asking.input = None
         then = moments.then(self.delay.time)
         if then is None:
             return float(self.delay.before(moments.t - self.delay.time)[0])
         return float(self.output.value(then)[0])
+
+
+class _Asking(threading.local):
+    """Which input is being worked out, on this thread."""
+
+    input: HostedInput | None = None
+
+
+_asking = _Asking()
+
+
+def _circle(asked: HostedInput) -> TopologyError:
+    return TopologyError(
+        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
+        "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
+    )
 
 
 class Moments:

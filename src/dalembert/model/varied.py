@@ -33,8 +33,18 @@ DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "hinge_
 _OWN = DERIVED | {"_points", "parameters", "own_numbers", "_zero", WORKED_OUT}
 
 
-def varied(family: Model, parameters: Array, item: str = "conditions") -> Model:
+def varied(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
     """Return a model with other parameters (n,), made without compiling it again.
+
+    Parameters
+    ----------
+    family : Model
+        As described.
+    parameters : (n,)
+    item : str
+        Who asks, for errors.
+    physical : bool
+        False beside numbers that can be, for differences: those of a thin rod have none on either side.
 
     Raises
     ------
@@ -48,13 +58,13 @@ def varied(family: Model, parameters: Array, item: str = "conditions") -> Model:
     changed = (numbers != own.values).nonzero()[0]
     places = sorted(set(own.firsts.searchsorted(changed, side="right").tolist()))
     groups = [own.groups[k - 1] for k in places]
-    for group in groups:
+    for group in groups if physical else ():
         _mind(family, group, numbers[group.span], item)
     model = family.__class__.__new__(family.__class__)
     model.__dict__.update(_handed_on(family))
     model.__dict__["family"] = family
     model._points = {}
-    model.own_numbers, model.parameters = numbers, parameters
+    model.own_numbers, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
     _core.Model.__init__(model, family, parameters[:count], numbers, Host(model) if family.hosted else None)
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
@@ -132,7 +142,7 @@ def derive(model: Model) -> None:
     """Give a model with other own numbers the description that has them, and what follows from it."""
     family = model.family
     made = family.compiled
-    system = rewritten(made.system, made.numbers, model.own_numbers)
+    system = rewritten(made.system, made.numbers, model.own_numbers, physical=model.__dict__["_physical"])
     forest = Forest(system)
     names, drives = Names(forest), tuple(system.drives.values())
     _take(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from ..linear.small_motions import small_motion_names
 from ..model import Model, State
 from ..model.conditions import parameter_value
 from ..result import Motion, Output, Result
@@ -77,16 +78,20 @@ def directions_of(
     if not names or len(set(names)) < len(names):
         raise ModelError("sensitivity", "by", names, "give names, each once")
     base = model.with_parameters(dict(parameters)) if parameters else model
+    described = base.conditions()
     start = State(result.q[0], result.v[0], t_start, result.x[0])
+    free = not (model.nc or model.drives or model.system.places)  # the start is as it was given
 
     def direction(name: str) -> Direction:
         if name in model.parameter_names:
             value = float(parameter_value(base, name, base.parameters))
             size = abs(value) if value else 1.0
 
+            if free:
+                return Direction(name, name, size, np.zeros(2 * model.nv + model.nx))
+
             def begin(change: float) -> State:
-                moved = model.with_parameters({**parameters, name: value + change})
-                return start_state(moved, state, t_start)[0]
+                return start_state(described.beside(name, change).model, state, t_start)[0]
 
             return Direction(name, name, size, _start_slope(base, start, begin, STEP * size))
         value = _start_value(result, name, state or {})
@@ -172,6 +177,9 @@ class Changes:
             raise ModelError("sensitivity", "output", name, remedy)
         at = self.result.at(self.t)
         values = at.output(name)
+        row = _exact_row(model, name)
+        if row is not None:
+            return output, values, self.y[:, row]
         columns = [self._derivative(output, at, k) for k in range(len(self.directions))]
         return output, values, np.stack(columns, axis=-1)
 
@@ -204,14 +212,21 @@ class Changes:
         return value_of(output, Motion(model, at.t, q, at.v + h * dv, at.x + h * dx, conditions=periods))
 
 
+def _exact_row(model: Model, name: str) -> int | None:
+    """Return which part of a change an output is: of coordinates and speeds of the trees; None if of none."""
+    owner, _, what = name.rpartition(".")
+    if what == "speed" and owner in model.speed_names:
+        return model.nv + model.speed_names.index(owner)
+    plain = small_motion_names(model)
+    if what == "position" and owner in plain and owner in model.speed_names:
+        return plain.index(owner)
+    return None
+
+
 def _with_number(model: Model, periods: Any, name: str, change: float) -> Periods:
     """Return conditions with one number changed."""
     known = periods if isinstance(periods, Periods) else always(model.conditions())
-    changed = []
-    for conditions in known.conditions:
-        value = float(parameter_value(conditions.model, name, conditions.parameters))
-        changed.append(conditions.with_parameter(name, value + change, item="sensitivity"))
-    return Periods(known.begins, changed)
+    return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
 
 
 def _same_branch(output: Output, values: Array, near: Array) -> Array:

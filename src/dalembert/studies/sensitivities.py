@@ -119,7 +119,7 @@ def sensitivity(
         (``"A"``, ``"A.speed"``, ``"motor.current"``).
     t_end : float, s
     times : (k,) s
-        Of the outputs; 101 from start to end if left out.
+        Of the outputs; 101 from start to end if left out, or these two if no more is asked for.
     t_start : float, s
     state : dict of name to value
         Start values, as in `simulate`.
@@ -163,7 +163,8 @@ def sensitivity(
     readings = _readings(outputs)
     if state is not None and not isinstance(state, Mapping):
         raise ModelError("sensitivity", "state", type(state).__name__, "give start values by name")
-    wanted = np.linspace(t_start, t_end, 101) if times is None else np.array(times, dtype=float)
+    ends = all(reading.reduce in ("first", "final") for reading in readings)
+    wanted = np.linspace(t_start, t_end, 2 if ends else 101) if times is None else np.array(times, dtype=float)
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
     _mind(result, t_end, settings)
     directions = directions_of(result, model, names, state, parameters or {}, t_start)

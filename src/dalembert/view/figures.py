@@ -21,11 +21,14 @@ from ..model import Model
 from ..recipes import recipe_of
 from ..rotation import unit_vector
 from .ends import End, Middle
+from .projection import Placement
 from .solids import of_body, turned_z
 
-__all__ = ["ArrowFigure", "CurveFigure", "Figures", "LineFigure", "PatchFigure", "thickness"]
+__all__ = ["ARROW", "ArrowFigure", "CurveFigure", "Figures", "LineFigure", "PatchFigure", "thickness"]
 
 Array = NDArray[np.float64]
+
+ARROW = 0.16  # length of a load, of the picture's reach
 
 _IN_PIECE = 5  # points of each piece of a curve
 _MOST_POINTS = 160  # of the outline of a cam
@@ -133,6 +136,12 @@ class ArrowFigure:
         result: Array = self.end.marker.rotation @ local if self.turning else local
         return result
 
+    def seen(self, placement: Placement) -> Array:
+        """Return it at the time of a placement, in axes of the world."""
+        vector = self.vector(placement.t)
+        result: Array = placement.rotation[self.end.number] @ vector if self.turning else vector
+        return result
+
 
 class Figures:
     """What a picture shows of everything but bodies and hinges.
@@ -174,6 +183,10 @@ class Figures:
     ) -> None:
         axes = marker.rotation @ turned_z(unit_vector(axis, item=name))
         self.patches.append(PatchFigure(name, look, self._end(marker), axes, size, **more))
+
+    def _ball(self, name: str, look: str, marker: Any, axis: Any, size: tuple[float, float]) -> None:
+        """Put what touches about a marker; a ring alone where the body's own shape is as large."""
+        self._patch(name, "pitch" if _covered(marker, size[0]) else look, marker, axis, size)
 
     def _on_hinge(self, name: str, look: str, hinge: Any, axis: Any) -> None:
         """Put a patch on the pin of a hinge, where that comes out of its bodies."""
@@ -217,9 +230,9 @@ class Figures:
         if kind in ("PointOnPlane", "RollingSphere", "RollingDisc"):
             self._patch(name, "plane", first, element.normal)
         if kind == "RollingSphere":
-            self._patch(name, "sphere", second, "z", (element.radius, 0.0))
+            self._ball(name, "sphere", second, "z", (element.radius, 0.0))
         elif kind == "RollingDisc":
-            self._patch(name, "disc", second, element.axis, (element.radius, 0.0))
+            self._ball(name, "disc", second, element.axis, (element.radius, 0.0))
         elif kind == "PointOnLine":
             self._patch(name, "rail", first, element.axis)
         elif kind == "Skate":
@@ -277,10 +290,10 @@ class Figures:
             radius, length = (float(numbers.get(key, 0.0)) for key in ("radius", "length"))
             self._patch(name, "plane", force.first)
             look = "knot" if not radius else "roller" if length else "sphere"
-            self._patch(name, look, force.second, "z", (radius, length))
+            self._ball(name, look, force.second, "z", (radius, length))
         elif kind == "SphereSphereContact":
             for end, key in zip(force.ends, ("radius_1", "radius_2"), strict=True):
-                self._patch(name, "sphere", end, "z", (float(numbers[key]), 0.0))
+                self._ball(name, "sphere", end, "z", (float(numbers[key]), 0.0))
         elif kind == "Bushing":
             self._patch(name, "bushing", force.second)
             self._line(name, "link", force.first, force.second)
@@ -487,7 +500,7 @@ def _extent(marker: Any) -> float:
 
 def _covered(marker: Any, radius: float) -> bool:
     """Return whether a body's own shape shows what would be drawn about a marker with a radius, m."""
-    return 0.8 * radius < _extent(marker) < 1.5 * radius
+    return 0 < 0.8 * radius < _extent(marker) < 1.5 * radius
 
 
 def _axis_of(element: Any, coordinate: int) -> tuple[Array, bool]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids, symbols
-from .figures import PatchFigure
+from .figures import ARROW, PatchFigure
 from .looks import PATCHES, look_of
 from .projection import Placement, View
 from .scene import Scene
@@ -20,7 +20,6 @@ __all__ = ["FlatElements"]
 Array = NDArray[np.float64]
 
 _EDGE_ON = 0.05  # sine below which a plane is seen as a line
-_ARROW = 0.16  # length of a load, of the picture's reach
 
 
 class FlatElements:
@@ -117,15 +116,13 @@ class FlatElements:
         """Return the outlines of arrows that end where loads act, the largest of a kind of a set length."""
         vectors: list[tuple[str, Array, Array]] = []
         for arrow in self.scene.arrows:
-            vector = arrow.vector(placement.t)
-            vector = placement.rotation[arrow.end.number] @ vector if arrow.turning else vector
-            vectors.append((arrow.kind, arrow.end.point(placement), vector))
+            vectors.append((arrow.kind, arrow.end.point(placement), arrow.seen(placement)))
         largest = {kind: max(float(np.linalg.norm(v)) for k, _, v in vectors if k == kind) for kind, *_ in vectors}
         found = []
         for kind, at, vector in vectors:
             if not largest[kind]:
                 continue
-            shift = self.view.project(vector) * _ARROW * self.reach / largest[kind]
+            shift = self.view.project(vector) * ARROW * self.reach / largest[kind]
             length = float(np.hypot(*shift))
             if length > self.radius:
                 found.append(_arrow(self.view.project(at) - shift, shift, 0.5 * self.radius, double=kind == "moment"))

@@ -21,7 +21,7 @@ from ..model import Model
 from ..system import System
 from . import solids
 from .ends import End
-from .figures import CurveFigure, Figures, thickness
+from .figures import ARROW, CurveFigure, Figures, thickness
 from .meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
 from .style import PALETTE
@@ -192,7 +192,19 @@ class Scene:
             clouds += [_carried(placement, curve) for curve in self.curves]
             clouds += [j.mover.point(placement)[None] for j in self.joints]
         everything = np.concatenate(clouds) if clouds else np.zeros((1, 3))
-        return everything.min(axis=0), everything.max(axis=0)
+        low, high = everything.min(axis=0), everything.max(axis=0)
+        tails = [tail for placement in placements for tail in self._tails(placement, float((high - low).max()))]
+        return np.min([low, *tails], axis=0), np.max([high, *tails], axis=0)
+
+    def _tails(self, placement: Placement, reach: float) -> list[Array]:
+        """Return where the arrows of loads begin, (3,) m."""
+        found = []
+        for arrow in self.arrows:
+            vector = arrow.seen(placement)
+            size = float(np.linalg.norm(vector))
+            if size:
+                found.append(arrow.end.point(placement) - ARROW * reach * vector / size)
+        return found
 
     def spacing(self) -> float:
         """Return a typical distance, m, of joints that share a body: what symbols must stay smaller than."""

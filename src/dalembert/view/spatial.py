@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids, symbols
+from .figures import ARROW
 from .looks import PATCHES
 from .parts import Part, joint_radius, parts_of
 from .projection import Placement, View
@@ -218,11 +219,10 @@ class SpatialPicture:
                 lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))
                 colors.append(INK)
         for arrow in self.scene.arrows:
-            vector = arrow.vector(placement.t)
-            vector = placement.rotation[arrow.end.number] @ vector if arrow.turning else vector
+            vector = arrow.seen(placement)
             size = float(np.linalg.norm(vector))
             if size:
-                lines += _arrow(arrow.end.point(placement), vector / size * 0.16 * self.reach, 2 * self.radius)
+                lines += _arrow(arrow.end.point(placement), vector / size * ARROW * self.reach, 2 * self.radius)
                 colors += [PATCHES["effort"][0]] * 3
         return lines, colors
 
