@@ -143,6 +143,9 @@ class Expression:
     def __int__(self) -> int:
         self._refuse("a whole number")
 
+    def __index__(self) -> int:
+        self._refuse("a count, which is fixed when a system is described,")
+
     def __bool__(self) -> bool:
         self._refuse("a truth value")
 

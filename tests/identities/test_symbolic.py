@@ -172,3 +172,28 @@ def test_what_has_no_formula_is_refused_by_name() -> None:
         da.symbolic_equations(s)
     with pytest.raises(da.ModelError, match=r"symbols is 'arm\.mass'; there are corner\.c"):
         da.symbolic_equations(springs(), symbols=["arm.mass"])
+
+
+def test_parameters_of_the_user_stay_symbols_by_their_names() -> None:
+    s = da.System("pendulum")
+    length, m, offset = s.parameter("length", 1.2), s.parameter("m", 2.0), s.parameter("offset", 0.0)
+    bob = s.body(
+        "bob", mass=m * length, com=(length / 2, 0, offset), inertia=(1e-3, m * length**3 / 12, m * length**3 / 12)
+    )
+    bob.marker("tip", length, 0, 0)
+    s.connect("A", da.Revolute("y", damping=0.01 * length**2), s.ground, bob)
+    s.connect("B", da.Revolute("y"), "bob.tip", s.body("end", mass=m, com=(0.1, 0, 0), inertia=(1e-2, 1e-2, 1e-2)))
+    eq = assert_same(s, symbols=True)
+    names = {symbol.name for symbol in eq.parameters}
+    assert {"length", "m", "offset"} <= names and "bob_mass" not in names
+    l_, m_, o_ = (sp.Symbol(name, real=True) for name in ("length", "m", "offset"))
+    wanted = m_ * l_**3 / 3 + m_ * l_ * o_**2
+    found = eq.M[0, 0].subs({sp.Symbol("end_com_x", real=True): 0, sp.Symbol("end_inertia_yy", real=True): 0})
+    assert sp.simplify(found - wanted - m_ * l_**2) == 0
+    some = da.symbolic_equations(s, symbols="length")
+    assert {symbol.name for symbol in some.parameters} == {"length"}
+    longer = s.compile().with_parameters({"length": 1.5})
+    other = da.symbolic_equations(longer)
+    assert np.allclose(np.array(other.lambdify(other.M)([0.3, 0.4]), dtype=float), longer.mass_matrix([0.3, 0.4]))
+    with pytest.raises(da.ModelError, match="there are length, m, offset"):
+        da.symbolic_equations(s, symbols=["lenght"])

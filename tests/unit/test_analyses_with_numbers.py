@@ -89,14 +89,55 @@ def test_outputs_follow_a_place_that_is_an_input() -> None:
     np.testing.assert_allclose(lin.D, [[np.cos(0.3), 0.0]], atol=1e-9)
 
 
-def test_numbers_that_move_loops_are_no_inputs_unknowns_or_loads() -> None:
+@pytest.mark.parametrize("name", ["crank.tip.x", "D.first.x"])
+def test_a_length_of_a_loop_is_an_input_that_the_loop_follows(name: str) -> None:
+    """Its gain at rest is how the equilibrium moves with it."""
+    s, outputs, h = four_bar(), ["A", "coupler.at(0.8, 0, 0).position", "C.force"], 1e-4
+    eq, model = da.equilibrium(s), s.compile()
+    lin = da.linearize(s, eq, inputs=[name], outputs=outputs)
+    gain = lin.C @ np.linalg.solve(lin.A, -lin.B) + lin.D
+
+    def at(step: float) -> np.ndarray:
+        other = model.with_parameters({name: s.parameters[name].value + step})
+        rest = da.equilibrium(other, state=eq.state())
+        run = da.simulate(other, 0.01, state=rest, times=[0.0, 0.01])
+        return np.concatenate([run["A.position"][:1], run[outputs[1]][0], run[outputs[2]][0]])
+
+    # the next order of differences is 1e-8 of third derivatives of a load of 30 N by a length of 0.3 m
+    np.testing.assert_allclose(gain[:, 0], (at(h) - at(-h)) / (2 * h), rtol=1e-5, atol=1e-5)
+
+
+def test_a_length_of_a_loop_that_moves_changes_speeds_that_follow() -> None:
+    model, start, h = four_bar().compile(), {"A": 0.4, "A.speed": 2.0}, 1e-4
+    outputs = ["D.speed", "D.position", "A.acceleration"]
+    state, _ = da.start_state(model, start)
+    lin = da.linearize(model, state, "crank.tip.x", outputs, independent=["A"])
+    ends = []
+    for step in (h, -h):
+        other = model.with_parameters({"crank.tip.x": 0.3 + step})
+        run = da.simulate(other, 0.01, state=start, times=[0.0, 0.01])
+        ends.append(np.array([run[name][0] for name in outputs]))
+    np.testing.assert_allclose(lin.D[:, 0], (ends[0] - ends[1]) / (2 * h), rtol=2e-6)
+
+
+def test_a_path_over_a_length_of_a_loop_closes_it_all_along() -> None:
+    path = da.equilibrium_path(four_bar(), "crank.tip.x", 0.3, 0.36)
+    np.testing.assert_allclose(np.linalg.norm(path["crank.tip.position"], axis=1), path.values, atol=1e-12)
+    longer = four_bar(tip=0.36)
+    assert np.abs(longer.compile().constraint_residual(path.q[-1])).max() < 1e-9
+    eq = da.equilibrium(longer, state={"A": path.q[-1][0]})
+    np.testing.assert_allclose(path.q[-1], eq.q, atol=1e-8)
+    same(da.modes(four_bar(), path.state(-1)).eigenvalues, da.modes(longer, eq).eigenvalues, 1e-7)
+
+
+def test_numbers_that_move_loops_are_no_unknowns_and_those_of_drives_no_inputs() -> None:
     s = four_bar()
     with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
-        da.linearize(s, inputs="D.first.x")
-    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
         da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
-    with pytest.raises(da.ModelError, match=r"'crank\.tip\.x'; it moves what loops"):
-        da.equilibrium_path(s, "crank.tip.x", 0.3, 0.33)
+    s.drive("A", position=da.Harmonic(0.3, 2.0))
+    for ask in (lambda name: da.linearize(s, inputs=name), lambda name: da.equilibrium_path(s, name, 0.3, 0.33)):
+        with pytest.raises(da.ModelError, match=r"it moves what drives prescribe"):
+            ask("A.drive.amplitude")
 
 
 @pytest.mark.parametrize("cranks", [2, 3])

@@ -349,3 +349,17 @@ def test_moment_arms_in_loops_follow_the_loop() -> None:
         da.moment_arms(s, q, coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="'cable'"):
         da.moment_arms(s, q, elements="rope", coordinates="A")
+
+
+def test_noisy_samples_are_said_and_smooth_ones_are_not() -> None:
+    s = da.System("arm")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("rod", da.rod(1.0, 2.0)))
+    t = np.linspace(0.0, 1.0, 51)
+    noise = 1e-3 * np.random.default_rng(0).normal(size=51)
+    notes = da.measured_motion(s, t, {"A": np.sin(t) + noise}).stats.notes
+    assert any("'A' look noisy, by about 0.0" in note for note in notes)
+    assert not da.measured_motion(s, t, {"A": np.sin(t)}).stats.notes
+    efforts = da.inverse_dynamics(s, da.measured_motion(s, t, {"A": np.sin(t)}))
+    assert "largest" in str(efforts) and "N m" in str(efforts)
+    with pytest.raises(da.ModelError, match="a count"):
+        range(s.parameter("n", 3.0))  # type: ignore[arg-type]

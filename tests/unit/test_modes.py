@@ -313,3 +313,11 @@ def test_a_locus_finds_where_a_system_becomes_unstable() -> None:
     assert (abs(np.diff(locus.eigenvalues, axis=0)) < 0.3).all()
     system_of = da.root_locus(lambda p: s, "nothing", [0.0, 1.0])
     assert_allclose(system_of.eigenvalues[0], system_of.eigenvalues[1])
+
+
+def test_loci_and_campbell_diagrams_print_as_tables() -> None:
+    locus = da.root_locus(da.library.bicycle, "speed", np.linspace(2.0, 8.0, 25))
+    lines = str(locus).splitlines()
+    assert "'bicycle' over 'speed': 25 values from 2 to 8" in lines[0] and len(lines) == 13
+    assert "changes stability at 4.29" in lines[-2]
+    assert repr(locus) == "<RootLocus of 'bicycle' over 'speed': 25 values from 2 to 8>"

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..system import System
+from .base_columns import base_columns
 from .nearby import null_space
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_names", "inertial_parameters", "regressor"]
@@ -228,17 +229,9 @@ def base_parameters(
     q, v, a = states
     Y = regressor(model, q, v, a)
     stacked = Y.reshape(-1, Y.shape[-1])
-    from scipy.linalg import qr, solve_triangular
-
-    R, order = qr(stacked, mode="r", pivoting=True)[:2]
-    sizes = np.abs(np.diag(R[: min(R.shape)]))
-    rank = int((sizes > tolerance * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
-    names = inertial_names(model)
-    combinations = np.zeros((rank, len(names)))
-    combinations[:, order[:rank]] = np.eye(rank)
-    if rank:
-        combinations[:, order[rank:]] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+    found, names = base_columns(stacked, tolerance), inertial_names(model)
+    combinations = found.combinations
     combinations[np.abs(combinations) < 1e-10] = 0.0
     largest = np.abs(stacked).max(axis=0)
     unseen = tuple(name for name, size in zip(names, largest, strict=True) if size <= tolerance * largest.max())
-    return BaseParameters(names, order[:rank].astype(np.intp), combinations, unseen)
+    return BaseParameters(names, found.order[: found.rank], combinations, unseen)

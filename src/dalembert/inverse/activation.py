@@ -51,22 +51,18 @@ class Reachable:
         """Return the lowest and highest values (m,) of all actuators a step h (s) after values (m,)."""
         low, high = np.full(len(self.acting), -np.inf), np.full(len(self.acting), np.inf)
         a0 = before[self.places]
-        low[self.places], high[self.places] = self._after(a0, _LEAST, h), self._after(a0, 1.0, h)
+        low[self.places], high[self.places] = self._fallen(a0, h), self._risen(a0, h)
         return low, high
 
-    def _after(self, a0: Array, u: float, h: float) -> Array:
-        """Return the a1 of (1) by bisection: what is left of u - m shrinks as a1 goes towards u."""
-        near, far = a0.copy(), np.full_like(a0, u)  # at `near` (1) demands more, at `far` less
-        for _ in range(60):
-            a1 = 0.5 * (near + far)
-            m = 0.5 * (a0 + a1)
-            more = np.abs(h * (u - m) / self._tau(u, m)) > np.abs(a1 - a0)
-            near, far = np.where(more, a1, near), np.where(more, far, a1)
-        return far
+    def _risen(self, a0: Array, h: float) -> Array:
+        """Return the a1 of (1) at u = 1: a quadratic in a0 + a1."""
+        r = self.rise
+        return _root(0.75 * r, r * (0.5 - 1.5 * a0) + 0.5 * h, a0 * r + h) - a0
 
-    def _tau(self, u: float | Array, m: Array) -> Array:
-        tau: Array = np.where(u > m, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
-        return tau
+    def _fallen(self, a0: Array, h: float) -> Array:
+        """Return the a1 of (1) at the least u, likewise."""
+        f, u = self.fall, _LEAST
+        return _root(np.full_like(f, 0.375 * h), f + h * (0.25 - 0.75 * u), 2.0 * a0 * f + 0.5 * h * u) - a0
 
     def excitations(self, values: Array) -> dict[str, Array]:
         """Return the u of (1) that leads to each sample, (n,) by state; the first is the activation itself."""
@@ -75,3 +71,10 @@ class Reachable:
         m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
         u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
         return {self.acting.names[place]: np.clip(u[:, k], _LEAST, 1.0) for k, place in enumerate(self.places)}
+
+
+def _root(a: Array, b: Array, c: Array) -> Array:
+    """Return the positive root of a s^2 + b s = c, a and c positive."""
+    root = np.sqrt(b * b + 4.0 * a * c)
+    found: Array = np.where(b > 0.0, 2.0 * c / (b + root), (root - b) / (2.0 * a))
+    return found

@@ -185,15 +185,15 @@ class Problem:
         whole = self.acting.freedoms.columns == [*range(self.samples.model.nv)]
         return bool(whole and not self.samples.model.nc and not self.acting.further and not bounded)
 
-    def solved(self) -> Array:
-        """Return what the actuators do, (n, m)."""
+    def solved(self, guess: Array | None = None) -> Array:
+        """Return what the actuators do, (n, m); `guess` (m,): what they may do, where forces are not linear in it."""
         acting, s = self.acting, self.samples
         if self.plain:
             return acting.needed(s, np.zeros((len(s), 0)))
         k = len(acting.freedoms)
         C = acting.rows(s.q)
         u = np.zeros((len(s), len(acting)))
-        u[:, k:] = acting.starts(s, self.low[0], self.high[0])
+        u[:, k:] = acting.starts(s, self.low[0], self.high[0]) if guess is None else guess[k:]
         for _ in range(_STEPS if acting.further else 1):
             force = acting.needed(s, u[:, k:])
             slopes = acting.slopes(s, u[:, k:], force, self.low[0], self.high[0]) if acting.further else u[:, None, k:]
@@ -221,7 +221,7 @@ def _one_after_another(problem: Problem) -> tuple[Array, dict[str, Array]]:
         if k:
             low, high = reachable.after(values[k - 1], s.t[k] - s.t[k - 1])
             one = replace(one, low=np.maximum(one.low, low), high=np.minimum(one.high, high))
-        values[k] = one.solved()[0]
+        values[k] = one.solved(values[k - 1] if k else None)[0]
     return values, reachable.excitations(values)
 
 

@@ -20,10 +20,12 @@ __all__ = ["Efforts"]
 
 Array = NDArray[np.float64]
 
+_SHOWN = 30  # lines of a table
+
 _FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Efforts:
     """Efforts that go with a motion; without the axis n if they are those of one state.
 
@@ -63,6 +65,33 @@ class Efforts:
     def model(self) -> Model:
         """Whose motion it is."""
         return self.samples.model
+
+    def __repr__(self) -> str:
+        return f"<Efforts of {self.model.system.name!r}: {len(self.names)} actuators, {len(self.samples)} states>"
+
+    def __str__(self) -> str:
+        values, n = self.every("values"), len(self.samples)
+        when = f"{n} states" if n > 1 else "one state"
+        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', others would do as well'}"]
+        width = max([8, *(len(name) for name in self.names[:_SHOWN])])
+        lines.append(f"  {'':<{width}}  {'least':>12}  {'largest':>12}  {'rms':>12}")
+        for name, column in zip(self.names[:_SHOWN], values.T, strict=False):
+            rms = float(np.sqrt(np.mean(column**2)))
+            lines.append(
+                f"  {name:<{width}}  {column.min():12.5g}  {column.max():12.5g}  {rms:12.5g} {self._unit(name)}"
+            )
+        lines += [f"  ... and {len(self.names) - _SHOWN} more"] if len(self.names) > _SHOWN else []
+        lacking = np.abs(self.every("missing")).max(axis=0, initial=0.0)
+        for k in np.flatnonzero(lacking)[:_SHOWN]:
+            lines.append(f"  missing along {self.model.speed_names[k]!r}: up to {lacking[k]:.5g}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _unit(self, name: str) -> str:
+        """Return the unit of a hinge force; empty for inputs and states of elements."""
+        names = self.model.speed_names
+        if name not in names:
+            return ""
+        return "N m" if self.model.compiled.names.speed_units[names.index(name)] == "rad" else "N"
 
     def __getitem__(self, name: str) -> Array:
         """Return the effort at a hinge (n, nv of it), N m or N; or what one actuator does, (n,)."""

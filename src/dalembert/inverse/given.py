@@ -20,6 +20,7 @@ __all__ = ["Given"]
 Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
+_WHITE = 1.5  # third differences by second ones, of noise: 1.83
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,8 @@ class Given:
         for place in (a.place - span.start for a in attitudes(model.coordinate_names, model.speed_names)):
             if 0 <= place < width:
                 samples[:, place : place + 4] = _continuous(name, samples[:, place : place + 4])
+        if smoothing.cutoff is None and smoothing.residual is None:
+            self.notes.extend(_noisy(name, t, samples))
         *smooth, off = smoothing(name, t, samples, _ITEM)
         for part, column in zip((self.positions, self.rates, self.seconds), smooth, strict=True):
             part[:, span] = column
@@ -125,6 +128,26 @@ class Given:
                 a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, place : place + 3]) - np.cross(w, u)
                 place, speed = place + 3, speed + 3
         return q, v, a
+
+
+def _noisy(name: str, t: Array, samples: Array) -> list[str]:
+    """Return a note if second differences of samples (n, width) are those of noise, which accelerations then are too.
+
+    From one difference to the next white noise grows by sqrt(20 / 6); a motion that samples follow shrinks.
+    """
+    second, third = (np.diff(samples, n, axis=0) for n in (2, 3))
+    if len(third) < 8 or np.isnan(samples).any():
+        return []
+    sizes = [np.sqrt(np.mean(each**2, axis=0)) for each in (second, third)]
+    noise = sizes[0] / np.sqrt(6.0)
+    worst = int(noise.argmax())
+    if noise[worst] <= 1e-9 * (np.ptp(samples[:, worst]) + 1e-3) or sizes[1][worst] < _WHITE * sizes[0][worst]:
+        return []
+    step = float(np.median(np.diff(t)))
+    return [
+        f"samples of {name!r} look noisy, by about {noise[worst]:.2g}, which makes accelerations uncertain by "
+        f"{sizes[0][worst] / step**2:.2g}: smooth them, cutoff= or residual="
+    ]
 
 
 def _samples(name: str, values: Any, n: int, width: int) -> Array:

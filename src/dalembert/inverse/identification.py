@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.base_columns import base_columns
 from ..checks import finite_array, positive
 from ..errors import ModelError
 
@@ -103,7 +104,7 @@ def identify(
     >>> len(found.names), found.values.round(6) - (found.combination @ [1.0, 2.0, 3.0]).round(6)
     (2, array([0., 0.]))
     """
-    from scipy.linalg import qr, solve_triangular
+    from scipy.linalg import solve_triangular
 
     shape = np.shape(regressor)
     if len(shape) not in (2, 3):
@@ -114,26 +115,18 @@ def identify(
     labels = tuple(map(str, range(p))) if names is None else tuple(names)
     if len(labels) != p:
         raise ModelError(_ITEM, "names", len(labels), f"give one for each of the {p} columns")
-    size = np.linalg.norm(Y, axis=0)
-    scaled = Y / np.where(size > 0.0, size, 1.0)  # on one footing, whatever the units
-    Q, R, order = qr(scaled, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diagonal(R))
-    base = int((diagonal > rank * max(diagonal.max(initial=0.0), 1e-300)).sum())
+    found = base_columns(Y, rank)
+    base, R, units, first = found.rank, found.R, found.sizes, found.order[: found.rank]
     if not base:
         raise ModelError(_ITEM, "regressor", "zeros", "nothing moves: no parameter can be told")
     if count <= base:
         raise ModelError(_ITEM, "efforts", count, f"give more than {base} numbers for {base} base parameters")
-    R1, R2 = R[:base, :base], R[:base, base:]
-    units = size[order[:base]]
-    values = solve_triangular(R1, Q[:, :base].T @ tau) / units
-    residual = tau - Y[:, order[:base]] @ values
+    values = solve_triangular(R, found.Q.T @ tau) / units
+    residual = tau - Y[:, first] @ values
     left = float(np.sqrt(residual @ residual / (count - base)))
     spread = left if noise is None else positive(_ITEM, noise=noise)["noise"]
-    inverse = solve_triangular(R1, np.eye(base))
+    inverse = solve_triangular(R, np.eye(base))
     errors = spread * np.linalg.norm(inverse, axis=1) / units
-    combination = np.zeros((base, p))
-    combination[np.arange(base), order[:base]] = 1.0
-    combination[:, order[base:]] = solve_triangular(R1, R2) / units[:, None] * size[order[base:]]
-    s = np.linalg.svd(R1, compute_uv=False)
-    chosen = tuple(labels[k] for k in order[:base])
-    return Identified(chosen, values, errors, combination, spread, residual, float(s[0] / s[-1]))
+    s = np.linalg.svd(R, compute_uv=False)
+    chosen = tuple(labels[k] for k in first)
+    return Identified(chosen, values, errors, found.combinations, spread, residual, float(s[0] / s[-1]))

@@ -35,6 +35,7 @@ __all__ = ["Change", "changes_of", "input_names", "present_inputs"]
 Array = NDArray[np.float64]
 
 LEVELS = ("position", "speed", "acceleration")
+_MOVE = 1e-5  # part of a number: central differences of rows by it
 _PARTS = {"moment": 0, "force": 3}
 
 
@@ -122,10 +123,12 @@ def changes_of(space: Tangent, names: Sequence[str]) -> list[Change]:
     return found
 
 
-def mind_fixed_rows(model: Model, names: Sequence[str], q: Array, t: float, item: str) -> None:
+def mind_fixed_rows(
+    model: Model, names: Sequence[str], q: Array, t: float, item: str, *, loops: bool = True
+) -> None:  # fmt: skip
     """Refuse numbers that move what loops and drives prescribe: a position that obeys them changes with such a number.
 
-    Derivatives by numbers are those at a position that stays.
+    Derivatives by numbers are those at a position that stays. With `loops` False, only what moves drives is refused.
     """
     for name in names:
         value = parameter_value(model, name, model.parameters)
@@ -134,9 +137,13 @@ def mind_fixed_rows(model: Model, names: Sequence[str], q: Array, t: float, item
                 near = model.with_parameters({name: value + step * (abs(value) or 1.0)})
             except ModelError:  # an inertia that no body has; the other way, or it is none of places
                 continue
-            pairs = [(each.constraint_residual(q, t=t), *each.drive_motion(t)) for each in (model, near)]
+            pairs = [
+                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_motion(t))
+                for each in (model, near)
+            ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
-                remedy = "it moves what loops or drives prescribe: use model.with_parameters, or root_locus"
+                what = "loops or drives" if loops else "drives"
+                remedy = f"it moves what {what} prescribe: use model.with_parameters, or root_locus"
                 raise ModelError(item, "name", name, remedy)
             break
 
@@ -155,10 +162,7 @@ def _found(space: Tangent, name: str) -> Change | None:
         change.laws[[k for k, one in enumerate(model.compiled.elements.inputs_by_law) if one == name]] = 1.0
         return change
     if name in model.parameter_names:
-        mind_fixed_rows(model, [name], space.state.q, float(space.state.t), "linearize: inputs")
-        change = _nothing(space, name, "")
-        change.parameter = name
-        return change
+        return _number(space, name)
     owner, _, ending = name.rpartition(".")
     if ending == "effort":
         return _effort(space, owner, name)
@@ -169,6 +173,36 @@ def _found(space: Tangent, name: str) -> Change | None:
     if part in _PARTS and ending in "xyz" and len(ending) == 1:
         return _load(space, where, _PARTS[part] + "xyz".index(ending), name)
     return None
+
+
+def _number(space: Tangent, name: str) -> Change:
+    """Return what a number of the system changes; where it moves loops, what depends follows the independent ones.
+
+    With rows phi(q, p) and their rates w(q, v, p), P xi = -phi_p and P dv = -(w_q xi + w_p), independent ones at rest.
+    """
+    model, s = space.model, space.state
+    mind_fixed_rows(model, [name], s.q, float(s.t), "linearize: inputs", loops=False)
+    change = _nothing(space, name, "")
+    change.parameter = name
+    if not model.nc:
+        return change
+    rows = Rows.of(model, space.conditions, s.t)
+    P = model.constraint_jacobian(s.q, t=s.t)
+    base = model.conditions() if space.conditions is None else space.conditions
+    now = parameter_value(model, name, base.parameters)
+    h = _MOVE * (abs(now) or model.length)
+    near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
+    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
+    if phi[rows.placing].any():
+        change.xi = -_solved(P, phi, rows.placing, rows.placed, space.positions, rows)
+    if s.v.any():
+        places = [model.integrate(s.q, step * change.xi) for step in (h, -h)]
+        ends = [
+            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.row_motion(s.t)[1]
+            for each, q in zip(near, places, strict=True)
+        ]
+        change.dv = -_solved(P, np.subtract(*ends) / (2 * h), rows.held, rows.paced, space.speeds, rows)
+    return change
 
 
 def _effort(space: Tangent, owner: str, name: str) -> Change | None:

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 BLOCK = 6
+RESTARTS = 30  # of Arnoldi's method; what settles does so within ten
 CONVERGED = 1e-8  # residual of a Ritz pair relative to its value, which is then right to its square
 
 
@@ -176,9 +177,12 @@ def _orthonormal(system: LargeSystem, new: Array, V: Array, MV: Array, rng: np.r
     return new, Mnew
 
 
-def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex]:
-    """Return eigenvalues (k,) nearest to the shift, and changes of independent states (size, k)."""
-    from scipy.sparse.linalg import LinearOperator, eigs
+def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex] | None:
+    """Return eigenvalues (k,) nearest to the shift, and changes of independent states (size, k).
+
+    None if they do not settle: a long chain that stands out into the air has no lowest ones, but a cloud of them.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
     space = system.space
     n, m, size = space.ny, space.ny + space.nz, space.size
@@ -192,5 +196,8 @@ def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex]:
 
     operator = LinearOperator((size, size), matvec=product, dtype=float)
     start = np.random.default_rng(1).normal(size=size)
-    values, vectors = eigs(operator, k=min(2 * count, size - 2), which="LM", v0=start)
+    try:
+        values, vectors = eigs(operator, k=min(2 * count, size - 2), which="LM", v0=start, maxiter=RESTARTS)
+    except ArpackNoConvergence:
+        return None
     return system.mu - 1.0 / values, vectors

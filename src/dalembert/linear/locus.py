@@ -33,7 +33,19 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 
-@dataclass(frozen=True, eq=False)
+_COLUMNS, _LINES = 5, 9  # of tables
+
+
+def _some(count: int) -> list[int]:
+    """Return numbers of rows for a table, the first and the last among them."""
+    return sorted(set(np.linspace(0, count - 1, min(count, _LINES)).round().astype(int).tolist()))
+
+
+def _sense(whirl: float) -> str:
+    return "fw" if whirl > 0.5 else "bw" if whirl < -0.5 else "-"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RootLocus:
     """Eigenvalues over values of a parameter, modes followed.
 
@@ -86,6 +98,38 @@ class RootLocus:
                     found.append((at, complex(0.0, w)))
         return sorted(found, key=lambda pair: pair[0])
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._title}>"
+
+    @property
+    def _title(self) -> str:
+        low, high = float(self.values.min()), float(self.values.max())
+        name = self.spaces[0].model.system.name
+        return f"of {name!r} over {self.parameter!r}: {len(self.values)} values from {low:.6g} to {high:.6g}"
+
+    @property
+    def vibrating(self) -> NDArray[np.intp]:
+        """Columns of modes with positive frequency: one of each conjugate pair."""
+        return np.flatnonzero(
+            np.median(self.eigenvalues.imag, axis=0) > 1e-9 * np.abs(self.eigenvalues).max(initial=1.0)
+        )
+
+    def __str__(self) -> str:
+        shown = self.vibrating[:_COLUMNS]
+        lines = [f"eigenvalues {self._title}"]
+        lines.append(f"{self.parameter:>14}  {'growth (1/s)':>12}" + "".join(f"  {'f (Hz), ratio':>18}" for _ in shown))
+        for k in _some(len(self.values)):
+            cells = [f"  {self.frequencies[k, j]:9.4g}, {self.damping_ratios[k, j]:+7.4f}" for j in shown]
+            lines.append(f"{self.values[k]:14.6g}  {self.growth[k]:+12.4g}" + "".join(cells))
+        left = len(self.vibrating) - len(shown)
+        lines += [f"  ... and {left} more modes that swing"] if left > 0 else []
+        lines += [
+            f"  a mode changes stability at {at:.6g}, "
+            + (f"{value.imag / (2 * np.pi):.4g} Hz" if value.imag else "still")
+            for at, value in self.crossings()
+        ]
+        return "\n".join(lines)
+
     def plot(self, *, ax: Any = None, path: Any = None) -> Any:
         """Draw the eigenvalues in the complex plane; return the axes."""
         from ..view.responses import plot_locus
@@ -99,7 +143,7 @@ class RootLocus:
         return plot_over(self, path=path)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Campbell(RootLocus):
     """Frequencies over the speed of a rotor; `values` are speeds in rad/s.
 
@@ -126,12 +170,20 @@ class Campbell(RootLocus):
             found += [float(r) for r in roots]
         return np.array(sorted(found))
 
-    @property
-    def vibrating(self) -> NDArray[np.intp]:
-        """Columns of modes with positive frequency: one of each conjugate pair."""
-        return np.flatnonzero(
-            np.median(self.eigenvalues.imag, axis=0) > 1e-9 * np.abs(self.eigenvalues).max(initial=1.0)
-        )
+    def __str__(self) -> str:
+        shown = self.vibrating[:_COLUMNS]
+        lines = [
+            f"frequencies {self._title} rad/s",
+            f"{'speed (rad/s)':>14}  {'(1/min)':>9}" + "  f (Hz), whirl" * len(shown),
+        ]
+        for k in _some(len(self.values)):
+            cells = [f"  {self.frequencies[k, j]:9.4g} {_sense(self.whirl[k, j]):>3}" for j in shown]
+            lines.append(f"{self.values[k]:14.6g}  {self.values[k] * 30 / np.pi:9.5g}" + "".join(cells))
+        left = len(self.vibrating) - len(shown)
+        lines += [f"  ... and {left} more modes"] if left > 0 else []
+        critical = ", ".join(f"{speed:.6g}" for speed in self.critical_speeds())
+        lines.append(f"  critical speeds (rad/s): {critical or 'none in this range'}")
+        return "\n".join(lines)
 
     def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
         """Draw frequencies over the speed, with lines of excitation at `orders` times the speed; return the axes."""

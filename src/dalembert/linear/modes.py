@@ -279,8 +279,8 @@ def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
     if system.is_undamped():
         lowest = lowest_undamped(system, count)
         return None if lowest is None else _undamped(space, *lowest, said, count)
-    values, vectors = lowest_damped(system, count)
-    return _damped(space, values, vectors, said, count)
+    found = lowest_damped(system, count)
+    return None if found is None else _damped(space, *found, said, count)
 
 
 def _shift(system: LargeSystem) -> float:

@@ -134,16 +134,17 @@ class _Directions:
         values = np.asarray(output.value(motion), dtype=float).reshape(count, -1).copy()
         for k, change in enumerate(self.changes, self.space.size):
             if change.parameter:
-                values[k] = self._with_number(output, change.parameter, float(by[k, 0]))
+                values[k] = self._with_number(output, change, float(by[k, 0]))
         return values
 
-    def _with_number(self, output: Output, name: str, step: float) -> Array:
-        """Return an output (components,) at the state with another number of the system."""
-        s, base = self.space.state, self.space.conditions
+    def _with_number(self, output: Output, change: Change, step: float) -> Array:
+        """Return an output (components,) at the state with another number of the system, which loops follow."""
+        s, base, name = self.space.state, self.space.conditions, change.parameter
         base = self.space.model.conditions() if base is None else base
         now = parameter_value(base.model, name, base.parameters)
         conditions = base.with_parameter(name, now + step, item="linearize")
-        one = (np.array([s.t]), s.q[None], s.v[None], s.x[None])
+        q = conditions.model.integrate(s.q, step * change.xi)
+        one = (np.array([s.t]), q[None], (s.v + step * change.dv)[None], s.x[None])
         value = output.value(_Fed(self.space.inputs, conditions, *one))
         return np.asarray(value, dtype=float).reshape(-1)
 

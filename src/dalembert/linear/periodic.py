@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..checks import finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
-from ..model import Model, State, as_model
+from ..model import Conditions, Model, State, as_model
 from ..result import Result
 from ..simulation.simulate import simulate
 from ..system import System
@@ -103,6 +103,10 @@ class Floquet:
             lines.append(f"  {pair:<28} {abs(value):.6g}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        verdict = "stable" if self.stable else "unstable"
+        return f"<Floquet of {self.space.model.system.name!r}: period {self.period:.9g} s, {verdict}>"
+
 
 @dataclass(frozen=True, eq=False)
 class PeriodicOrbit:
@@ -130,6 +134,12 @@ class PeriodicOrbit:
         return self.floquet.space.state
 
     @property
+    def conditions(self) -> Conditions:
+        """Under which it was found; analyses of small motions take them over."""
+        space = self.floquet.space
+        return space.model.conditions() if space.conditions is None else space.conditions
+
+    @property
     def result(self) -> Result:
         """One period."""
         return self.floquet.result
@@ -146,6 +156,9 @@ class PeriodicOrbit:
 
     def __str__(self) -> str:
         return "\n".join([str(self.floquet), *(f"  note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<PeriodicOrbit of {self.floquet.space.model.system.name!r}: period {self.period:.9g} s>"
 
 
 def floquet(

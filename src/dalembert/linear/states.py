@@ -67,6 +67,12 @@ def about(
         In place of those of the run or equilibrium.
     """
     model = as_model(system)
+    if np.isfinite(model.shortest_delay):
+        remedy = (
+            "inputs with a da.Delay depend on the past, of which no state knows: leave the delay out, or put a lag "
+        )
+        remedy += "(da.TransferFunction) in its place"
+        raise ModelError(item, "system", model.system.name, remedy)
     if isinstance(conditions, Conditions):
         mind_conditions(model, conditions, item)
     time = None if t is None else finite_number(t, item=item, field="t")

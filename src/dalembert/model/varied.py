@@ -55,13 +55,13 @@ def varied(family: Model, parameters: Array, item: str = "conditions", *, physic
     parameters = np.array(parameters, dtype=float)
     parameters.flags.writeable = False
     numbers = parameters[count:]
-    changed = np.flatnonzero(numbers != own.values)
-    places = np.unique(np.searchsorted(own.firsts, changed, side="right") - 1)
-    groups = [own.groups[k] for k in places.tolist()]
+    changed = (numbers != own.values).nonzero()[0]
+    places = sorted(set(own.firsts.searchsorted(changed, side="right").tolist()))
+    groups = [own.groups[k - 1] for k in places]
     for group in groups if physical else ():
         _mind(family, group, numbers[group.span], item)
     model = family.__class__.__new__(family.__class__)
-    model.__dict__.update({key: value for key, value in family.__dict__.items() if key not in _OWN})
+    model.__dict__.update(_handed_on(family))
     model.__dict__["family"] = family
     model._points = {}
     model.own_numbers, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
@@ -69,6 +69,12 @@ def varied(family: Model, parameters: Array, item: str = "conditions", *, physic
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
     return model
+
+
+@once_per_model
+def _handed_on(family: Model) -> dict[str, Any]:
+    """Return what all models of a family have in common."""
+    return {key: value for key, value in family.__dict__.items() if key not in _OWN}
 
 
 def _mind(family: Model, group: Group, values: Array, item: str) -> None:

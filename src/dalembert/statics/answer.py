@@ -18,9 +18,24 @@ from .balance import Look
 from .rubbing import Held
 from .stability import Stability
 
-__all__ = ["Equilibrium"]
+__all__ = ["Equilibrium", "Rest"]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Rest(State):
+    """A state of rest, and what it was found with: analyses of small motions take that over.
+
+    Attributes
+    ----------
+    conditions : Conditions or None
+    inputs : dict of str to float
+        In place of laws.
+    """
+
+    conditions: Conditions | None = field(default=None, repr=False)
+    inputs: dict[str, float] = field(default_factory=dict, repr=False)
 
 
 @dataclass(eq=False, repr=False)

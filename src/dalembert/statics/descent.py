@@ -26,6 +26,7 @@ __all__ = ["Descent", "descend", "flat"]
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
 BALANCED = 1e-9  # forces out of balance, of those that there are
 FLAT = 1e-9  # slopes below this part of the largest are none
 _STEP = 1e-10  # rad or lengths: the last step
@@ -128,7 +129,7 @@ class _Walk:
         self.on = {m: bound for m in stops for bound in (m.lower, m.upper) if abs(float(m.values(q)) - bound) < 1e-12}
         self.balance = balance.with_held(self.on)
         self.look = self._look(q, x)
-        self.first = True
+        self.first, self.rounding = True, 0.0
         kinds = balance.model.speed_kinds
         self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
@@ -144,7 +145,8 @@ class _Walk:
         pull = E.T @ g
         size = look.size
         level = flat(k, size)
-        nothing = np.abs(pull) <= BALANCED * size
+        self.rounding = ROUNDING * float(np.abs(k).max(initial=0.0))
+        nothing = np.abs(pull) <= max(BALANCED * size, self.rounding)
         if nothing.all() and not (k < -level).any():
             s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
             self.still += 1
@@ -206,7 +208,7 @@ class _Walk:
         self.radius = 0.25 * size
         if size > 1e-13:
             return None
-        small = float(np.abs(self.look.g).max(initial=0.0)) <= 1e-6 * self.look.size
+        small = float(np.abs(self.look.g).max(initial=0.0)) <= max(1e-6 * self.look.size, self.rounding)
         if small and self._released():
             return None
         return Descent(self.look, dict(self.on), small, left=self.left)

@@ -16,7 +16,7 @@ from ..motion.closed import Measure
 from ..system import System
 from .answer import Equilibrium
 from .balance import Balance, Look
-from .descent import Descent, descend, flat
+from .descent import BALANCED, ROUNDING, Descent, descend, flat
 from .request import Request, requested
 from .rubbing import Held, rest_with_friction
 from .stability import judged, named_motion
@@ -192,7 +192,8 @@ def _equilibrium(request: Request, look: Look, unknown: dict[str, float], steps:
     if _singular(request, look):
         reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
         verdict = replace(verdict, verdict="marginal", reason=reason)
-    size = max(look.size, 1e-300)
+    slopes = float(np.abs(look.virtual_stiffness).max(initial=0.0))
+    size = max(look.size, ROUNDING / BALANCED * slopes, 1e-300)
     residual = float(np.abs(look.g).max(initial=0.0)) / size
     notes += _pushed(request, look, size)
     return Equilibrium(

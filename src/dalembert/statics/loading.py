@@ -29,6 +29,7 @@ __all__ = ["Load", "Loading", "Stop"]
 Array = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
+_MOVE = 1e-5  # part of the range: of differences by a number, which steer the way and not where it ends
 _STEP = 1e-4  # of differences in second derivatives, which choose branches only
 
 
@@ -133,6 +134,8 @@ class Loading:
         self.scales = np.concatenate([balance.scales, states, [span]])
         self.free = np.concatenate([~balance.fixed, ~balance.idle if model.nx else np.zeros(0, dtype=bool), [True]])
         self._states = states
+        self._known: dict[float, Balance] = {}  # the last one
+        self._moves = any(model.parameter_names[name] >= model.element_numbers for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
 
     # ---- points
@@ -146,17 +149,25 @@ class Loading:
         """Return a point."""
         return np.concatenate([q, x, [value]])
 
+    def under(self, value: float) -> Balance:
+        """Return the balance at a value of the number."""
+        if value not in self._known:
+            self._known.clear()
+            self._known[value] = self.load.at(self.balance, value)
+        return self._known[value]
+
     def look(self, Q: Array) -> Look:
         """Return what there is at a point."""
         q, x, value = self.parts(Q)
-        return self.load.at(self.balance, value).look(q, x)
+        return self.under(value).look(q, x)
 
     def residual(self, Q: Array) -> Array:
         """Return r of (1), (..., rows)."""
         if Q.ndim > 1:
             return np.array([self.residual(one) for one in Q]).reshape(len(Q), -1)
         look = self.look(Q)
-        loops = self.balance.closed.residual(look.q) if self.balance.closed.rows else np.zeros(0)
+        closed = look.balance.closed
+        loops = closed.residual(look.q) if closed.rows else np.zeros(0)
         return np.concatenate([loops, look.F @ look.g / self.size, look.dx * self._states])
 
     def jacobian(self, Q: Array) -> Array:
@@ -164,20 +175,32 @@ class Loading:
         if Q.ndim > 1:
             return np.array([self.jacobian(one) for one in Q]).reshape(len(Q), self.rows, self.nv)
         look, model, D = self.look(Q), self.balance.model, self.balance.scales
-        by, states = look.slopes(self.load.numbers(model))
+        moves = self._moves and bool(self.balance.closed.rows)
+        by, states = look.slopes(() if moves else self.load.numbers(model))
         n, nx, loops = model.nv, model.nx, self.balance.closed.rows
         J = np.zeros((self.rows, self.nv))
         if loops:
-            J[:loops, :n] = self.balance.closed.jacobian(look.q) / D
+            J[:loops, :n] = look.balance.closed.jacobian(look.q) / D
         project = (look.F @ look.F.T) * (D / self.size)
         J[loops : loops + n, :n] = project @ straight(model, by.q, look.r)
         J[loops : loops + n, n:-1] = project @ by.x
-        J[loops : loops + n, -1] = project @ self.load.slope(model, by)
+        if not moves:
+            J[loops : loops + n, -1] = project @ self.load.slope(model, by)
         if nx:
             rest = self._states[:, None]
             J[loops + n :, :n], J[loops + n :, n:-1] = rest * states.q, rest * states.x
-            J[loops + n :, -1] = self._states * self.load.slope(model, states)
+            if not moves:
+                J[loops + n :, -1] = self._states * self.load.slope(model, states)
+        if moves:
+            J[:, -1] = self._by_number(Q)
         return np.asarray(J * (self.scales * self.free))
+
+    def _by_number(self, Q: Array) -> Array:
+        """Return the derivative of r by a number that moves loops, (rows,): rows turn with it; central differences."""
+        h = _MOVE * self.scales[-1]
+        near = [Q + shift * np.eye(len(Q))[-1] for shift in (h, -h)]
+        ahead, behind = (self.residual(one) for one in near)
+        return np.asarray((ahead - behind) / (2 * h))
 
     def quadratic(self, Q: Array, x: Array) -> Array:
         """Return the second derivative of r along scaled motions x (nv,), (rows,)."""

@@ -18,6 +18,7 @@ from ..motion.continuation import Tracer
 from ..motion.path import Path
 from ..result.outputs import Output
 from ..system import System
+from .answer import Rest
 from .balance import Look
 from .equilibrium import locked, solved
 from .loading import Load, Loading, Stop
@@ -115,13 +116,17 @@ class EquilibriumPath:
         if output.needs == "dynamics":
             remedy = "it depends on the load: da.equilibrium(..., state=path.state(k)) under the load gives reactions"
             raise ModelError("equilibrium_path", "output", name, remedy)
-        return output.evaluate(self.model, self.t, self.q, self.v, self.x)
+        if self.loading is None or not self.loading.load.numbers(self.model):
+            return output.evaluate(self.model, self.t, self.q, self.v, self.x)
+        models = [self.loading.under(float(value)).model for value in self.values]  # places follow own numbers
+        rows = zip(models, self.q, self.v, self.x, strict=True)
+        return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
 
-    def state(self, k: int) -> State:
-        """Return the k-th state."""
-        return State(q=self.q[k].copy(), v=self.v[k].copy(), t=self.t, x=self.x[k].copy())
+    def state(self, k: int) -> Rest:
+        """Return the k-th state, which knows the numbers and inputs that it was found with."""
+        return _rest(self.loading, self.q[k].copy(), self.v[k].copy(), self.x[k].copy(), self.t, float(self.values[k]))
 
-    def at(self, value: float) -> list[State]:
+    def at(self, value: float) -> list[Rest]:
         """Return the states of the path at a value of what varies, in order, each solved for to the last digit."""
         assert self.loading is not None and self.path is not None
         tracer = Tracer(self.loading)  # type: ignore[arg-type]
@@ -134,7 +139,7 @@ class EquilibriumPath:
             place = tracer.refined(self.path, int(k), lambda p: float(p.q[-1]) - number)
             if place is not None:
                 q, x, _ = self.loading.parts(place.q)
-                found.append(State(q=q, v=self.v[k].copy(), t=self.t, x=x))
+                found.append(_rest(self.loading, q, self.v[k].copy(), x, self.t, number))
         return found
 
     def __repr__(self) -> str:
@@ -187,7 +192,7 @@ def equilibrium_path(
     length: float = 100.0,
     step: float = 0.06,
 ) -> EquilibriumPath:
-    """Return how an equilibrium changes with an input, a number of an element, a load factor or a steady speed.
+    """Return how an equilibrium changes with an input, a number of the system, a load factor or a steady speed.
 
     The path is followed by its length, not by the load: through limit points, where a system under a growing load
     snaps, and over bifurcations, whose branches are followed as well.
@@ -196,8 +201,9 @@ def equilibrium_path(
     ----------
     system : System or Model
     vary : str, or dict of str to float
-        An input (``"load.fz"``), a number of an element (``"k.stiffness"``), a steady speed (``"spin.speed"``); or
-        several with factors, ``{"load.fz": -10.0, "wind.fx": 2.0}``, that all grow with the load factor.
+        An input (``"load.fz"``), any number of the system (``"k.stiffness"``, ``"bob.mass"``, ``"crank.tip.x"``: loops
+        close anew all along), a steady speed (``"spin.speed"``); or several with factors,
+        ``{"load.fz": -10.0, "wind.fx": 2.0}``, that all grow with the load factor.
     start, stop : float
         From where to where. The equilibrium at the start is that of `equilibrium`.
     state, t, hold, speeds, inputs, parameters, control, nearest
@@ -243,11 +249,13 @@ def equilibrium_path(
     positive(item, step=step, length=length)
     low, high = limits if limits is not None else (min(end, 2 * begin - end), max(end, 2 * begin - end))
     moving = {model.speed_names[k]: factor * begin for k, factor in load.speeds(model).items()}
-    how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": parameters, "control": control}
+    numbers = {**(parameters or {}), **{name: begin * load.factors[name] for name in load.numbers(model)}}
+    how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": numbers, "control": control}
     request = requested(model, state=state, speeds={**(speeds or {}), **moving}, item=item, **how)
     if request.trims:
         raise ModelError(item, "speeds", speeds, "speeds that are sought have no path: give them values")
-    mind_fixed_rows(request.model, load.numbers(request.model), request.q, request.balance.t, f"{item}: vary")
+    at = request.q, request.balance.t, f"{item}: vary"
+    mind_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
     first = solved(request, friction="off", nearest=nearest)
     far = load.at(request.balance, end).look(first.q, first.x)
@@ -297,6 +305,14 @@ def _path(tracer: Tracer, request: Request, load: Load, way: Path) -> Equilibriu
     )  # fmt: skip
 
 
+def _rest(loading: Loading | None, q: Array, v: Array, x: Array, t: float, value: float) -> Rest:
+    """Return a state of rest under the load."""
+    if loading is None:
+        return Rest(q=q, v=v, t=t, x=x)
+    balance = loading.under(value)
+    return Rest(q=q, v=v, t=t, x=x, conditions=balance.conditions, inputs=dict(balance.inputs))
+
+
 def _stable(request: Request, look: Look) -> bool:
     balance = look.balance
     state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
@@ -308,7 +324,7 @@ def _point(kind: str, loading: Loading, Q: Array) -> PathPoint:
     K = look.virtual_stiffness
     k, E = np.linalg.eigh((K + K.T) / 2)
     motion = named_motion(look.balance.model, look.F @ E[:, [int(np.abs(k).argmin())]])
-    state = State(q=look.q, v=look.balance.v.copy(), t=look.balance.t, x=look.x)
+    state = _rest(loading, look.q, look.balance.v.copy(), look.x, look.balance.t, float(Q[-1]))
     return PathPoint(kind, float(Q[-1]), state, motion)
 
 

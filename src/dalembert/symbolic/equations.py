@@ -167,6 +167,7 @@ def symbolic_equations(
         Which numbers stay symbols: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
         Numbers that are zero stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``),
         elements (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``), ``gravity.z``.
+        What follows from parameters of your own (``s.parameter("length", 1.0)``) is written in these.
 
     Returns
     -------
@@ -183,7 +184,7 @@ def symbolic_equations(
     (Matrix([[bob_com_z**2*bob_mass]]), Matrix([[bob_com_z*bob_mass*gravity_z*sin(A)]]))
     """
     model = as_model(system)
-    numbers = Numbers.of(symbols)
+    numbers = Numbers.of(symbols, model)
     k = Kinematics(model, numbers)
     M, bias = _inertia(k)
     forces = Forces(k)

@@ -10,6 +10,8 @@ import numpy as np
 import sympy as sp
 
 from ..errors import ModelError
+from ..expressions import Expression, Parameter
+from ..model import Model
 
 __all__ = ["Numbers", "as_number", "plain_symbol"]
 
@@ -43,24 +45,39 @@ class Numbers:
         None: all that have names.
     values : dict of Symbol to float
     names : dict of str to Symbol
+    follows : dict of str to Expression
+        Numbers that follow from named parameters: they are written in these.
+    named : dict of str to float
+        The named parameters.
     """
 
     wanted: set[str] | None
     values: dict[Any, float] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
+    follows: dict[str, Expression] = field(default_factory=dict)
+    named: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: bool | str | Iterable[str]) -> Numbers:
+    def of(cls, given: bool | str | Iterable[str], model: Model) -> Numbers:
         """Read what users ask for: True for all, names or owners for some."""
+        wanted: set[str] | None = {given} if isinstance(given, str) else None
         if isinstance(given, bool):
-            return cls(None if given else set())
-        return cls({given} if isinstance(given, str) else set(given))
+            wanted = None if given else set()
+        elif not isinstance(given, str):
+            wanted = set(given)
+        own, places = model.family.compiled.numbers, model.parameter_names
+        follows = {name: own.follows[k] for name, k in places.items() if k in own.follows}
+        named = {name: float(model.parameters[places[name]]) for name in own.named}
+        return cls(wanted, known=set(named), follows=follows, named=named)
 
     def __call__(self, name: str, value: float, *, positive: bool = False) -> Any:
         """Return the symbol of a number, or the number; zero stays zero."""
         owner = name.partition(".")[0]
         self.known.update((name, owner))
+        expression = self.follows.get(name)
+        if expression is not None:
+            return self._written(expression, asked=self.wanted is None or bool({name, owner} & self.wanted))
         if value == 0.0 or not np.isfinite(value) or (self.wanted is not None and not {name, owner} & self.wanted):
             return as_number(value)
         if name in self.names and self.values[self.names[name]] != float(value):
@@ -70,6 +87,34 @@ class Numbers:
             self.names[name], self.values[symbol] = symbol, float(value)
         return self.names[name]
 
+    def _written(self, part: Any, *, asked: bool) -> Any:
+        """Return an expression of the user's parameters, those that are wanted as symbols of their names."""
+        if not isinstance(part, Expression):
+            return as_number(part)
+        if isinstance(part, Parameter):
+            if not asked and part.name not in (self.wanted or ()):
+                return as_number(self.named[part.name])
+            symbol = self.names.setdefault(part.name, plain_symbol(part.name))
+            self.values[symbol] = self.named[part.name]
+            return symbol
+        a, b = (self._written(each, asked=asked) for each in (part.parts[0], part.parts[-1]))
+        match part.operation:
+            case "+":
+                return a + b
+            case "-":
+                return a - b
+            case "*":
+                return a * b
+            case "/":
+                return a / b
+            case "neg":
+                return -a
+            case "**":
+                return a**b
+            case "arctan":
+                return sp.atan(a)
+        return getattr(sp, part.operation)(a)
+
     def vector(self, name: str, values: Any) -> Any:
         """Return three numbers, ``name.x`` and so on."""
         return sp.Matrix([self(f"{name}.{axis}", float(value)) for axis, value in zip("xyz", values, strict=True)])
@@ -78,5 +123,5 @@ class Numbers:
         """Refuse names that no number has."""
         unknown = sorted((self.wanted or set()) - self.known)
         if unknown:
-            listed = ", ".join(sorted(name for name in self.known if "." in name)[:20])
+            listed = ", ".join([*self.named, *sorted(name for name in self.known if "." in name)][:20])
             raise ModelError("symbolic_equations", "symbols", unknown[0], f"there are {listed}")
