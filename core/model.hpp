@@ -323,7 +323,6 @@ struct PoseRecipe {
   double axes[9];
   std::int32_t marker;
   std::int32_t base;   // the user's number of the body whose F it is seen from; -1: from the user's frame
-  std::int32_t still;  // its place is that of the frame itself: a node of a flexible body
   PoseTarget target;
   std::int32_t row;    // of that table
 };

@@ -129,7 +129,7 @@ template <> inline std::vector<Field> fields<InertiaRecipe>() {
 template <> inline std::vector<Field> fields<PoseRecipe>() {
   using S = PoseRecipe;
   return {field("axes", &S::axes),   field("marker", &S::marker), field("base", &S::base),
-          field("still", &S::still), field("target", &S::target), field("row", &S::row)};
+          field("target", &S::target), field("row", &S::row)};
 }
 template <> inline std::vector<Field> fields<ScalarRecipe>() {
   using S = ScalarRecipe;

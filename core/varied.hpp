@@ -248,8 +248,6 @@ template <class S> inline void follow_numbers(const ModelData &m, const S *p, Nu
     const PoseRecipe &recipe = all.pose[k];
     Pose<S> X = recipe.marker < 0 ? n.framed[0] : n.marked[recipe.marker];
     X.R = mul(X.R, mat_from<S>(recipe.axes));
-    if (recipe.still)
-      X.p = zero3<S>();
     put_pose(recipe, recipe.base < 0 ? X : compose(n.framed[recipe.base], X), n);
   }
   for (int k = 0; k < all.scalars; ++k) {

@@ -50,10 +50,10 @@ def assert_round_trip(model: da.Model, q: Array, v: Array, rng: np.random.Genera
     control, applied = efforts_of_time(model, names, rng)
     motion = da.simulate(
         model,
-        0.2,
+        0.15,
         state=da.State(q=q, v=v, x=model.state_starts()),
         control=control,
-        times=np.linspace(0.0, 0.2, 9),
+        times=np.linspace(0.0, 0.15, 9),
         rtol=1e-9,
         atol=1e-10,
     )

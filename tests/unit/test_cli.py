@@ -230,7 +230,7 @@ system.connect('e', da.Effort(push), 'A')
         (["--plot", "rod.angel"], "rod.angel"),
         (["--out", "run.doc"], "run.doc"),
         (["--out", "absent/run.nc"], "absent"),
-        (["--animate", "a.mp4"], "a.mp4"),
+        (["--animate", "a.doc"], "a.doc"),
         (["--method", "magic"], "method is 'magic'"),
         (["--t-end", "-1"], "t_end is -1.0"),
         (["--times", "0:20:1"], "times"),

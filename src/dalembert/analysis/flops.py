@@ -156,12 +156,16 @@ def kernel_count(modes: list[int], children: list[int], *, second: bool = False,
 
 
 def crossover(modes: int) -> int:
-    """Return the number of bodies of a chain, with so many modes each, from which the recursion is less work."""
+    """Return the number of bodies of a chain, with so many modes each, from which the recursion is less work.
+
+    Every body counts as one in the middle, in both ways: what the first and the last save of the composite way is not
+    in its formulas.
+    """
+    middle = articulated_count([modes] * 2).plus(articulated_count([modes]), -1.0)
     bodies = 1
     while True:
-        chain = [modes] * bodies
-        composite = composite_count(chain, [1] * bodies, list(range(1, bodies + 1)))
-        if articulated_count(chain).total < composite.total:
+        composite = composite_count([modes] * bodies, [1] * bodies, list(range(1, bodies + 1)))
+        if bodies * middle.total < composite.total:
             return bodies
         bodies += 1
 

@@ -168,7 +168,7 @@ class _Collector:
         self._markers: dict[int, int] = {}  # by identity: which recipe
         self._recipes: list[tuple[Array, Array, int]] = []
         self._keep: list[Marker] = []
-        self.poses: list[tuple[int, int, int, int, int, Array]] = []
+        self.poses: list[tuple[int, int, int, int, Array]] = []
         self.scalars: list[tuple[int, int, int, int, float]] = []
         self.follows: dict[int, Expression] = {}
         self._ends = self._named_ends()
@@ -233,11 +233,16 @@ class _Collector:
         place = places.find(marker)
         kind = places.rows[place - 1].kind if place else "rigid"
         base = -1 if kind in ("node", "modal") else self.forest.number[marker.body.name]
-        self._pose(target, row, self.marker(marker), base, kind == "node", axes)
+        self._pose(target, row, self._arm(marker) if kind == "node" else self.marker(marker), base, axes)
 
-    def _pose(self, target: str, row: int, marker: int, base: int, still: bool, axes: Array | None) -> None:
+    def _arm(self, marker: Marker) -> int:
+        """Return the number of the recipe of a marker as its node has it, on a flexible body: nothing changes it."""
+        self._recipes.append((marker.rotation, np.zeros(3) if marker.arm is None else marker.arm, -1))
+        return len(self._recipes) - 1
+
+    def _pose(self, target: str, row: int, marker: int, base: int, axes: Array | None) -> None:
         turned = np.eye(3) if axes is None else axes
-        self.poses.append((marker, base, int(still), number("pose_target", target), row, turned))
+        self.poses.append((marker, base, number("pose_target", target), row, turned))
 
     # ---- parts of a description
 
@@ -267,8 +272,9 @@ class _Collector:
             carrier, start = int(places.carrier[k]), int(places.inboard[k - 1])
             kind = places.rows[start - 1].kind if start else "rigid"
             base = -1 if kind in ("node", "modal") else int(parent)
-            self._pose("hinge", carrier, self.marker(hinge.inboard), base, kind == "node", axes)
-            self._pose("body", carrier, -1, k, False, None)
+            inboard = self._arm(hinge.inboard) if kind == "node" else self.marker(hinge.inboard)
+            self._pose("hinge", carrier, inboard, base, axes)
+            self._pose("body", carrier, -1, k, None)
             self.pose("marker", k - 1, hinge.inboard if hinge.reversed else hinge.outboard)
             if not modes_of(body):
                 J = body.inertia
@@ -437,7 +443,7 @@ class _Collector:
             markers["R"], markers["p"], markers["number"] = np.array(R).reshape(-1, 9), np.array(p), places
         if self.poses:
             *columns, axes = zip(*self.poses, strict=True)
-            for field, column in zip(("marker", "base", "still", "target", "row"), columns, strict=True):
+            for field, column in zip(("marker", "base", "target", "row"), columns, strict=True):
                 poses[field] = column
             poses["axes"] = np.array(axes).reshape(-1, 9)
         scalars = table("scalar_recipes", len(self.scalars))

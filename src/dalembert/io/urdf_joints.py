@@ -19,6 +19,7 @@ __all__ = ["hinge_of", "mimics_of"]
 
 Matrix = NDArray[np.float64]
 
+_SEVERAL = ("floating", "planar", "spherical", "ball")  # coordinates
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
 
 
@@ -89,6 +90,11 @@ def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic
                 f"has that name{suggestion(leader, joints)}"
             )
             continue
+        for end in (leader, name):
+            kind = joints[end].get("type", "")
+            if kind in _SEVERAL:
+                remedy = f"{end!r} is {kind}; only joints with one coordinate can follow and be followed"
+                raise ModelError(item, "mimic joint", leader, remedy)
         multiplier, offset = (
             number_of(element, "multiplier", 1.0, item=item),
             number_of(element, "offset", 0.0, item=item),

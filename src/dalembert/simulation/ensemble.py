@@ -320,7 +320,7 @@ def simulate_many(
         notes.append(f"stability held explicit steps of {implicit} runs back; they went on with radau")
     every = [np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states]
     motion = Motion(model, np.tile(wanted, count), every[0], every[1], every[2], conditions=always(conditions))
-    notes += motion_notes(motion, [conditions])
+    notes += motion_notes(motion, [conditions], asking=not interrupt.pressed)
     notes += small_notes(conditions, options, states[0], states[1], states[2])
     stats = Stats(
         method=options.method,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..connections.elements.compounds import Compound
 from ..connections.elements.element import Element
@@ -10,11 +11,16 @@ from ..connections.elements.plain import ForceConnection
 from ..connections.elements.signals import MEASURES
 from ..connections.formulas.parts import inputs_of
 from ..errors import SingularityError
+from ..model import Model
 from ..result import Result
 from ..rotation import rotation_vectors
 
 __all__ = ["passed_half_turn"]
 
+Array = NDArray[np.float64]
+
+_LOADS = ("force", "moment")
+_JUMP = 1e-4  # of the load, within a time in which nothing else changes
 _LONGEST = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
 
 
@@ -31,9 +37,12 @@ def passed_half_turn(result: Result) -> SingularityError | None:
             phi = rotation_vectors(seen)
             jump = np.linalg.norm(np.diff(phi, axis=0), axis=1)
             turned = np.linalg.norm(rotation_vectors(np.einsum("kji,kjl->kil", seen[:-1], seen[1:])), axis=1)
-            where = np.flatnonzero((jump > np.pi) & (turned < _LONGEST))
-            if len(where) and (first is None or result.t[where[0]] < first[0]):
-                first = float(result.t[where[0]]), force.name
+            for k in np.flatnonzero((jump > np.pi) & (turned < _LONGEST)):
+                if first is not None and result.t[k] >= first[0]:
+                    break
+                if _load_jumps(result, force, port, int(k)):
+                    first = float(result.t[k]), force.name
+                    break
     if first is None:
         return None
     t, name = first
@@ -42,6 +51,33 @@ def passed_half_turn(result: Result) -> SingularityError | None:
         "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
         "at a hinge (HingeSpring, Element('hinge', ...)) for turns without limit, or keep them below half a turn"
     )
+
+
+def _load_jumps(result: Result, force: ForceConnection, port: int, k: int) -> bool:
+    """Return whether the load of an element jumps where its rotation vector does, after stored time k.
+
+    Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
+    """
+    model = result.model
+    assert model is not None
+    a, b = float(result.t[k]), float(result.t[k + 1])
+    before = _vector(model, force, port, result.q[k])
+    for _ in range(40):
+        middle = (a + b) / 2
+        if before @ _vector(model, force, port, result.at(middle).q) > 0:
+            a = middle
+        else:
+            b = middle
+    near = result.at(np.array([a, b]))
+    jumped = np.concatenate([np.diff(near.output(f"{force.name}.{load}"), axis=0).ravel() for load in _LOADS])
+    size = np.concatenate([np.abs(near.output(f"{force.name}.{load}")).max(axis=0).ravel() for load in _LOADS])
+    return bool(np.abs(jumped).max() > _JUMP * size.max())
+
+
+def _vector(model: Model, force: ForceConnection, port: int, q: Array) -> Array:
+    """Return the rotation vector (3,) of an end against the first, at q (nq,)."""
+    A, B = (model.pose(end, q[None]).rotation[0] for end in (force.ends[0], force.ends[1 + port]))
+    return rotation_vectors((A.T @ B)[None])[0]
 
 
 def _turning(force: ForceConnection) -> list[int]:

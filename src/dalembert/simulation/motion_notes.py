@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 CLOSE = 1e-6  # rad or m: beyond a limit by less is on it
 
 
-def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
+def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bool = True) -> list[str]:
     """Return notes on a motion; states that are not finite count for nothing.
 
     Parameters
@@ -32,6 +32,8 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
     motion : Motion
     conditions : Conditions
         All that held on the way.
+    asking : bool
+        Whether a control may be asked again: not after Ctrl-C, for it may be slow.
     """
     model = motion.model
     if not model.nv:
@@ -45,7 +47,7 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions]) -> list[str]:
     conditions = list(conditions)
     notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
     notes += [*_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
-    notes += keeps_to_itself(conditions)
+    notes += keeps_to_itself(conditions) if asking else []
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:
         notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, hinges)]

@@ -37,7 +37,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         q,
         v,
         x,
-        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions)),
+        stats=_stats(run, wall_time, Motion(run.model, t, q, v, x, conditions=run.track.conditions), status),
         status=status,
         message=message,
         events=run.events,
@@ -50,12 +50,12 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     return result
 
 
-def _stats(run: Run, wall_time: float, motion: Motion) -> Stats:
+def _stats(run: Run, wall_time: float, motion: Motion, status: str) -> Stats:
     steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
     notes = [
         *run.notes,
         *([] if run.dry is None else run.dry.notes()),
-        *motion_notes(motion, (segment.conditions for segment in run.segments)),
+        *motion_notes(motion, (segment.conditions for segment in run.segments), asking=status != "interrupted"),
         *jump_notes(run.watch.events, run.events),
         *small_notes(run.conditions, run.options, motion.q, motion.v, motion.x),
         *loop_notes(run.model, *run.records.arrays()[:2]),

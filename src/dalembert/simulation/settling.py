@@ -34,6 +34,10 @@ STEEP = 0.03  # ... and if they leave so much, a root: of what has a slope 2**-H
 MATTERS = 1e-3  # a difference below this part of the accelerations does not count
 NARROWINGS = 30  # halvings of a way on which a smooth force hardly changes any more
 MOST_ROWS = 200  # at which a control is asked about its jumps
+_NOBODY = (
+    "accelerations jump to and fro between states that are the same within the tolerance. Make what jumps smooth, or "
+    "switch it by an event"
+)
 AGAIN = 1e-9  # of an answer: by so much another answer about the same state may differ, by rounding
 
 
@@ -151,6 +155,7 @@ class Near:
             rates = self._rates(np.zeros((1, 2 * nv + len(state.x))))[0]
             way = ahead * np.concatenate([state.v, rates])
             found = self._between(np.linspace(0.0, 2.0, POINTS)[:, None] * way, NARROWINGS)
+            found = "" if found == _NOBODY else found  # far ahead, a mechanism that locks looks like that as well
         return found
 
     def _between(self, place: Array, halvings: int = HALVINGS) -> str:
@@ -222,10 +227,7 @@ class Near:
                     "or slides there. For dry friction use friction of the hinge, or a slip speed that the tolerances "
                     "can see; else make the law smooth, or switch it by an event"
                 )
-        return (
-            "accelerations jump to and fro between states that are the same within the tolerance. Make what jumps "
-            "smooth, or switch it by an event"
-        )
+        return _NOBODY
 
 
 def _title(function: object) -> str:
