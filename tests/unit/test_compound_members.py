@@ -160,7 +160,7 @@ def three_ended() -> da.Element:
     return da.Element(("place", "place"), None, {"k": 12.0}, energy=f"k*({sides})/2")
 
 
-@pytest.mark.parametrize("seed", [1, 2])  # networks that keep an equilibrium within the time
+@pytest.mark.parametrize("seed", [1, 2])
 def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -> None:
     """Members of all kinds, of two and three ends, at offsets, turned, damped in part, meeting at three nodes."""
     rng = np.random.default_rng(seed)

@@ -75,7 +75,7 @@ def test_speeds_beyond_all_numbers_are_refused(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_interrupt_ends_a_long_motion_within_half_a_second(form: str) -> None:
+def test_an_interrupt_ends_a_long_motion(form: str) -> None:
     make, name = FORMS[form]
     subject = make()
     struck: list[float] = []

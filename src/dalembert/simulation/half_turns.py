@@ -77,7 +77,7 @@ def _load_jumps(result: Result, force: ForceConnection, port: int, k: int) -> bo
 def _vector(model: Model, force: ForceConnection, port: int, q: Array) -> Array:
     """Return the rotation vector (3,) of an end against the first, at q (nq,)."""
     A, B = (model.pose(end, q[None]).rotation[0] for end in (force.ends[0], force.ends[1 + port]))
-    return rotation_vectors((A.T @ B)[None])[0]
+    return np.asarray(rotation_vectors((A.T @ B)[None])[0])
 
 
 def _turning(force: ForceConnection) -> list[int]:
