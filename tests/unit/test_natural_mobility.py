@@ -112,6 +112,27 @@ def test_all_assemblies_are_those_of_hinges(name: str) -> None:
     room, _, made = name.partition(".")
     system = getattr(import_module(f"dalembert.library.{room}"), made)()
     system.drives.clear()
+    same_assemblies(system)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_assemblies_of_random_linkages_are_those_of_hinges(seed: int) -> None:
+    """A crank, and one or two pairs of bars that follow, each of which stands on either side."""
+    rng = np.random.default_rng(seed)
+
+    def near(x: float, z: float) -> tuple[float, float]:
+        return x + rng.uniform(-0.3, 0.3), z + rng.uniform(-0.3, 0.3)
+
+    points = {"A": (0.0, 0.0), "B": near(0.0, 1.0), "C": near(2.0, 2.0), "D": near(2.5, 0.0)}
+    links = {"crank": "AB", "coupler": "BC", "rocker": "CD"}
+    if seed % 2:
+        points |= {"E": near(4.5, 2.0), "F": near(5.0, 0.0)}
+        links |= {"rod": "CE", "second": "EF"}
+    fixed = "ADF" if seed % 2 else "AD"
+    same_assemblies(da.linkage(points, links, ground=fixed, mass=1.0))
+
+
+def same_assemblies(system: da.System) -> None:
     model = system.compile()
     q = da.assemble(model).q
     first = model.forest.hinges[0].name
