@@ -1,5 +1,8 @@
 #include "steppers/hermite.hpp"
 #include "tree/chart.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -31,6 +34,21 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
   }
 }
 
+// xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of both
+// ends, and speeds, which follow from xi1 / h, would be noise. Then it is taken from the rates:
+//   xi1 = h (xi0' + xi1') / 2 + h^2 (xi0'' - xi1'') / 12 + O(h^5)
+static void smooth_rounding(const ModelData &m, const double *q, double *const *D) {
+  double size = 1.0;
+  for (int k = 0; k < m.nq; ++k)
+    size = std::max(size, std::abs(q[k]));
+  const double rounding = 16.0 * std::numeric_limits<double>::epsilon() * size;
+  for (int f = 0; f < m.nv; ++f) {
+    const double by_rates = 0.5 * (D[1][f] + D[2][f]) + (D[3][f] - D[4][f]) / 12.0;
+    if (std::abs(D[0][f] - by_rates) <= rounding)
+      D[0][f] = by_rates;
+  }
+}
+
 // rows of D: xi1, h xi0', h xi1', h^2 xi0'', h^2 xi1''; element states take the first three
 Outcome prepare_hermite(const Integration &i, double h) {
   const ModelData &m = i.m;
@@ -51,6 +69,7 @@ Outcome prepare_hermite(const Integration &i, double h) {
     D[3][f] *= h * h;
     D[4][f] *= h * h;
   }
+  smooth_rounding(m, room.q, D);
   for (int k = 0; k < m.nx; ++k) {
     D[0][2 * nv + k] = room.x1[k] - room.x[k];
     D[1][2 * nv + k] = h * room.dx[k];

