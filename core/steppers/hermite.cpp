@@ -37,15 +37,20 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
 // xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of both
 // ends, and speeds, which follow from xi1 / h, would be noise. Then it is taken from the rates:
 //   xi1 = h (xi0' + xi1') / 2 + h^2 (xi0'' - xi1'') / 12 + O(h^5)
-static void smooth_rounding(const ModelData &m, const double *q, double *const *D) {
-  double size = 1.0;
-  for (int k = 0; k < m.nq; ++k)
-    size = std::max(size, std::abs(q[k]));
-  const double rounding = 16.0 * std::numeric_limits<double>::epsilon() * size;
-  for (int f = 0; f < m.nv; ++f) {
-    const double by_rates = 0.5 * (D[1][f] + D[2][f]) + (D[3][f] - D[4][f]) / 12.0;
-    if (std::abs(D[0][f] - by_rates) <= rounding)
-      D[0][f] = by_rates;
+static void smooth_rounding(const ModelData &m, const double *q, const double *q1, double *const *D) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    const bool turns = has_quaternion(b);
+    double size = turns ? 1.0 : 0.0;
+    for (int k = b.q; turns && k < b.q + b.nq; ++k)
+      size = std::max({size, std::abs(q[k]), std::abs(q1[k])});
+    for (int k = 0; k < b.nv; ++k) {
+      const int f = b.v + k;
+      const double own = turns ? size : std::max(std::abs(q[b.q + k]), std::abs(q1[b.q + k]));
+      const double by_rates = 0.5 * (D[1][f] + D[2][f]) + (D[3][f] - D[4][f]) / 12.0;
+      if (std::abs(D[0][f] - by_rates) <= 4.0 * std::numeric_limits<double>::epsilon() * own)
+        D[0][f] = by_rates;
+    }
   }
 }
 
@@ -69,7 +74,7 @@ Outcome prepare_hermite(const Integration &i, double h) {
     D[3][f] *= h * h;
     D[4][f] *= h * h;
   }
-  smooth_rounding(m, room.q, D);
+  smooth_rounding(m, room.q, room.q1, D);
   for (int k = 0; k < m.nx; ++k) {
     D[0][2 * nv + k] = room.x1[k] - room.x[k];
     D[1][2 * nv + k] = h * room.dx[k];

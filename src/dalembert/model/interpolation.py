@@ -100,7 +100,7 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
     if len(first) > 2:
         by_rates = by_rates + h * h * (first[2] - last[2]) / 12
     # in very short intervals it is rounding, which rates would follow: there it is that of the rates
-    rounding = 16 * np.finfo(float).eps * np.maximum(1.0, np.abs(y0))
+    rounding = 4 * np.finfo(float).eps * np.maximum(np.abs(y0), np.abs(y1))
     rise = np.where(np.abs(rise - by_rates) <= rounding, by_rates, rise)
     if len(first) == 2:
         return [y0, d0, 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1]

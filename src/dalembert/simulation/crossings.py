@@ -305,7 +305,7 @@ def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
     move = model.difference(steps.q[:-1], steps.q[1:])[:, None, :]
     v0, v1 = steps.v[:-1, None, :], steps.v[1:, None, :]
     # in very short steps a move is rounding, which speeds would follow: there it is that of the speeds
-    rounding = 16 * np.finfo(float).eps * max(1.0, float(np.abs(steps.q).max(initial=0.0)))
+    rounding = 4 * np.finfo(float).eps * max(1.0, float(np.abs(steps.q).max(initial=0.0)))
     by_speeds = h * (v0 + v1) / 2
     move = np.where(np.abs(move - by_speeds) <= rounding, by_speeds, move)
     xi = weights[0] * move + h * (weights[1] * v0 + weights[2] * v1)
