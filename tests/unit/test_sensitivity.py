@@ -216,6 +216,31 @@ def test_what_is_refused(outputs: Any, by: Any, more: dict[str, Any], said: str)
         da.sensitivity(s, outputs, by, 1.0, **more)
 
 
+def test_what_acts_by_the_past_is_refused() -> None:
+    s = da.System("memory", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+
+    def control(state: da.State) -> dict[str, float]:
+        return {"X": -2.0 * state.q[0]}
+
+    agree(s, "X.position", ["X"], 1.0, state={"X": 1.0}, control=control)
+    with pytest.raises(da.ModelError, match="samples, whose changes are not followed"):
+        da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0}, control=control, period=0.1)
+    s.connect("d", da.Element("hinge", "-2*u", inputs={"u": da.Delay("X.position", 0.1)}, active=True), "X")
+    with pytest.raises(da.ModelError, match="changes of the past are not followed"):
+        da.sensitivity(s, ["X.position"], "X", 1.0, state={"X": 1.0})
+
+
+def test_a_reduced_vector_is_not_taken_for_one_over_time() -> None:
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    found = da.sensitivity(
+        s, {"r": ("bob.position", "final"), "q": "A.position"}, "bob.mass", 0.2, times=[0.0, 0.1, 0.2]
+    )
+    data = found.to_xarray()
+    assert data["r"].dims == ("r [0]",) and data["q"].dims == ("time",)
+
+
 def test_a_number_that_moves_a_jump_is_refused() -> None:
     s = da.System("pulse", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))

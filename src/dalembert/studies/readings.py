@@ -126,7 +126,7 @@ def _one(answer: Any, reading: Reading) -> Column:
         return _plain(reading.label, reading.function(answer))
     assert reading.name is not None
     if isinstance(answer, Result):
-        return _over_time(answer.t, answer.output(reading.name), _about(answer, reading.name), reading)
+        return _over_time(answer.t, answer.output(reading.name), answer.about(reading.name), reading)
     if isinstance(answer, Mapping) and reading.name in answer:
         value = answer[reading.name]
     elif hasattr(answer, reading.name):
@@ -144,10 +144,6 @@ def _one(answer: Any, reading: Reading) -> Column:
     dims = _DIMENSIONS.get(reading.name, ())
     known = len(dims) == column.values.ndim
     return Column(dims if known else column.dims, column.values, _UNITS.get(reading.name, column.unit), column.coords)
-
-
-def _about(source: Result | Ensemble, name: str) -> Output | None:
-    return source.about(name)
 
 
 def _over_time(t: Array, values: Array, output: Output | None, reading: Reading) -> Column:
@@ -176,7 +172,7 @@ def _of_runs(ensemble: Ensemble, reading: Reading) -> Column:
         each = [_one(ensemble.run(k), reading) for k in done]
     else:
         assert reading.name is not None
-        output = _about(ensemble, reading.name)
+        output = ensemble.about(reading.name)
         values = ensemble.output(reading.name)[done]
         unit = output.unit if output is not None else ""
         dims = _component_dims(reading.label, values.shape[2:])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import IntegrationError, ModelError
-from ..model import Model, as_model
+from ..model import Model, Sampled, as_model
 from ..result import Result
 from ..simulation import Event, simulate
 from ..simulation.breaks import breaks_until, timetable
@@ -47,6 +47,8 @@ class Sensitivity:
         Of the values.
     result : Result
         The run.
+    over_time : frozenset of str
+        Outputs that are not reduced.
     growth : float
         By how much small changes of the state grew at most, over what they were at the start.
     notes : list of str
@@ -58,6 +60,7 @@ class Sensitivity:
     derivatives: dict[str, Array]
     units: dict[str, str]
     result: Result
+    over_time: frozenset[str]
     growth: float
     notes: list[str]
 
@@ -78,16 +81,12 @@ class Sensitivity:
 
         data = xarray.Dataset(coords={"by": list(self.by), "time": ("time", self.t, {"units": "s"})})
         for label, values in self.values.items():
-            over_time = values.ndim > 0 and len(values) == len(self.t) and label in self._over_time
+            over_time = label in self.over_time
             inner = values.shape[1:] if over_time else values.shape
             dims = (*(("time",) if over_time else ()), *(f"{label} [{k}]" for k in range(len(inner))))
             data[label] = (dims, values, {"units": self.units[label]})
             data[f"d {label}"] = ((*dims, "by"), self.derivatives[label])
         return data
-
-    @property
-    def _over_time(self) -> set[str]:
-        return {label for label, values in self.values.items() if values.shape[:1] == self.t.shape}
 
 
 def sensitivity(
@@ -160,6 +159,7 @@ def sensitivity(
     if given:
         raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
     names = (by,) if isinstance(by, str) else tuple(by)
+    _mind_memory(model, settings)
     readings = _readings(outputs)
     if state is not None and not isinstance(state, Mapping):
         raise ModelError("sensitivity", "state", type(state).__name__, "give start values by name")
@@ -185,7 +185,8 @@ def sensitivity(
         label = reading.label
         values[label], derivatives[label] = reduced(reading, wanted, y, dy)
         units[label] = output.unit
-    return Sensitivity(names, wanted, values, derivatives, units, result, growth, notes)
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes)
 
 
 def _readings(outputs: Any) -> tuple[Reading, ...]:
@@ -204,6 +205,16 @@ def _mind(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
     method = str(settings.get("method", "auto"))
     if method.startswith(("scipy:", "cvode", "ida")):
         raise ModelError("sensitivity", "method", method, "use one of our own, such as 'auto'")
+
+
+def _mind_memory(model: Model, settings: Mapping[str, Any]) -> None:
+    """Refuse what acts by states of the past: changes of those would have to be carried along, too."""
+    if settings.get("period") is not None or isinstance(settings.get("control"), Sampled):
+        remedy = "it acts by its samples, whose changes are not followed: ask it at all times, or use da.sweep"
+        raise ModelError("sensitivity", "control", "sampled", remedy)
+    if np.isfinite(model.shortest_delay):
+        remedy = "changes of the past are not followed: take a state in its place, or use da.sweep"
+        raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
 
 
 def _mind_breaks(model: Model, directions: Sequence[Direction]) -> None:
