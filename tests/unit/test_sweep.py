@@ -141,6 +141,13 @@ def test_runs_that_cannot_begin_or_end_are_recorded_among_others() -> None:
     assert np.isfinite(found["A.position final"].values[0, 0])
 
 
+def test_notes_tell_which_case() -> None:
+    from dalembert.library.mechanisms import slider_crank
+
+    found = da.sweep(slider_crank(), {"D": [0.3, 0.35, 50.0]}, t_end=0.01, outputs="A.position", workers=2)
+    assert [note for note in found.attrs["notes"] if note.startswith("case 2: D was to start at 50 m")]
+
+
 def test_kinematics_and_linear_tasks() -> None:
     from dalembert.library.mechanisms import four_bar
 

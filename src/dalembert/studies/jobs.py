@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -31,6 +32,7 @@ TASKS: dict[str, Callable[..., Any]] = {
     "modes": modes,
     "linearize": linearize,
 }
+_RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
 _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
 _ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
 
@@ -142,7 +144,8 @@ class Job:
             for status, message in zip(ensemble.status, ensemble._messages, strict=True)
         ]
         columns = read_runs(ensemble, self.readings) if any(not error for error in errors) else {}
-        return Block([case.number for case in cases], errors, columns, list(ensemble.stats.notes))
+        notes = [_RUN.sub(lambda run: f"case {cases[int(run[1])].number}", note) for note in ensemble.stats.notes]
+        return Block([case.number for case in cases], errors, columns, notes)
 
     def _ensemble(self, cases: list[Case]) -> Ensemble:
         model = self.source
