@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ import pytest
 import dalembert as da
 from dalembert.errors import LeftOutWarning, ModelError
 from dalembert.io import load_mjcf
+from dalembert.io.mjcf.writing import Writing
 from dalembert.rotation import from_rotation_vector, quaternion, to_quaternion
 
 mujoco = pytest.importorskip("mujoco")
@@ -246,6 +250,20 @@ def test_loops_are_written_as_equalities(closing: Any, tmp_path: Path) -> None:
     mujoco.mj_resetDataKeyframe(theirs, data, 0)
     mujoco.mj_forward(theirs, data)
     assert np.abs(data.efc_pos[data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)]).max() < 1e-9
+
+
+def test_a_marker_has_its_site_for_as_long_as_is_written() -> None:
+    # told apart by a number that is free again once it is gone, the next one would be given its site
+    s = da.System("post")
+    writing = Writing(s, Element("mujoco"))
+    writing.elements[s.ground.name] = Element("worldbody")
+    marker = s.ground.at(0, 0, 1)
+    alive = weakref.ref(marker)
+    name = writing.site(marker)
+    del marker
+    gc.collect()
+    assert alive() is not None
+    assert writing.site(s.ground.at(0, 0, 2)) != name
 
 
 def test_joints_of_bodies_without_mass_stand_on_what_they_carry(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
-from ..bodies.modal_integrals import modal_integrals, source_integrals
+from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
 from ..bodies.rigid import Body
 from ..errors import ModelError
 from ..topology import Forest
@@ -111,7 +111,7 @@ class Places:
         self.modal: dict[int, int] = {}  # by the user's number: which flexible body
         self._nodes: dict[tuple[int, bytes], int] = {}
         self._second: dict[int, bool] = {}
-        self._integrals: dict[int, int] = {}  # where those of a FlexibleBody stand, which bodies share
+        self._integrals: dict[ModalIntegrals, int] = {}  # where those of a FlexibleBody stand, which bodies share
         bodies = [forest.system.ground, *(forest.system.bodies[name] for name in forest.bodies[1:])]
         if not any(modes_of(body) for body in bodies):
             self.frame[:] = self.carrier[:] = np.arange(nb + 1)
@@ -182,15 +182,15 @@ class Places:
         source = flexible.order == "source"
         integrals = source_integrals(flexible) if source else modal_integrals(flexible)
         self._second[number] = second = integrals.E1 is not None
-        if id(integrals) not in self._integrals:
-            self._integrals[id(integrals)] = self.tables.add(integrals.numbers())
+        if integrals not in self._integrals:
+            self._integrals[integrals] = self.tables.add(integrals.numbers())
         elastic = self.tables.add(np.concatenate([flexible.modal_stiffness.ravel(), flexible.modal_damping.ravel()]))
         self.modal[number] = self.tables.rows.add(
             modes=flexible.nm,
             order_zero=flexible.order == "ruthless",
             second=second,
             source=source,
-            table=self._integrals[id(integrals)],
+            table=self._integrals[integrals],
             elastic=elastic,
         )
 

@@ -165,9 +165,8 @@ class _Collector:
         self.forest, self.frames, self.names = forest, frames, names
         self.groups: list[Group] = []
         self.values: list[float] = []
-        self._markers: dict[int, int] = {}  # by identity: which recipe
+        self._markers: dict[Marker, int] = {}  # which recipe
         self._recipes: list[tuple[Array, Array, int]] = []
-        self._keep: list[Marker] = []
         self.poses: list[tuple[int, int, int, int, Array]] = []
         self.scalars: list[tuple[int, int, int, int, float]] = []
         self.follows: dict[int, Expression] = {}
@@ -195,25 +194,25 @@ class _Collector:
 
     # ---- markers
 
-    def _named_ends(self) -> dict[int, tuple[str, tuple[Any, ...]]]:
+    def _named_ends(self) -> dict[Marker, tuple[str, tuple[Any, ...]]]:
         """Return by identity what markers at the ends of connections are called, and where they are found."""
-        ends: dict[int, tuple[str, tuple[Any, ...]]] = {}
+        ends: dict[Marker, tuple[str, tuple[Any, ...]]] = {}
         system = self.forest.system
         for c in system.connections.values():
             for label, marker in (("first", c.first), ("second", c.second)):
-                ends.setdefault(id(marker), (f"{c.name}.{label}", ("connection", c.name, label)))
+                ends.setdefault(marker, (f"{c.name}.{label}", ("connection", c.name, label)))
         for f in system.forces.values():
             for k, marker in enumerate(f.ends):
-                ends.setdefault(id(marker), (f"{f.name}.{_ENDS[k]}", ("force", f.name, k)))
+                ends.setdefault(marker, (f"{f.name}.{_ENDS[k]}", ("force", f.name, k)))
         return ends
 
     def marker(self, marker: Marker) -> int:
         """Return the number of a marker's recipe."""
-        known = self._markers.get(id(marker))
+        known = self._markers.get(marker)
         if known is not None:
             return known
         place = -1
-        called = self._ends.get(id(marker))
+        called = self._ends.get(marker)
         if not modes_of(marker.body) and (marker.label is not None or called is not None):
             prefix = called[0] if called is not None else ""
             key: tuple[Any, ...] = called[1] if called is not None else ()
@@ -223,9 +222,8 @@ class _Collector:
             names = [f"{prefix}.{label}" for label in _PLACE]
             place = self.add("marker", key, names, _PLACE_UNITS, values, _at(_PLACE, marker.expressions))
         self._recipes.append((marker.rotation, marker.position, place))
-        self._keep.append(marker)
-        self._markers[id(marker)] = len(self._recipes) - 1
-        return self._markers[id(marker)]
+        self._markers[marker] = len(self._recipes) - 1
+        return self._markers[marker]
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
         """Let a pose of the tables follow from a marker, as `FrameMap.place` has it."""
@@ -468,7 +466,7 @@ class _Collector:
         system = self.forest.system
         for c in system.connections.values():
             for label, marker in (("first", c.first), ("second", c.second)):
-                recipe = self._markers.get(id(marker), -1)
+                recipe = self._markers.get(marker, -1)
                 if recipe >= 0 and self._recipes[recipe][2] >= 0:
                     also.setdefault(self._recipes[recipe][2], []).append(f"{c.name}.{label}")
         return tuple(

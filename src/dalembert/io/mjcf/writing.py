@@ -68,7 +68,7 @@ class Writing:
         self.elements: dict[str, Element] = {}
         self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
         self.joints: list[Joint] = []
-        self.sites: dict[int, str] = {}
+        self.sites: dict[Marker, str] = {}
         self.taken: set[str] = set()
 
     def part(self, tag: str) -> Element:
@@ -78,8 +78,8 @@ class Writing:
 
     def site(self, marker: Marker) -> str:
         """Return the name of the site of a marker, made if need be."""
-        if id(marker) in self.sites:
-            return self.sites[id(marker)]
+        if marker in self.sites:
+            return self.sites[marker]
         if marker.body.name not in self.elements:
             remedy = "it has no mass, and its joints stand on the body that it carries: give it mass, or use that body"
             raise ModelError("save", f"marker {marker.name!r}", marker.body.name, remedy)
@@ -95,7 +95,7 @@ class Writing:
             pos=text_of(marker.position),
             quat=text_of(to_quaternion(marker.rotation)),
         )
-        self.sites[id(marker)] = name
+        self.sites[marker] = name
         return name
 
 
