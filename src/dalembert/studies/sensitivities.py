@@ -246,25 +246,49 @@ def _carried(
 ) -> tuple[Changes, float, bool]:
     """Return the changes at all times that are wanted, by how much they grew, and whether some were too fast."""
     begin, end = float(result.t[0]), float(result.t[-1])
-    numbers = [direction.number for direction in directions if direction.number is not None]
-    columns = [k for k, direction in enumerate(directions) if direction.number is not None]
-    y = np.stack([direction.start for direction in directions], axis=1)
+    order = sorted(range(len(directions)), key=lambda k: directions[k].number is None)  # numbers first
+    numbers = [directions[k].number for k in order if directions[k].number is not None]
+    probes = _probes(result)
+    y = np.stack([*(directions[k].start for k in order), *probes.T], axis=1)
     found = np.zeros((len(wanted), *y.shape))
+    found[wanted <= begin] = y
     growth, held, now = 1.0, False, begin
     for window in [*windows(result, fixed, wanted, _noted(settings)), None]:
         until = end if window is None else window.begin
         if until > now:
             pieces = pieces_of(result, numbers, now, until, wanted)
-            sent = np.zeros((len(pieces.Phi), len(y), len(directions)))
-            sent[:, :, columns] = pieces.Gamma
-            every = pieces.forward(y, sent)
-            for k, t in enumerate(wanted):
-                if now <= t <= until:
-                    found[k] = every[int(np.abs(pieces.t - t).argmin())]
-            y, held = every[-1], held or pieces.held
-            growth *= pieces.growth()
+            every = pieces.forward(y)
+            found[np.searchsorted(wanted, pieces.t[:-1])] = every[:-1]
+            growth, held = max(growth, _growth(result, probes, every)), held or pieces.held
+            y = every[-1]
+            found[wanted == until] = y
         if window is not None:
-            y = across(result, window, directions, y, settings)
+            y = across(result, window, [*(directions[k] for k in order), *_states_only(len(probes.T))], y, settings)
             now = window.end
     found[wanted >= end] = y
-    return Changes(result, tuple(directions), wanted, found), growth, held
+    back = np.argsort(order)
+    return Changes(result, tuple(directions), wanted, found[:, :, back]), growth, held
+
+
+def _probes(result: Result) -> Array:
+    """Return a few changes of the start (n, c), by which growth is seen."""
+    model = result.model
+    assert model is not None
+    change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, 2))
+    change[2 * model.nv :] = 0.0
+    return np.asarray(change)
+
+
+def _growth(result: Result, probes: Array, every: Array) -> float:
+    """Return by how much small motions, or speeds, have grown at most."""
+    model = result.model
+    assert model is not None
+    most = 1.0
+    for part in (slice(0, model.nv), slice(model.nv, 2 * model.nv)):
+        size = np.abs(probes[part]).max(initial=0.0)
+        most = max(most, float(np.abs(every[:, part, -probes.shape[1] :]).max(initial=0.0) / (size or 1.0)))
+    return most
+
+
+def _states_only(count: int) -> list[Direction]:
+    return [Direction("a change of the start", None, 1.0, np.zeros(0))] * count
