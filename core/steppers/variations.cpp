@@ -1,8 +1,8 @@
 #include "steppers/variations.hpp"
-#include "scalar/isa.hpp"
-#include "scalar/types.hpp"
+#include "scalar/pack.hpp"
 #include "steppers/tableaus.hpp"
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -11,10 +11,48 @@ namespace {
 constexpr const Tableau &tableau = dop853_tableau;
 constexpr int stages = 12;
 
+DALEMBERT_INLINE Pack load(const double *from) {
+  Pack x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+DALEMBERT_INLINE void store(const Pack &x, double *to) { std::memcpy(to, &x, sizeof x); }
+
 // y += a x
-DALEMBERT_INLINE void add(std::ptrdiff_t n, double a, const double *DALEMBERT_RESTRICT x, double *DALEMBERT_RESTRICT y) {
-  for (std::ptrdiff_t k = 0; k < n; ++k)
+DALEMBERT_INLINE void add(std::ptrdiff_t n, double a, const double *x, double *y) {
+  std::ptrdiff_t k = 0;
+  for (const Pack factor(a); k + W <= n; k += W)
+    store(load(y + k) + factor * load(x + k), y + k);
+  for (; k < n; ++k)
     y[k] += a * x[k];
+}
+
+// part of the sums of `combine`, in registers
+template <int Packs>
+DALEMBERT_INLINE void sums(const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
+  Pack total[Packs];
+  for (int p = 0; p < Packs; ++p)
+    total[p] = Pack(0.0);
+  for (int j = 0; j < count; ++j)
+    for (int p = 0; p < Packs; ++p)
+      total[p] = total[p] + Pack(weights[j]) * load(rows + j * apart + p * W);
+  for (int p = 0; p < Packs; ++p)
+    store(total[p], y + p * W);
+}
+
+// y = sum of weights times rows that lie `apart` from each other
+DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
+  std::ptrdiff_t k = 0;
+  for (; k + 4 * W <= n; k += 4 * W)
+    sums<4>(weights, count, rows + k, apart, y + k);
+  for (; k + W <= n; k += W)
+    sums<1>(weights, count, rows + k, apart, y + k);
+  for (; k < n; ++k) {
+    double sum = 0.0;
+    for (int j = 0; j < count; ++j)
+      sum += weights[j] * rows[j * apart + k];
+    y[k] = sum;
+  }
 }
 
 // Lagrange's polynomials by the second barycentric formula (Berrut and Trefethen 2004)
@@ -68,12 +106,10 @@ struct Matrices {
   void put(std::ptrdiff_t step, int stage, double *matrix) {
     const std::ptrdiff_t width = all.n + all.numbers, size = all.rows * width;
     const double *node = all.matrices + all.block[step] * all.places * size, *L = weights(stage);
-    for (int r = 0; r < all.rows; ++r) {
-      double *to = matrix + std::ptrdiff_t(r) * columns;
-      std::fill_n(to, columns, 0.0);
-      for (int j = 0; j < all.places; ++j)
-        add(columns, L[j], node + j * size + r * width, to);
-    }
+    if (columns == width)
+      return combine(size, L, all.places, node, size, matrix);
+    for (int r = 0; r < all.rows; ++r)
+      combine(columns, L, all.places, node + r * width, size, matrix + std::ptrdiff_t(r) * columns);
   }
 };
 
@@ -95,9 +131,7 @@ void forward(const Variations &all, int columns, const double *y0, double *kept)
       for (int r = 0; r < all.rows; ++r) {
         const double *row = matrix.data() + std::ptrdiff_t(r) * matrices.columns;
         double *to = rate + (lead + r) * columns;
-        std::fill_n(to, columns, 0.0);
-        for (int k = 0; k < all.n; ++k)
-          add(columns, row[k], Y.data() + std::ptrdiff_t(k) * columns, to);
+        combine(columns, row, all.n, Y.data(), columns, to);
         for (int k = 0; k < all.numbers; ++k)
           to[k] += row[all.n + k];
       }

@@ -61,8 +61,12 @@ def states_between(result: Result, edges: Array) -> Callable[[Array], States]:
 
 def _at_edges(result: Result, model: Model, edges: Array) -> tuple[Array, Array]:
     """Return q, v and x at the ends of steps, side by side, and their rates."""
-    at = result.at(edges)
-    q, v, x = at.q, at.v, at.x
+    place = np.clip(np.searchsorted(result.t, edges, side="right") - 1, 0, len(result.t) - 1)
+    q, v, x = result.q[place], result.v[place], result.x[place]
+    other = np.flatnonzero(result.t[place] != edges)
+    if len(other):
+        at = result.at(edges[other])
+        q[other], v[other], x[other] = at.q, at.v, at.x
     a, dx = np.empty_like(v), np.empty_like(x)
     inside = np.clip(edges, edges[0] + 4e-15 * abs(edges[0]) + 1e-300, edges[-1] - 4e-15 * abs(edges[-1]))
     pairs: list[tuple[NDArray[np.intp], Conditions]]

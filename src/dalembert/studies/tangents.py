@@ -36,15 +36,18 @@ __all__ = ["Pieces", "pieces_of"]
 Array = NDArray[np.float64]
 
 _PLACES = 10
-_GROUP = 8  # steps of the run in a block, to begin with
+_GROUP = 5  # steps of the run in a block, to begin with
 _HALVED = 6  # times that a block is, at most
-_TAIL = 1e-6  # of the matrices, in their last Legendre coefficients; its square goes into changes at the ends of blocks
+_TAIL = 1e-5  # of the matrices, in their last Legendre coefficients; its square goes into changes at the ends of blocks
 _TURN = 0.5  # rad of the fastest change within a step: the error is below 1e-9 of that change
+_FOLLOWED = 2.0  # the same where the run's own steps are short: what is faster than the motion hardly moves
+_MANY = 30  # steps of a run from where they are taken for short
 _MOST = 256  # steps of small changes in a step of the run
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_PLACES)
-_LAST = (  # the last two Legendre coefficients, from values at the places
-    (np.polynomial.legendre.legvander(_NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS
-)[-2:]
+_LAST = ((np.polynomial.legendre.legvander(_NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS)[
+    # the last two Legendre coefficients, from values at the places
+    -2:
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +93,10 @@ class Pieces:
         numbers : bool
             Whether the first m columns are of numbers that change; else none does.
         """
-        return self._along(numbers).forward(np.ascontiguousarray(start))
+        count = start.shape[1]
+        padded = np.zeros((self.n, -(-count // 8) * 8))  # as the core takes columns at once
+        padded[:, :count] = start
+        return self._along(numbers).forward(padded)[:, :, :count]
 
     def backward(self, slopes: Array) -> tuple[Array, Array]:
         """Return slopes of outputs by the state at the begin (n, r), and by numbers (m, r).
@@ -151,7 +157,7 @@ def _steps(cuts: Array, fastest: Array, spans: Array) -> tuple[Array, bool]:
     h = np.diff(cuts)
     middle = cuts[:-1] + h / 2
     mine = np.clip(np.searchsorted(spans[:, 0], middle, side="right") - 1, 0, len(spans) - 1)
-    needed = np.ceil(h * fastest[mine] / _TURN)
+    needed = np.ceil(h * fastest[mine] / (_TURN if len(h) < _MANY else _FOLLOWED))
     parts = np.clip(needed, 1, _MOST).astype(np.intp)
     length = np.repeat(h / parts, parts)
     within = np.arange(len(length)) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -202,7 +208,9 @@ def _blocks(result: Result, names: Sequence[str], edges: Array) -> tuple[Array, 
         if not short.any():
             break
         middle = spans[short].mean(axis=1)
-        spans = np.concatenate([np.stack([spans[short, 0], middle], axis=1), np.stack([middle, spans[short, 1]], axis=1)])
+        spans = np.concatenate(
+            [np.stack([spans[short, 0], middle], axis=1), np.stack([middle, spans[short, 1]], axis=1)]
+        )
     return np.concatenate([part[0] for part in done]), np.concatenate([part[1] for part in done])
 
 
