@@ -6,9 +6,9 @@ Three turns about axes i, j, k of the frame already turned, by angles a, b, c (S
     omega = w phi',    w = [e_i,  R_i(a) e_j,  R_i(a) R_j(b) e_k]                                                   (2)
     omega' = w phi'' + a' b' w_1 x w_2 + a' c' w_1 x w_3 + b' c' w_2 x w_3                                          (3)
 
-in axes of the first frame; R^T of it in those of the turned one. There are 12 sequences: i, j, k all different (Tait and
-Bryan; "XYZ" Bryant, Cardan), or i = k (Euler; "ZXZ"). Turns about axes of the fixed frame are the same three in the
-opposite order, so that small letters name the other 12.
+in axes of the first frame; R^T of it in those of the turned one. There are 12 sequences: i, j, k all different (Tait
+and Bryan; "XYZ" Bryant, Cardan), or i = k (Euler; "ZXZ"). Turns about axes of the fixed frame are the same three in
+the opposite order, so that small letters name the other 12.
 
 det w is +-cos b if all axes differ, +-sin b if i = k. Where it is zero, the first and the third axis coincide: only the
 sum or the difference of their angles is determined (`euler_angles` takes the last as zero there), and there are angular
@@ -209,7 +209,7 @@ def _mind_fold(w: Array, angles: ArrayLike, convention: str) -> None:
         return
     k = np.unravel_index(int(np.argmin(det)), det.shape)
     there = np.broadcast_to(np.asarray(angles, dtype=float), w.shape[:-1])[k]
-    first, _, third = convention
+    first, third = convention[0], convention[2]
     raise SingularityError(
         f"angles {convention}: at {np.array2string(there, precision=6)} rad the first axis ({first}) and the third "
         f"({third}) coincide (determinant {det[k]:.1e}), so that rates are not determined; "

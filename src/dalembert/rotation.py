@@ -178,7 +178,7 @@ def to_bryant(rotation: Any) -> Matrix:
 
 
 def bryant_angles(rotations: ArrayLike) -> Matrix:
-    """Return the Bryant angles (..., 3) rad of rotations (..., 3, 3); the third is zero where the second is a quarter."""
+    """Return the Bryant angles (..., 3) rad of rotations (..., 3, 3), as `to_bryant` does."""
     return euler_angles(rotations, "XYZ")
 
 

@@ -285,8 +285,8 @@ class System(Showing):
         speeds, (nm,) each. Of a kinematic chain: positions and rates of its inner coordinates, ``"chain.0.angle"``, or
         a dict of them, ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
 
-        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,) rad,
-        or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
+        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
+        rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
         `angle_rates` (3,) rad/s of these.
 
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
@@ -337,9 +337,9 @@ class System(Showing):
             return array
 
         new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
-        turned = attitude_start(item, rotation, bryant, euler, angle_rates, axes="turned")
-        if turned[0] is not None:
-            new_position, new_speed = with_attitude(hinge, new_position, new_speed, *turned)
+        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="turned")
+        if turned is not None:
+            new_position, new_speed = with_attitude(hinge, new_position, new_speed, turned, turning)
         old = self.initials.get(found.name, Initial())
         self.initials[found.name] = Initial(
             old.position if new_position is None else new_position,
