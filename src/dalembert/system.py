@@ -15,6 +15,7 @@ from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .checks import a_name, finite_array, finite_number, one_of, shape_of
+from .connections.attitudes import attitude_start, with_attitude
 from .connections.connection import Connection
 from .connections.constraints.chains import KinematicChain
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
@@ -33,7 +34,7 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .expressions import Parameter, split
-from .rotation import as_rotation_matrix, quaternion
+from .rotation import quaternion
 from .showing import Showing
 
 if TYPE_CHECKING:
@@ -269,7 +270,16 @@ class System(Showing):
         return connection
 
     def initial(
-        self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None, guess: bool = False
+        self,
+        connection: str | Connection | Body,
+        *,
+        position: Any = None,
+        speed: Any = None,
+        rotation: Any = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
+        guess: bool = False,
     ) -> None:
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
@@ -278,11 +288,20 @@ class System(Showing):
         coordinates, ``"chain.0.angle"``, or a dict of them,
         ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
 
+        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
+        rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
+        `angle_rates` (3,) rad/s of these.
+
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
         position is only where closing the loops begins, and may change without a word.
         """
         body = self.bodies.get(connection) if isinstance(connection, str) else connection
+        if any(given is not None for given in (rotation, bryant, euler, angle_rates)):
+            name = getattr(connection, "name", connection)
+            if name not in self.connections or not turns_freely(self.connections[name].element):
+                remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
+                raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
         if isinstance(body, Body) and self.bodies.get(body.name) is body:
             self._initial_modes(body, position, speed, bool(guess))
             return
@@ -321,6 +340,9 @@ class System(Showing):
             return array
 
         new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
+        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="turned")
+        if turned is not None:
+            new_position, new_speed = with_attitude(hinge, new_position, new_speed, turned, turning)
         old = self.initials.get(found.name, Initial())
         self.initials[found.name] = Initial(
             old.position if new_position is None else new_position,
@@ -388,6 +410,9 @@ class System(Showing):
         rotation: Any = None,
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
     ) -> None:
         """Say where a body starts in the world, and how fast; what is not given is free to follow.
 
@@ -400,6 +425,10 @@ class System(Showing):
             Of its frame, as in `Body.at`.
         velocity, angular_velocity : (3,) m/s, rad/s
             Of its origin, and of the body; world axes.
+        bryant, euler : (3,) rad, or (angles, "ZYX")
+            In place of `rotation`; Euler angles are ZXZ if no axes are named.
+        angle_rates : (3,) rad/s
+            Of these angles, in place of `angular_velocity`.
 
         Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
 
@@ -417,6 +446,10 @@ class System(Showing):
             name = getattr(body, "name", body)
             raise ModelError(f"system {self.name!r}", "body", name, "it is not a body of this system")
         item = f"place {found.name!r}"
+        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="fixed")
+        if turning is not None and angular_velocity is not None:
+            raise ModelError(item, "angle_rates", angle_rates, "angular_velocity says the same: leave one out")
+        angular_velocity = angular_velocity if turning is None else turning
         old = self.places.get(found.name, Place())
 
         def vector(
@@ -426,7 +459,7 @@ class System(Showing):
 
         self.places[found.name] = Place(
             vector(position, "position", old.position),
-            old.rotation if rotation is None else as_rotation_matrix(rotation, item=item),
+            old.rotation if turned is None else turned,
             vector(velocity, "velocity", old.velocity),
             vector(angular_velocity, "angular_velocity", old.angular_velocity),
         )
