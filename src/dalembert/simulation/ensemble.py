@@ -16,10 +16,17 @@ from .. import _core
 from ..analysis.named_starts import named_count
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
-from ..result import Labels, Motion, Output, Result, Stats, always
+from ..result import EventRecord, Labels, Motion, Output, Result, Stats, always
 from ..result.outputs.output import value_of
 from ..system import System
-from .ensemble_files import ensemble_dataset, load_ensemble, loaded_runs, loaded_taking, save_ensemble
+from .ensemble_files import (
+    ensemble_dataset,
+    ensemble_statistics,
+    load_ensemble,
+    loaded_runs,
+    loaded_taking,
+    save_ensemble,
+)
 from .interrupt import Interrupt, keep_for_next
 from .members import Members
 from .motion_notes import motion_notes
@@ -46,9 +53,10 @@ _REASONS = {
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
     "stopped": "interrupted",
+    "event": "an event ended it",
     "crawls": "its steps became so short that the end is out of reach: a force may jump to and fro",
 }
-_STATUS = {"reached": "finished", "stopped": "interrupted"}
+_STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
 
 class Ensemble:
@@ -63,7 +71,7 @@ class Ensemble:
     x : (B, n, nx)
         NaN from where a run failed or was interrupted.
     status : tuple of str, (B,)
-        ``"finished"``, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
+        ``"finished"``, ``"event"`` where one ended it, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
     reached : (B,) s
         Time that each run got to.
     stats : Stats
@@ -97,8 +105,9 @@ class Ensemble:
         return len(self.q)
 
     def __repr__(self) -> str:
-        counts = {status: self.status.count(status) for status in ("failed", "interrupted")}
-        ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
+        words = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
+        counts = {word: self.status.count(status) for status, word in words.items()}
+        ending = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
     def about(self, what: Any) -> Output:
@@ -150,6 +159,11 @@ class Ensemble:
         return int(np.isfinite(self.q[number]).all(axis=-1).sum())
 
     @property
+    def events(self) -> list[list[EventRecord]]:
+        """What happened in each run, (B,) lists."""
+        return [[] if run is None else run.events for run in self._runs or [None] * len(self)]
+
+    @property
     def labels(self) -> Labels:
         """Names and units of coordinates, speeds and constraint rows."""
         return Labels.of(self.model)
@@ -182,6 +196,38 @@ class Ensemble:
             Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
         """
         return ensemble_dataset(self, names)
+
+    def statistics(
+        self, names: str | Sequence[str], quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+    ) -> xarray.Dataset:
+        """Return what outputs are over all runs: mean, standard deviation, extremes, quantiles.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            Outputs.
+        quantiles : sequence of float
+            Parts of the runs that lie below.
+
+        Returns
+        -------
+        xarray.Dataset
+            For each output a variable over ``"statistic"`` (``"mean"``, ``"std"``, ``"least"``, ``"largest"``,
+            ``"quantile 0.05"``, ...) and ``"time"``; ``"runs"`` counts those that got so far, which are all that
+            enter.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+        >>> runs = simulate(s, 0.5, state={"A": np.linspace(0.1, 0.3, 21)}, times=[0.0, 0.5])
+        >>> found = runs.statistics("A.position")["A.position"]
+        >>> found.sel(statistic=["mean", "quantile 0.95"]).values[:, 0].round(3)
+        array([0.2 , 0.29])
+        """
+        return ensemble_statistics(self, [names] if isinstance(names, str) else names, quantiles)
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write all runs to a file, ``.nc`` (NetCDF) or ``.zarr``, as `Result.save` does with one.
@@ -340,6 +386,11 @@ def simulate_many(
     return ensemble
 
 
+def _got_to(run: Result) -> float:
+    """Return how far a run got, s: its last state, or the event that ended it."""
+    return float(run.events[-1].t if run.status == "event" else run.t[-1])
+
+
 def simulate_each(
     one: Callable[[Conditions, State], Result],
     interrupt: Interrupt,
@@ -380,10 +431,10 @@ def simulate_each(
     stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
     if len(each) > MOST_NOTES:
         stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
-    named = {"finished": "reached", "interrupted": "stopped"}
+    named = {"finished": "reached", "interrupted": "stopped", "event": "event"}
     left = count - len(runs)  # not begun
     ends = [*(named.get(run.status, run.message) for run in runs), *["stopped"] * left]
-    reached = np.array([*(run.t[-1] for run in runs), *[t_start] * left])
+    reached = np.array([*map(_got_to, runs), *[t_start] * left])
     every_run = [*runs, *[None] * left]
     whole = states[0], states[1], states[2]
     return Ensemble(conditions, times, whole, ends, reached, stats, members.numbers, every_run)
