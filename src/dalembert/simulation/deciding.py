@@ -62,6 +62,8 @@ class Decider:
     jams : list of int
         Rows that slide and have no friction that fits their load.
     notes : list of str
+    back : (nv,) rad or m
+        A move onto the jumps of laws that help to hold.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Decider:
     ) -> None:
         self.rows, self.base, self.now, self.mine, self.side, self.rest = rows, base, now, mine, side, rest
         self.reach, self.laws = reach, JumpingLaws.none(rows.model)
+        self.back = np.zeros(rows.model.nv)
         self.jammed = np.isin(np.arange(len(rows)), list(jammed))
         self.jams: list[int] = []
         self.notes: list[str] = []
@@ -183,6 +186,7 @@ class Decider:
         if holding is None or not helping:
             return found, holding
         found.laws = [laws.thresholds[k] for k in helping]
+        self.back = laws.back[helping].sum(axis=0)
         self._tell_help(found)
         return found, self._helped(holding, helping)
 

@@ -230,6 +230,8 @@ class Dry:
         if decider.jams and not jams:
             return self.settle(now, passed, decider.jams)
         now.conditions = decider.under(self.modes)
+        if decider.back.any():
+            now.q = self.model.integrate(now.q, decider.back)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
         self._mind_hurry(now.t)

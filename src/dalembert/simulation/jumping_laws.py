@@ -47,6 +47,8 @@ class JumpingLaws:
         Margins that are coordinates rather than speeds.
     strength : (k,) N m or N
         Half of the jumps, along the slopes.
+    back : (k, nv) rad or m
+        Moves that put margins of coordinates to zero.
     passed : dict of int to float
         Thresholds that the motion is passing, and the branches beyond.
     """
@@ -55,12 +57,13 @@ class JumpingLaws:
     G: Array
     second: NDArray[np.bool_]
     strength: Array
+    back: Array
     passed: dict[int, float]
 
     @classmethod
     def none(cls, model: Model) -> JumpingLaws:
         """Return that there are none."""
-        return cls([], np.zeros((0, model.nv)), np.zeros(0, dtype=bool), np.zeros(0), {})
+        return cls([], np.zeros((0, model.nv)), np.zeros(0, dtype=bool), np.zeros(0), np.zeros((0, model.nv)), {})
 
     @classmethod
     def at(cls, conditions: Conditions, now: Situation, jumps: Jumps, tolerances: tuple[float, float]) -> JumpingLaws:
@@ -98,7 +101,10 @@ class JumpingLaws:
         strength = _strengths(under, now, jumps, found, size[found])
         kept = np.flatnonzero(strength > 0)
         thresholds = [found[k] for k in kept]
-        return cls(thresholds, size[thresholds], ~by_speed[thresholds], strength[kept], passed)
+        G, second = size[thresholds], ~by_speed[thresholds]
+        moves = jumps.respond(G) if len(G) else G
+        back = -(second * m[thresholds] / np.einsum("ij,ij->i", G, moves))[:, None] * moves
+        return cls(thresholds, G, second, strength[kept], back, passed)
 
     def held(self, conditions: Conditions) -> Conditions:
         """Return conditions under which they give the mean of their branches, and others are on those beyond."""
