@@ -51,7 +51,7 @@ def test_the_softest_spring_that_holds_a_swing_is_that_of_the_energy(gradient: s
 
 @pytest.mark.parametrize("method", ["trust-constr", "COBYLA", "differential_evolution"])
 def test_all_methods_find_the_same_spring(method: str) -> None:
-    found = soft_spring(method=method, most=60 if method != "trust-constr" else 200, tolerance=1e-6)
+    found = soft_spring(method=method, most=60)
     assert found["k.stiffness"] == pytest.approx(softest(0.5), rel=1e-3)  # as far as such steps go
 
 
