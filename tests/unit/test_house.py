@@ -23,6 +23,7 @@ ROOMS = (
     "recipes",
     "_core",
     "checks",
+    "angles",
     "rotation",
     "tribology",
     "bodies",

@@ -15,6 +15,7 @@ from ...bodies.shapes import Shape
 from ...bodies.visual import Visual
 from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
+from ...connections.laws import before_integration
 from ...errors import ModelError
 from ...expressions import Expression, Parameter
 from ...system import System
@@ -220,6 +221,12 @@ class _Writer:
         if isinstance(drive, PoseDrive):
             found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
             return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
+        element = drive.connection.element
+        rate = (
+            None if isinstance(element, Hinge) or element.holonomic[drive.coordinate] else before_integration(drive.law)
+        )
+        if rate is not None:  # what binds speeds only was given by its speed
+            return {"of": drive.name, "speed": self._law(rate, item)}
         return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
 
     def _law(self, law: Any, item: str) -> Any:
@@ -279,8 +286,8 @@ def _text(value: str) -> str:
 
 
 def _coordinate(hinge: Any, k: int) -> str:
-    names = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
-    return hinge.name if len(names) == 1 else f"{hinge.name}.{names[k]}"
+    assert isinstance(hinge.element, Hinge)
+    return hinge.element.coordinate_name(hinge.name, k)
 
 
 def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
