@@ -2,7 +2,8 @@
 
 `writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
 it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
-`columns` tables from CSV files, `looks` pictures of bodies, `settings` those of analyses, `schema` all of this for editors.
+`columns` tables from CSV files, `looks` pictures of bodies, `settings` those of analyses, `schema` all of this for
+editors.
 """
 
 from __future__ import annotations
