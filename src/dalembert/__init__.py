@@ -30,7 +30,7 @@ from .analysis import (
     mobility,
     regressor,
 )
-from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
+from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, mesh, plate, rod, shapes, sphere, tube
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
 from .connections.constraints import Coupling, CustomConstraint, Distance, gear
 from .connections.elements import Effort, Element, HingeSpring, Load, SpringDamper, TorsionSpring
@@ -161,6 +161,7 @@ __all__ = [
     "load",
     "load_sweep",
     "measured_motion",
+    "mesh",
     "mobility",
     "mobility_range",
     "modes",
