@@ -52,7 +52,7 @@ def test_swings_about_a_jump_end_in_finite_time_and_both_hold_then(method: str) 
     pull = da.laws.Hold([0.0, 3.0, 4.0], [0.0, 1.9, 2.1])
     result = da.simulate(block("-1.5*sign(s)", 0.5, position=0.1, push=pull), 5.0, method=method)
     rests = [e.t for e in result.events if e.name == "X sticks"]
-    # swings shorter than ten tolerances of 1e-10 m are left out at the end, which takes 1.5 sqrt(2e-9) / (1 - sqrt(0.5))
+    # swings shorter than ten tolerances of 1e-10 m are left out at the end: 1.5 sqrt(2e-9) / (1 - sqrt(0.5)) s
     assert rests[0] == pytest.approx(1.5 * sqrt(0.2) / (1 - sqrt(0.5)), abs=2.4e-4)
     assert abs(result.at(np.array([3.5, 3.99]))["X.position"]).max() < 1e-9
     assert result["X.position"][-1] == pytest.approx(0.05, abs=1e-7)
