@@ -10,6 +10,7 @@ import pytest
 from test_damaged_files import mutations
 
 import dalembert as da
+from dalembert.errors import ModelError
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 
@@ -159,5 +160,5 @@ def test_statistics_are_those_of_the_runs_that_got_so_far() -> None:
     assert np.allclose(found["P.position"].isel(time=2), [third.mean(), third.std(), *third[[0, 2, 1]]])
     assert found["P.position"].attrs["units"] == "m"
     assert found["ball.velocity"].dims == ("statistic", "time", "axis")
-    with pytest.raises(ModelError, match="quantiles is 5.0; give numbers from 0 to 1"):
+    with pytest.raises(ModelError, match=r"quantiles is 5\.0; give numbers from 0 to 1"):
         runs.statistics("P.position", quantiles=(5,))
