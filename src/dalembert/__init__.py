@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
-    from .studies import load_sweep, sensitivity, sweep
+    from .studies import load_sweep, optimize, sensitivity, sweep
     from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
@@ -168,6 +168,7 @@ __all__ = [
     "moment_arms",
     "motion_space",
     "natural",
+    "optimize",
     "periodic_orbit",
     "plate",
     "regressor",
@@ -198,7 +199,7 @@ _LATER = {  # what takes time to import and many do without
     "save": "io",
     "symbolic_equations": "symbolic",
     "linkage": "library",
-    **dict.fromkeys(("load_sweep", "sensitivity", "sweep"), "studies"),
+    **dict.fromkeys(("load_sweep", "optimize", "sensitivity", "sweep"), "studies"),
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 
