@@ -4,8 +4,8 @@ With the coordinates h that are given, and met, as inputs, and P the rows of the
 
     P dq = -phi_p dp,   dq_h = given,   P dv = -(P v)_q dq - (P v)_p dp,   dv_h = given                          (1)
 
-is the derivative of the start if it has one solution. Where more coordinates are free, or more are given than can be, what
-gives way is a matter of how systems are assembled: then there is no answer here.
+is the derivative of the start if it has one solution. Where more coordinates are free, or more are given than can be,
+what gives way is a matter of how systems are assembled: then there is no answer here.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from numpy.typing import NDArray
 
 from ..analysis.named_starts import named_starts
 from ..analysis.starts import Starts
+from ..errors import GradientError
 from ..model import Model, State
 from ..model.conditions import parameter_value
 
-__all__ = ["starts_by_loops"]
+__all__ = ["row_slopes", "starts_by_loops"]
 
 Array = NDArray[np.float64]
 
 _STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
 _MET = 1e-12  # a start value is met
 _FITS = 1e-9  # residual of (1) that is rounding
+_OPENS = 1e-6  # part of the change of rows that nothing can follow
 
 
 def starts_by_loops(
@@ -37,14 +39,14 @@ def starts_by_loops(
     nv = model.nv
     if model.drives or model.system.places or model.nq != nv:
         return {}
-    starts = Starts.of(model) if given is None else named_starts(model, given)
-    coordinates, speeds = _met(model, starts, start)
+    coordinates, speeds = _met(model, given, start)
     own = [name for name in names if name in model.parameter_names]
     inputs = [name for name in names if name in coordinates or name in speeds]
     every = [*own, *inputs]
     if not every:
         return {}
-    slopes = _row_slopes(model, start, own)
+    slopes = row_slopes(model, start, own)
+    _mind_loops(model, start, own, slopes[0])
     held = {name: k for k, name in enumerate(coordinates)}
     dq = _solved(model, start, list(coordinates.values()), slopes[0], [held.get(name) for name in inputs])
     if dq is None:
@@ -64,7 +66,7 @@ def starts_by_loops(
     return {name: found[:, k] for k, name in enumerate(every)}
 
 
-def _met(model: Model, starts: Starts, start: State) -> tuple[dict[str, int], dict[str, int]]:
+def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[dict[str, int], dict[str, int]]:
     """Return places of coordinates and of speeds whose start values are given and met, by the names of start values.
 
     In a tree all of them are inputs, given or not.
@@ -74,6 +76,7 @@ def _met(model: Model, starts: Starts, start: State) -> tuple[dict[str, int], di
             {name: k for k, name in enumerate(model.coordinate_names)},
             {f"{name}.speed": k for k, name in enumerate(model.speed_names)},
         )
+    starts = Starts.of(model) if given is None else named_starts(model, given)
     coordinates: dict[str, int] = {}
     speeds: dict[str, int] = {}
     parts = (
@@ -102,22 +105,38 @@ def _rows(model: Model, q: Array, v: Array, t: float) -> tuple[Array, Array]:
     return model.constraint_residual(q, t=t), P @ v + model.constraint_drift(q, t=t)
 
 
-def _row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, Array]:
+def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, Array]:
     """Return how residuals and rates of rows change with numbers, (nc, m) each."""
     residuals, rates = np.zeros((model.nc, len(own))), np.zeros((model.nc, len(own)))
     if not model.nc:
         return residuals, rates
     described = model.conditions()
+    now = _rows(model, start.q, start.v, start.t)
     for k, name in enumerate(own):
         value = float(parameter_value(model, name, model.parameters))
         step = _STEP * (abs(value) if value else 1.0)
-        up = described.beside(name, step).model
-        if up is described.model:  # a number of elements, which no row knows
+        above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
+        if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row knows it
             continue
-        above = _rows(up, start.q, start.v, start.t)
         below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
         residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     return residuals, rates
+
+
+def _mind_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
+    """Refuse numbers that open loops which are closed more than once."""
+    rows = np.asarray(model.holonomic, dtype=bool)
+    if not rows.any() or not slopes[rows].any():
+        return
+    P, right = model.constraint_jacobian(start.q, t=start.t)[rows], slopes[rows]
+    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=1e-9)[0] - right)
+    for k, name in enumerate(own):
+        if open_by[:, k].max() > _OPENS * np.abs(right[:, k]).max(initial=1e-3):
+            row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
+            raise GradientError(
+                f"there is no derivative by {name!r}: it opens {str(row)!r}, as the loop is closed more than once; "
+                "vary it together with what it has to fit, by one parameter of your own"
+            )
 
 
 def _along(model: Model, start: State, dq: Array) -> Array:

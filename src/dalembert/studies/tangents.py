@@ -1,4 +1,4 @@
-"""Small changes along a run: how the state at any time follows the start, and numbers of the model; and the other way round.
+"""Small changes along a run: how the state follows the start and numbers of the model; and the other way round.
 
 A change of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds by dv and
 element states by dx. With y = (xi, dv, dx) and a change dp of numbers it goes on as
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def pieces_of(result: Result, names: Sequence[str], begin: float, end: float, wa
     edges = _apart(np.concatenate([[begin, end], inner[(inner > begin) & (inner < end)]]), near, [begin, *broken, end])
     stretches = [begin, *_apart(broken, near), end]
     blocks, matrices = [], []
-    for first, last in zip(stretches, stretches[1:], strict=False):
+    for first, last in pairwise(stretches):
         mine = edges[(edges >= first - near) & (edges <= last + near)]
         found = _blocks(result, names, mine)
         blocks.append(found[0])
@@ -153,7 +154,7 @@ def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
 
 
 def _steps(cuts: Array, fastest: Array, spans: Array) -> tuple[Array, bool]:
-    """Return steps (j, 2) between times, short enough for the fastest changes (b,) of blocks, and whether some are not."""
+    """Return steps (j, 2) between times, short enough for the fastest changes (b,), and whether some are not."""
     h = np.diff(cuts)
     middle = cuts[:-1] + h / 2
     mine = np.clip(np.searchsorted(spans[:, 0], middle, side="right") - 1, 0, len(spans) - 1)
