@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from flexible_systems import random_deformed_state
 from random_machines import machine
-from test_flexible_custom import OPTIONS, mixed_loops, mixed_tree
+from random_systems import HINGES, coin, every_hinge_both_ways, random_body, random_hinge, random_marker
+from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 
 import dalembert as da
 from dalembert import formulations, library
@@ -196,7 +197,7 @@ def test_loops_are_eliminated_by_speeds_of_the_users_choice() -> None:
 
 def test_wrong_choices_are_refused_by_name() -> None:
     model, state = started(mechanisms.four_bar(), None, 0.0)
-    with pytest.raises(da.SingularityError, match="2 speeds are chosen.*1 are free"):
+    with pytest.raises(da.SingularityError, match=r"2 speeds are chosen.*1 are free"):
         formulations.kane(model, state, speeds=model.speed_names[:2])
     with pytest.raises(da.SingularityError, match="do not determine the motion"):
         formulations.kane(double_pendulum(), None, speeds=["A", "B.wx", "B.wx", "B.wy"])
@@ -213,6 +214,67 @@ def test_kanes_two_kinds_of_forces_cancel() -> None:
     found = formulations.kane(model, state)
     assert np.abs(found.active_forces + found.inertia_forces(found.u_dot)).max() < 1e-12
     assert np.abs(found.mass_matrix - model.mass_matrix(state.q)).max() < 1e-13
+
+
+# ---- Sol's arrays
+
+
+def rigid_tree(rng: np.random.Generator) -> da.System:
+    """Return a tree of rigid bodies, every other hinge a custom one, named in random directions."""
+    s = da.System("rigid")
+    placed = [s.ground]
+    for k in range(5):
+        kinds = BENT[int(rng.integers(1, 7))], random_hinge(HINGES[int(rng.integers(len(HINGES)))], rng)
+        body = random_body(s, f"b{k}", rng)
+        ends = [random_marker(placed[int(rng.integers(len(placed)))], rng), random_marker(body, rng)]
+        s.connect(f"h{k}", kinds[k % 2], *(ends if coin(rng) else ends[::-1]))
+        placed.append(body)
+    return s
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sols_arrays_are_partial_velocities_and_places(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    system = rigid_tree(rng) if seed else every_hinge_both_ways(rng)
+    model = system.compile()
+    state = model.random_state(rng)
+    found = formulations.sol_arrays(model, state)
+    here = Kane(model.system, state.q, state.v)
+    assert np.abs(found.WT - np.einsum("ijk->jik", here.omega)).max() < 1e-12
+    assert np.abs(found.UT - np.array([frame.V for frame in here.frames[1:]]).swapaxes(0, 1)).max() < 1e-12
+    assert np.abs(found.positions() - here.origins).max() < 1e-12
+    a = rng.normal(size=model.nv)
+    A = model.accelerations(state.q, state.v, a)
+    assert np.abs(found.accelerations(a) - A).max() < 1e-10 * np.abs(A).max()
+    assert found.rank == model.nv
+
+
+def test_folded_angles_are_dependent_coordinates() -> None:
+    """A ball joint by Bryant angles at a quarter turn: three coordinates, two independent motions (Sol, 5.2)."""
+    ball = da.CustomHinge(("a", "b", "c"), rotation=[("x", "a"), ("y", "b"), ("z", "c")])
+    s = da.System("ball")
+    s.connect("S", ball, s.ground, s.body("bob", da.rod(length=1.0, mass=1.0, radius=0.1)))
+    model = s.compile()
+    assert formulations.sol_arrays(model, da.State(np.array([0.1, 0.3, 0.2]), np.zeros(3))).rank == 3
+    assert formulations.sol_arrays(model, da.State(np.array([0.1, np.pi / 2, 0.2]), np.zeros(3))).rank == 2
+
+
+def test_batches_of_partial_velocities() -> None:
+    model = double_pendulum().compile()
+    states = model.random_state(0, size=5)
+    J = formulations.partial_velocities(model, states.q)
+    assert J.shape == (5, 2, 6, 4)
+    one = Kane(model.system, states.q[3])
+    assert np.abs(J[3, :, :3] - one.omega.swapaxes(1, 2)).max() < 1e-14
+    assert np.abs(J[3, :, 3:] - one.V.swapaxes(1, 2)).max() < 1e-14
+
+
+def test_formulations_side_by_side() -> None:
+    table = formulations.compare(mechanisms.four_bar(), {"A.speed": 3.0})
+    assert [row.name for row in table.rows] == ["recursive", "Kane", "Newton-Euler", "Lagrange"]
+    assert max(row.difference for row in table.rows) < 1e-9
+    assert [row.unknowns for row in table.rows] == [8, 1, 18 + 20, 8]
+    assert "Newton-Euler" in str(table)
 
 
 # ---- Lagrange and Hamilton

@@ -7,9 +7,9 @@ frames F and S, with d from F to S, and w, u what S moves beside F, in axes that
 
 It holds for hinges, for nodes of flexible bodies (F the frame of the body) and for points of rigid ones (w = u = 0),
 and is solved for whichever of the two is unknown. The columns of w = H v, u = H v depend on the coordinates. What is
-left of their rate is known as one vector, the bias b(v) = H' v, quadratic in v. The rates of single columns follow from it,
-because both parts come from a pose that depends on the coordinates: second derivatives of a place commute, those of a
-turn do not, dw_j/dq_i - dw_i/dq_j = w_i x w_j (erratum: Sol 1983, (2.2.13), lost the sign). So
+left of their rate is known as one vector, the bias b(v) = H' v, quadratic in v. The rates of single columns follow
+from it, because both parts come from a pose that depends on the coordinates: second derivatives of a place commute,
+those of a turn do not, dw_j/dq_i - dw_i/dq_j = w_i x w_j (erratum: Sol 1983, (2.2.13), lost the sign). So
 
     H'_j = 1/2 [b(v + e_j) - b(v) - b(e_j)] + 1/2 [omega x w_j; 0]                                                  (2)
 """
