@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
+from .._core import Along
 from ..linear.small_motions import brackets
 from ..model import Conditions, Model
 from ..model.conditions import parameter_directions
@@ -81,9 +81,9 @@ class Pieces:
     n: int
     held: bool
 
-    def _along(self, numbers: bool) -> _core.Along:
+    def _along(self, numbers: bool) -> Along:
         matrices = self.matrices if numbers else np.ascontiguousarray(self.matrices[..., : self.n])
-        return _core.Along(self.n, matrices, _NODES, self.blocks, self.steps, self.block, self.keep)
+        return Along(self.n, matrices, _NODES, self.blocks, self.steps, self.block, self.keep)
 
     def forward(self, start: Array, numbers: bool = True) -> Array:
         """Return changes (k, n, c) at the times t from those at the begin, (n, c).
