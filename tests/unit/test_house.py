@@ -47,6 +47,7 @@ ROOMS = (
     "linear",
     "statics",
     "symbolic",
+    "formulations",
     "studies",
     "library",
     "view",
