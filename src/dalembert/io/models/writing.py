@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...bodies.markers import Marker
 from ...bodies.rigid import Body
+from ...bodies.shapes import Shape
+from ...bodies.visual import Visual
 from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
 from ...connections.laws import before_integration
@@ -26,20 +30,21 @@ _MATRIX = ("xx", "xy", "xz", "xy", "yy", "yz", "xz", "yz", "zz")
 _LEVELS = ("position", "speed", "acceleration")
 
 
-def tree_of(system: System) -> dict[str, Any]:
-    """Return everything that describes a system.
+def tree_of(system: System, folder: Path | None = None) -> dict[str, Any]:
+    """Return everything that describes a system; files are named from `folder`, in which the tree will be written.
 
     Raises
     ------
     ModelError
         If something is in it that no file can hold, such as a Python function; it is named.
     """
-    return _Writer(system).tree()
+    return _Writer(system, folder).tree()
 
 
 class _Writer:
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, folder: Path | None = None) -> None:
         self.system = system
+        self.folder = folder
 
     def tree(self) -> dict[str, Any]:
         s = self.system
@@ -92,7 +97,7 @@ class _Writer:
             found["flexible"] = self._made(body.flexible, item)
         else:
             if body.shape is not None:
-                found["shape"] = self._made(body.shape, item)
+                found["shape"] = self._shape(body.shape, item)
             found |= self._inertia(body, item)
             if "mass" in found and "shape" in found:  # it has another one than its shape would have
                 found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
@@ -102,8 +107,32 @@ class _Writer:
         if markers:
             found["markers"] = markers
         if body.visuals:
-            found["visuals"] = [_given(visual, tuple(vars(visual))) for visual in body.visuals]
+            found["visuals"] = [self._visual(visual) for visual in body.visuals]
         return found
+
+    def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
+        made = self._made(shape, item)
+        return made | ({} if shape.file is None else {"surface": self._file(shape.file)})
+
+    def _visual(self, look: Visual) -> dict[str, Any]:
+        """Return a picture; of a mesh the file, or where there is none its triangles."""
+        found = _given(look, tuple(name for name in vars(look) if name != "surface"))
+        if look.path is not None:
+            if look.path == look.file:
+                del found["file"]
+            found["path"] = self._file(look.path)
+        elif look.surface is not None:
+            found["surface"] = [look.surface.corners.tolist(), look.surface.triangles.tolist()]
+        return found
+
+    def _file(self, path: str) -> str:
+        """Return the way to a file from the folder of the model file."""
+        if self.folder is None:
+            return path
+        try:
+            return Path(os.path.relpath(path, self.folder)).as_posix()
+        except ValueError:  # on another drive
+            return str(Path(path).absolute())
 
     def _inertia(self, body: Body, item: str) -> dict[str, Any]:
         """Return mass, centre of mass and inertia where they are not those of the shape."""
@@ -226,10 +255,12 @@ class _Writer:
             return self._expression(value, item)
         if isinstance(value, str):
             return _text(value)
+        if isinstance(value, np.generic):  # first, for some of them are a float of Python too
+            return value.item()
         if value is None or isinstance(value, (bool, int, float)):
             return value
-        if isinstance(value, np.generic):
-            return value.item()
+        if isinstance(value, os.PathLike):
+            return self._file(os.fsdecode(value))
         if isinstance(value, np.ndarray):
             return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
         if isinstance(value, (list, tuple)):
