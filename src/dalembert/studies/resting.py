@@ -11,6 +11,7 @@ are a function of p alone there, for the equilibrium moves with (1). Eigenvalues
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def mode_slopes(
         near = np.abs(other.eigenvalues[None] - first.eigenvalues[:, None]).argmin(axis=1)
         return np.stack([np.asarray(getattr(other, name), dtype=complex)[near] for name in outputs.values()])
 
-    slopes = np.stack([slope(lambda h, d=d: beside(d, h), _STEP * d.size) for d in directions], axis=-1)
+    slopes = np.stack([slope(partial(beside, d), _STEP * d.size) for d in directions], axis=-1)
     values, derivatives, units = {}, {}, {}
     for k, (label, name) in enumerate(outputs.items()):
         value = np.asarray(getattr(first, name))

@@ -202,7 +202,7 @@ def _blocks(result: Result, names: Sequence[str], edges: Array) -> tuple[Array, 
         matrices = found.reshape(len(spans), _PLACES, *found.shape[1:])
         tails, here = _tails(result, matrices)
         sizes = here if sizes is None else np.maximum(sizes, here)
-        short = (tails > _TAIL * np.maximum(sizes, 1e-300)).any(axis=1)
+        short: NDArray[np.bool_] = np.asarray((tails > _TAIL * np.maximum(sizes, 1e-300)).any(axis=1))
         if halved == _HALVED:
             short[:] = False
         done.append((spans[~short], matrices[~short]))
