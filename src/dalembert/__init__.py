@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
-    from .studies import load_sweep, optimize, sensitivity, sweep
+    from .studies import load_sweep, optimize, sensitivity, sweep, synthesize
     from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
@@ -185,6 +185,7 @@ __all__ = [
     "structures",
     "sweep",
     "symbolic_equations",
+    "synthesize",
     "threads",
     "tribology",
     "tube",
@@ -199,7 +200,7 @@ _LATER = {  # what takes time to import and many do without
     "save": "io",
     "symbolic_equations": "symbolic",
     "linkage": "library",
-    **dict.fromkeys(("load_sweep", "optimize", "sensitivity", "sweep"), "studies"),
+    **dict.fromkeys(("load_sweep", "optimize", "sensitivity", "sweep", "synthesize"), "studies"),
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 

@@ -2,5 +2,6 @@
 
 from .answer import Optimum, Trial
 from .optimizing import optimize
+from .synthesis import Linkage, Synthesis, synthesize
 
-__all__ = ["Optimum", "Trial", "optimize"]
+__all__ = ["Linkage", "Optimum", "Synthesis", "Trial", "optimize", "synthesize"]
