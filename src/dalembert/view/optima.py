@@ -10,9 +10,9 @@ from ..motion import circuits
 from . import style
 
 if TYPE_CHECKING:
-    from ..studies.optimising import Linkage, Optimum
+    from ..studies.optimising import Linkage, OptimalMotion, Optimum
 
-__all__ = ["plot_linkage", "plot_optimum"]
+__all__ = ["plot_linkage", "plot_motion", "plot_optimum"]
 
 _WIDTH, _HEIGHT = 6.0, 3.6  # inches
 
@@ -87,3 +87,27 @@ def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Any:
         if path is not None:
             style.save(axes.figure, path)
     return axes
+
+
+def plot_motion(found: OptimalMotion, *, path: Any = None) -> Any:
+    """Plot coordinates above and efforts below, over time, and return both axes."""
+    style.matplotlib()
+    model = found.result.model
+    assert model is not None
+    with style.styled():
+        picture = style.figure(6.0, 4.6, shown=path is None)
+        above, below = picture.subplots(2, 1, sharex=True)
+        for k, name in enumerate(model.speed_names):
+            above.plot(found.t, found.q[:, k], ".-", markersize=4, label=name)
+        for name, effort in found.efforts.items():
+            below.plot(found.t, effort, ".-", markersize=4, label=name)
+        above.set_ylabel("coordinates [rad, m]")
+        below.set_ylabel("efforts [N m, N]")
+        below.set_xlabel("t [s]")
+        for axes in (above, below):
+            axes.grid(True)
+            axes.set_axisbelow(True)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        if path is not None:
+            style.save(picture, path)
+    return above, below

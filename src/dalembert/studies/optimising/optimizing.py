@@ -21,7 +21,7 @@ from .programs import mind_method
 from .searching import searches
 from .variables import make_variables, spread
 
-__all__ = ["optimize"]
+__all__ = ["make_job", "optimize"]
 
 _ITEM = "optimize"
 _TIMES = 101  # of runs, if none are given, as in `sweep`
@@ -153,12 +153,12 @@ def _jobs(system: Any, task: Any, outputs: Any, minimize: Any, maximize: Any, se
             )
         if not isinstance(outputs, Mapping) or set(outputs) != set(task):
             raise ModelError(_ITEM, "outputs", outputs, "give those of each task, by the names of the tasks")
-        return [_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
+        return [make_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
     if isinstance(wanted, (tuple, list)):  # (name, reduction)
         outputs = {" ".join(map(str, wanted)): tuple(wanted), **_as_dict(outputs)}
     elif outputs is None and isinstance(wanted, str) and not callable(task):
         outputs = [wanted]
-    return [_job(source, task, outputs, settings)]
+    return [make_job(source, task, outputs, settings)]
 
 
 def _as_dict(outputs: Any) -> dict[str, Any]:
@@ -169,7 +169,9 @@ def _as_dict(outputs: Any) -> dict[str, Any]:
     raise ModelError(_ITEM, "outputs", outputs, "give a dict of label to output")
 
 
-def _job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
+def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
+    """Return what is to be done with a model, or with a function that makes it, looked through."""
+    source = as_model(source) if isinstance(source, System) else source
     if not callable(task) and task not in TASKS:
         raise ModelError(_ITEM, "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
     try:
