@@ -37,6 +37,8 @@ class Conditions:
         stiffness: float,
         answers: Answers | None,
         sliding: Sequence[int] = (),
+        branched: Sequence[int] = (),
+        branches: Sequence[float] = (),
     ) -> None: ...
     @property
     def given(self) -> NDArray[np.bool_]: ...
@@ -92,6 +94,7 @@ class Integrator:
         v: Array,
         x: Array,
         parameters: Array | None,
+        numbers: Array | None,
         threads: int,
         breaks: Array | None = None,
         spans: NDArray[np.int64] | None = None,

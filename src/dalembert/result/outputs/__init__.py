@@ -21,6 +21,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
 An `Output` knows its unit and shape and evaluates itself on a batch of states; only what it needs is computed.
 """
 
+from .buckling import buckling_factors, factors_of
 from .find import describe, names
 from .motion import ByTime, Motion, Periods, always
 from .nodes import (
@@ -33,7 +34,7 @@ from .nodes import (
 )
 from .output import Output
 from .prescribed import PrescribedMotion
-from .recovery import mode_acceleration
+from .recovery import loaded_shapes, mode_acceleration
 
 __all__ = [
     "ByTime",
@@ -43,7 +44,10 @@ __all__ = [
     "Periods",
     "PrescribedMotion",
     "always",
+    "buckling_factors",
     "describe",
+    "factors_of",
+    "loaded_shapes",
     "mode_acceleration",
     "names",
     "nodal_accelerations",
