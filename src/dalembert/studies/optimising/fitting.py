@@ -45,7 +45,10 @@ class Fitted:
     residuals : dict of str to array
         Measured less computed, NaN where nothing was measured.
     noise : float
-        What is left of the residuals over the noise that was given: about 1 if that is right and the model is.
+        What is left of the residuals over the noise that was given: about 1 if that is right and the model is; over the
+        spread of each output, if none was given.
+    known : bool
+        Whether the noise was given.
     count : int
         Measured numbers.
     optimum : Optimum
@@ -59,6 +62,7 @@ class Fitted:
     covariance: Array
     residuals: dict[str, Array]
     noise: float
+    known: bool
     count: int
     optimum: Optimum = field(repr=False)
     notes: list[str] = field(default_factory=list)
@@ -111,7 +115,8 @@ class Fitted:
         wide = max(map(len, self.names))
         rows = zip(self.names, self.x, self.errors, self.interval(), strict=True)
         lines = [f"{n:{wide}}  {x:>12.6g}  +- {e:<9.3g} 95 %: {a:.6g} to {b:.6g}" for n, x, e, (a, b) in rows]
-        lines.append(f"{self.count} measured numbers, noise {self.noise:.4g} times that given; {self.optimum.status}")
+        unit = "times that given" if self.known else "of the spread of the outputs"
+        lines.append(f"{self.count} measured numbers, noise {self.noise:.4g} {unit}; {self.optimum.status}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -205,6 +210,7 @@ def fit(
         covariance,
         left,
         spread,
+        noise is not None,
         count,
         found,
         [*notes, *found.notes],

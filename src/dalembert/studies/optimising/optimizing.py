@@ -12,14 +12,14 @@ from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
 from ..cases import Case
-from ..jobs import TASKS, Job
+from ..jobs import TASKS, Job, sorted_names
 from ..readings import as_readings
 from .answer import Optimum
 from .evaluating import Evaluator
 from .goals import as_goals
 from .programs import mind_method
 from .searching import searches
-from .variables import make_variables, spread
+from .variables import Variables, make_variables, spread
 
 __all__ = ["make_job", "optimize"]
 
@@ -109,6 +109,7 @@ def optimize(
     jobs = _jobs(system, task, outputs, minimize, maximize, settings)
     model = jobs[0].source if isinstance(jobs[0].source, Model) else None
     variables = make_variables(_ITEM, over, start, model)
+    _mind_names(jobs, variables)
     labels = tuple(reading.label for job in jobs for reading in job.readings)
     wanted = _wanted(minimize, maximize, labels, jobs)
     free = not any(job.readings for job in jobs)  # answers of a function have labels of their own
@@ -120,6 +121,16 @@ def optimize(
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
     points = spread(_ITEM, variables, starts, seed)
     return searches(evaluator, points, method, float(tolerance), int(most), int(seed), model)
+
+
+def _mind_names(jobs: list[Job], variables: Variables) -> None:
+    """Refuse names that no model knows, before anything runs."""
+    for job in jobs:
+        if isinstance(job.source, Model):
+            try:
+                sorted_names(job.source, job.task, Case(0, variables.named(variables.start)))
+            except ModelError as error:
+                raise ModelError(_ITEM, error.field, error.value, error.remedy) from None
 
 
 def _named(wanted: Any, subject_to: Mapping[str, Any] | None) -> tuple[str, ...]:
