@@ -3,6 +3,7 @@
 #include "closures/constraints.hpp"
 #include "closures/coupling_rows.hpp"
 #include "flexible/low_rank.hpp"
+#include "programs.hpp"
 #include "tables.hpp"
 #include <algorithm>
 #include <stdexcept>
@@ -49,12 +50,13 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     mind(within(rows.outputs[std::size_t(i)], 0, program.count), "a result of a program is out of range");
 }
 
-ProgramTable complete_programs(const ProgramRows &rows, std::int32_t inputs, std::int32_t tables) {
+ProgramTable complete_programs(ProgramRows &rows, std::int32_t inputs, const std::vector<TableData> &tables, const std::vector<LawShape> &laws) {
+  for (const ProgramData &program : rows.programs)
+    mind_program(rows, program, inputs, count_of(tables.size()));
+  order_programs(rows, tables, laws);
   ProgramTable table{pointer(rows.programs), pointer(rows.instructions), pointer(rows.constants), pointer(rows.outputs), 0};
-  for (const ProgramData &program : rows.programs) {
-    mind_program(rows, program, inputs, tables);
-    table.most_values = std::max(table.most_values, program.count);
-  }
+  for (const ProgramData &program : rows.programs)
+    table.most_values = std::max(table.most_values, program.inputs + program.constants + program.count);
   return table;
 }
 
@@ -503,8 +505,23 @@ void find_thresholds(Tables &t, ModelData &m) {
   m.threshold_count = count_of(t.thresholds.size());
 }
 
+void complete_programs_of_laws(Tables &t, ModelData &m) {
+  std::vector<LawShape> shapes;
+  for (const ElementData &e : t.elements)
+    if (e.form == LawForm::program)
+      shapes.push_back({e.law, e.measures, e.states, e.signals, 1 + 2 * e.measures + e.states + e.parameters + e.inputs, e.unknowns});
+  m.programs = complete_programs(t.laws_of_elements, most_inputs, t.tables, shapes);
+  for (const ElementData &e : t.elements)
+    for (std::int32_t k = 0, first = 1; k < e.ports; ++k) {
+      PortData &port = t.ports[std::size_t(e.port + k)];
+      port.turns |= e.form != LawForm::program;
+      for (std::int32_t i = first + 3; port.measure == Measure::pose && i < first + 6; ++i)
+        port.turns = port.turns || takes(t.laws_of_elements, t.tables, t.laws_of_elements.programs[std::size_t(e.law)], i);
+      first += measures_of(port.measure);
+    }
+}
+
 void complete_elements(Tables &t, ModelData &m) {
-  m.programs = complete_programs(t.laws_of_elements, most_inputs, count_of(t.tables.size()));
   complete_ports(t, m);
   for (const ElementData &e : t.elements)
     m.nx += e.states, m.signal_count += e.signals;
@@ -531,6 +548,7 @@ void complete_elements(Tables &t, ModelData &m) {
     e.measured = m.measure_count;
     m.measure_count += e.measures;
   }
+  complete_programs_of_laws(t, m);
   find_thresholds(t, m);
   m.elements = pointer(t.elements);
   m.element_count = count_of(t.elements.size());
@@ -622,7 +640,7 @@ ModelData complete(Tables &t) {
   std::copy(t.gravity.begin(), t.gravity.end(), m.gravity);
   complete_curves(t, m);
   complete_tables(t, m);
-  m.joints = complete_programs(t.joints, 64, count_of(t.tables.size()));
+  m.joints = complete_programs(t.joints, 64, t.tables, {});
   m.inner_starts = pointer(t.inner_starts);
   complete_modal(t, m);
   complete_bodies(t, m);

@@ -167,10 +167,15 @@ struct Instruction {
   std::int32_t branch; // of an operation with branches: 0, or its threshold, from 1 in each program; less than 0: seen from the other side
 };
 
-// A law as a program: instructions from `first`, whose results `outputs` are what the law gives.
+// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its numbers
+// stand in a row: what it is given, its constants, its results (programs.hpp).
+enum class ProgramPart : std::int32_t { settled, residuals, slopes, answers, stored };
 struct ProgramData {
   std::int32_t first, count;
-  std::int32_t output, outputs; // places in ProgramTable::outputs
+  std::int32_t output, outputs;     // places in ProgramTable::outputs
+  std::int32_t inputs;              // numbers that it is given
+  std::int32_t constant, constants; // places in ProgramTable::constants
+  std::int32_t ends[5];             // of its parts, in instructions
 };
 
 // programs with their tables
@@ -179,7 +184,7 @@ struct ProgramTable {
   const Instruction *instructions;
   const double *constants;
   const std::int32_t *outputs;
-  std::int32_t most_values; // instructions of the longest
+  std::int32_t most_values; // numbers of a run of the longest
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
@@ -214,6 +219,7 @@ struct PortData {
   std::int32_t freedom, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
   std::int32_t chord, part;         // of a cut hinge: the chord, and which of its speeds; else -1
   std::int32_t actuator;            // at a hinge: from 1, whose bound what it gives counts to; 0: none
+  std::int32_t turns;               // of a pose: the law of its element takes the rotation vector
 };
 
 // what actuators can give together at a speed of a hinge

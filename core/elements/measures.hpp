@@ -62,7 +62,7 @@ template <class T, class P> inline void measure_velocity(const Workspace<T> &ws,
   now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
 }
 
-template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
+template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now, bool turns) {
   const Pose<T> &A = ws.X_W[port.body_a], &B = ws.X_W[port.body_b];
   const Vec3<T> p_A = lift<T>(as_vec(numbers.p_FA)), p_B = lift<T>(as_vec(numbers.p_FB));
   const Vec3<T> r = point_in_world(ws, port.body_b, p_B) - point_in_world(ws, port.body_a, p_A);
@@ -82,21 +82,22 @@ template <class T, class P> inline void measure_between(const Workspace<T> &ws, 
   now.s[0] = p.x, now.s[1] = p.y, now.s[2] = p.z;
   now.rate[0] = u.x, now.rate[1] = u.y, now.rate[2] = u.z;
   if (port.measure == Measure::pose) {
-    const Vec3<T> phi = rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(numbers.R_FB)))));
+    const Vec3<T> phi = turns ? rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(numbers.R_FB))))) : zero3<T>();
     const Vec3<T> w = mul_t(now.R_A, mul(B.R, ws.w[port.body_b]) - w_A);
     now.s[3] = phi.x, now.s[4] = phi.y, now.s[5] = phi.z;
     now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
   }
 }
 
+// turns: the rotation vector of a pose is wanted
 template <class T>
-DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now) {
+DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now, bool turns) {
   if (port.measure != Measure::hinge) {
     seen<T>(m, port, [&](const auto &numbers) {
       if (port.measure >= Measure::load_world)
         measure_velocity(ws, port, numbers, now);
       else
-        measure_between(ws, port, numbers, now);
+        measure_between(ws, port, numbers, now, turns);
     });
   } else if (port.chord >= 0) {
     measure_cut_hinge(m, ws, port, now);
