@@ -6,6 +6,7 @@
 #include "programs.hpp"
 #include "tables.hpp"
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -41,7 +42,7 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     const std::int32_t limit = step.operation == Operation::constant ? count_of(rows.constants.size())
                                : step.operation == Operation::input  ? inputs
                                                                      : i;
-    mind(within(step.branch, -program.count, program.count + 1), "a threshold is out of range");
+    mind(within(step.branch, -program.count, program.count + 1) && (step.operation != Operation::input || !step.branch), "a threshold is out of range");
     mind(!looks_up || within(step.a, 0, tables), "a program looks up a table that there is not");
     for (const std::int32_t place : {looks_up ? 0 : step.a, step.b, step.c, step.d})
       mind(place >= 0 && (!place || place < limit), "an operation refers to something out of range");
@@ -465,7 +466,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(within(e.ports, 0, most_ports + 1) && e.port >= 0 && e.port + e.ports <= ports, "an element's ports are out of range");
   mind(e.state >= 0 && e.states >= 0 && e.state + e.states <= m.nx && e.input >= 0 && e.inputs >= 0 && e.input + e.inputs <= inputs &&
            e.parameter >= 0 && e.parameters >= 0 && e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, most_unknowns + 1) &&
-           within(std::int32_t(e.form), 0, std::int32_t(LawForm::dry) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
+           within(std::int32_t(e.form), 0, std::int32_t(LawForm::bushing) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
        "an element refers to something out of range");
   e.measures = 0;
   for (std::int32_t j = e.port; j < e.port + e.ports; ++j)
@@ -476,6 +477,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4), "limits have one measure and four parameters");
   mind(e.form != LawForm::dry || (within(e.measures, 1, most_ports + 1) && e.parameters == 2 * e.measures + 2 && (!e.inputs || e.inputs == e.measures)),
        "dry friction has two parameters for each measure and two more, and a load for each or none");
+  mind(e.form != LawForm::bushing || (e.measures == 6 && e.parameters == std::popcount(std::uint32_t(e.law) & 0xfffu)), "a bushing has six measures and as many parameters as bits");
   mind(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
   const std::int32_t results = e.unknowns ? gives + e.unknowns * (e.unknowns + 2) : gives;
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");
@@ -595,6 +597,8 @@ std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
     return m.drive_count;
   case ScalarTarget::elastic:
     return std::int64_t(DALEMBERT_ISA::elastic_count(m));
+  case ScalarTarget::joint:
+    return m.joint_constant_count;
   case ScalarTarget::gravity:
     return 3;
   }
@@ -605,6 +609,7 @@ void complete_recipes(Tables &t, ModelData &m) {
   m.law_number_count = std::int64_t(t.law_numbers.size());
   m.support_count = std::int64_t(t.support.size());
   m.modal_number_count = std::int64_t(t.modal_numbers.size());
+  m.joint_constant_count = std::int64_t(t.joints.constants.size());
   const std::int32_t numbers = count_of(t.numbers.size()), markers = count_of(t.marker_recipes.size());
   if (!numbers)
     return;
@@ -624,6 +629,10 @@ void complete_recipes(Tables &t, ModelData &m) {
     if (recipe.target == ScalarTarget::coupled) { // rows of the coupled coordinates stand among the supports
       mind(within(recipe.row, 0, count_of(t.coupled.size())), wrong);
       recipe.row = t.coupled_place[std::size_t(recipe.row)];
+    }
+    if (recipe.target == ScalarTarget::joint) { // constants have moved since programs were put in order
+      mind(within(recipe.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(recipe.row)] >= 0, wrong);
+      recipe.row = t.joints.moved[std::size_t(recipe.row)];
     }
     mind(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) && within(recipe.row, 0, rows_of(m, recipe.target)), wrong);
   }

@@ -151,7 +151,7 @@ struct LawData {
 };
 
 // One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
-// `constant` and `input` a place.
+// `constant` and `input` a place. A constant with a branch is an own number: its value may change.
 enum class Operation : std::int32_t {
   constant, input,
   add, subtract, multiply, divide, negate,
@@ -160,6 +160,10 @@ enum class Operation : std::int32_t {
   less,   // a < b ? c : d
   lookup, // table a at values b, c, d, as many as it has variables
   floor,  // the whole number at or below
+  // what programs.cpp makes of others
+  multiply_add,      // a b + c
+  multiply_subtract, // a b - c
+  subtract_product,  // c - a b
 };
 struct Instruction {
   Operation operation;
@@ -256,6 +260,7 @@ enum class LawForm : std::int32_t {
   limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
   given,    // forces are the inputs
   dry,      // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
+  bushing,  // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs, its
@@ -333,12 +338,13 @@ struct PoseRecipe {
   std::int32_t row;    // of that table
 };
 // factor times one own number, or times two
-enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, gravity };
+enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, joint, gravity };
 struct ScalarRecipe {
   double factor;
   std::int32_t number, second; // second: -1 if there is none
   ScalarTarget target;
-  std::int32_t row;            // of that table; of elastic entries, their place among those of all flexible bodies
+  std::int32_t row;            // of that table; of elastic entries, their place among those of all flexible bodies; of joints,
+                               // of the constants of their programs
 };
 
 struct Recipes {
@@ -412,7 +418,7 @@ struct ModelData {
   const double *law_numbers;
   FrontTables fronts; // of the Newton systems of implicit steps
   Recipes recipes;
-  std::int64_t law_number_count, support_count, modal_number_count; // sizes of tables
+  std::int64_t law_number_count, support_count, modal_number_count, joint_constant_count; // sizes of tables
   const void *varied; // numbers of the tables as dual numbers, in their place (varied.hpp); null: they are constant
 };
 

@@ -27,6 +27,10 @@ int operands(const Instruction &step, const std::vector<TableData> &tables) {
   case Operation::smaller:
   case Operation::larger:
     return 2;
+  case Operation::multiply_add:
+  case Operation::multiply_subtract:
+  case Operation::subtract_product:
+    return 3;
   case Operation::less:
     return 4;
   case Operation::lookup: // after the table
@@ -76,11 +80,13 @@ class Ordering {
 public:
   Ordering(const ProgramRows &rows, const ProgramData &program, const std::vector<TableData> &tables, const LawShape *law)
       : rows(rows), program(program), tables(tables), law(law), count(std::size_t(program.count)), part(count, parts), place(count, nowhere),
-        constant(count, nowhere), unsettled(count, false) {}
+        constant(count, nowhere), unsettled(count, false),
+        steps(rows.instructions.begin() + program.first, rows.instructions.begin() + program.first + program.count) {}
 
   ProgramData append_to(ProgramRows &out) {
     look();
     find_parts();
+    fuse();
     ProgramData made = program;
     made.inputs = law ? law->unknown + law->unknowns : 0;
     for (std::size_t i = 0; i < count; ++i)
@@ -92,7 +98,11 @@ public:
     for (std::size_t i = 0; i < count; ++i)
       if (step(i).operation == Operation::input)
         place[i] = step(i).a;
-      else if (constant[i] != nowhere && part[i] < parts)
+      else if (is_own(i))
+        place[i] = made.inputs + keep_own(step(i).a, made, out);
+    own = made.constants;
+    for (std::size_t i = 0; i < count; ++i)
+      if (constant[i] != nowhere && part[i] < parts)
         place[i] = made.inputs + keep(values[std::size_t(constant[i])], made, out);
     for (std::int32_t p = 0; p < parts; ++p) {
       for (std::size_t i = 0; i < count; ++i)
@@ -107,13 +117,16 @@ public:
   }
 
 private:
-  const Instruction &step(std::size_t i) const { return rows.instructions[std::size_t(program.first) + i]; }
+  const Instruction &step(std::size_t i) const { return steps[i]; }
+
+  // a number of the description, which may be given other values
+  bool is_own(std::size_t i) const { return step(i).operation == Operation::constant && step(i).branch; }
 
   // what is constant, and what hangs on unknowns
   void look() {
     for (std::size_t i = 0; i < count; ++i) {
       const Instruction &s = step(i);
-      if (s.operation == Operation::constant) {
+      if (s.operation == Operation::constant && !s.branch) {
         constant[i] = std::int32_t(values.size());
         values.push_back(rows.constants[std::size_t(s.a)]);
       }
@@ -156,7 +169,7 @@ private:
       part[i] = std::min(part[i], p);
     }
     for (std::size_t i = count; i-- > 0;) {
-      if (step(i).branch)
+      if (step(i).branch && !is_own(i))
         part[i] = std::min(part[i], number(ProgramPart::answers));
       if (part[i] < number(ProgramPart::stored) && !unsettled[i])
         part[i] = number(ProgramPart::settled);
@@ -167,12 +180,47 @@ private:
     }
   }
 
+  // a product that only a sum takes is found with it
+  void fuse() {
+    std::vector<int> uses(count, 0);
+    for (std::int32_t k = 0; k < program.outputs; ++k)
+      ++uses[std::size_t(rows.outputs[std::size_t(program.output + k)])];
+    for (std::size_t i = 0; i < count; ++i)
+      for (int k = 0; part[i] < parts && constant[i] == nowhere && k < operands(step(i), tables); ++k)
+        ++uses[std::size_t(operand(step(i), k))];
+    for (std::size_t i = 0; i < count; ++i) {
+      Instruction &sum = steps[i];
+      if (part[i] == parts || constant[i] != nowhere || sum.branch || (sum.operation != Operation::add && sum.operation != Operation::subtract))
+        continue;
+      const auto is_lone = [&](std::int32_t j) {
+        const std::size_t at = std::size_t(j);
+        return uses[at] == 1 && constant[at] == nowhere && step(at).operation == Operation::multiply && !step(at).branch;
+      };
+      const bool second = is_lone(sum.b);
+      if (!second && !is_lone(sum.a))
+        continue;
+      const std::int32_t product = second ? sum.b : sum.a, other = second ? sum.a : sum.b;
+      const Operation fused = sum.operation == Operation::add ? Operation::multiply_add
+                              : second                        ? Operation::subtract_product
+                                                              : Operation::multiply_subtract;
+      const Instruction &factors = step(std::size_t(product));
+      sum = {fused, factors.a, factors.b, other, 0, 0};
+      part[std::size_t(product)] = parts;
+    }
+  }
+
   // the number of a constant of the new program
-  static std::int32_t keep(double value, ProgramData &made, ProgramRows &out) {
-    for (std::int32_t k = 0; k < made.constants; ++k)
+  std::int32_t keep(double value, ProgramData &made, ProgramRows &out) const {
+    for (std::int32_t k = own; k < made.constants; ++k)
       if (const double known = out.constants[std::size_t(made.constant + k)]; known == value && std::signbit(known) == std::signbit(value))
         return k;
     out.constants.push_back(value);
+    return made.constants++;
+  }
+
+  std::int32_t keep_own(std::int32_t from, ProgramData &made, ProgramRows &out) const {
+    out.moved[std::size_t(from)] = std::int32_t(out.constants.size());
+    out.constants.push_back(rows.constants[std::size_t(from)]);
     return made.constants++;
   }
 
@@ -214,7 +262,9 @@ private:
   std::size_t count;
   std::vector<std::int32_t> part, place, constant; // of each instruction: its part, its place in the row of a run, its place in `values`
   std::vector<bool> unsettled;
+  std::vector<Instruction> steps;
   std::vector<double> values;
+  std::int32_t own = 0; // constants that may change
 };
 
 } // namespace
@@ -228,6 +278,7 @@ void order_programs(ProgramRows &rows, const std::vector<TableData> &tables, con
     known = &law;
   }
   ProgramRows out;
+  out.moved.assign(rows.constants.size(), nowhere);
   for (std::size_t k = 0; k < rows.programs.size(); ++k)
     out.programs.push_back(Ordering(rows, rows.programs[k], tables, shape[k]).append_to(out));
   rows = std::move(out);

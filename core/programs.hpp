@@ -11,7 +11,8 @@
 //     stored       energy, which nothing else takes                                                                 (5)
 //
 // A program that is no law is all settled. Operations on constants are done once, here; what nobody wants is left out but
-// for what decides between branches; a cosine stands behind the sine of the same number, so that both are found at once.
+// for what decides between branches; a cosine stands behind the sine of the same number, so that both are found at once; a
+// product that one sum takes is found with it.
 #pragma once
 
 #include "tables.hpp"

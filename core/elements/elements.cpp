@@ -175,6 +175,8 @@ template <Want want = Want::all, class T> static void answer(const ModelData &m,
     dry_law(in, e.measures, e.inputs > 0, outputs);
     outputs[e.measures] = T(0.0);
     return;
+  case LawForm::bushing:
+    return bushing_law(in, unsigned(e.law), outputs);
   case LawForm::given:
     for (int k = 0; k < e.measures; ++k)
       outputs[k] = in[1 + 2 * e.measures + k];
@@ -250,7 +252,8 @@ static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const 
   const ChordData &chord = m.chords[port.chord];
   const Motion<T> &unit = measured.effort;
   seen<T>(m, chord, [&](const auto &numbers) {
-    push_pair(ws, chord.body_a, chord.body_b, numbers.p_FB, scale(effort, unit.w), scale(effort, unit.v), push);
+    const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
+    push_pair(ws, chord.body_a, chord.body_b, p_B, point_in_world(ws, chord.body_b, p_B), scale(effort, unit.w), scale(effort, unit.v), push);
   });
   if (cut)
     cut[chord.v + port.part] = cut[chord.v + port.part] + effort;
@@ -267,13 +270,15 @@ static inline void distribute(const ModelData &m, const Workspace<T> &ws, const 
       continue;
     }
     const Load<T> load = port_load(port, measured[k], outputs);
-    seen<T>(m, port, [&](const auto &numbers) { push_pair(ws, port.body_a, port.body_b, numbers.p_FB, load.n, load.f, push); });
+    seen<T>(m, port, [&](const auto &numbers) {
+      push_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f, push);
+    });
   }
 }
 
 template <class T>
 void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut) {
-  const auto push = [&](int body, const Load<T> &load) {
+  const auto push = [&](int body, const Load<T> &load) { // never ground
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
   };
@@ -401,7 +406,7 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
   for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
     records.ends[k] = 0.0;
   const auto push = [&](int body, const Load<double> &load) {
-    if (records.loads && body)
+    if (records.loads)
       add_user_load(m, ws, body, load, records.loads);
   };
   start_sums(m, at);

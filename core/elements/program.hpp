@@ -2,15 +2,24 @@
 #pragma once
 
 #include "elements/branches.hpp"
+#include "varied.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 // values: the row of numbers of a run (programs.hpp), ModelData's `most_values` of them at most
 
 // what the program is given and its constants, into the row
-template <class T> inline void load_program(const ProgramTable &table, const ProgramData &program, const T *inputs, T *values) {
+template <class T>
+inline void load_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values) {
   for (int k = 0; k < program.inputs; ++k)
     values[k] = inputs[k];
+  if constexpr (varies<T>)
+    if (m.varied && &table == &m.joints) {
+      const T *own = numbers_of<T>(m)->joint_constants + program.constant;
+      for (int k = 0; k < program.constants; ++k)
+        values[program.inputs + k] = own[k];
+      return;
+    }
   const double *constants = table.constants + program.constant;
   for (int k = 0; k < program.constants; ++k)
     values[program.inputs + k] = T(constants[k]);
@@ -30,7 +39,7 @@ template <class T> DALEMBERT_INLINE const T &result_of(const ProgramTable &table
 template <class T>
 inline void run_program(const ModelData &m, const ProgramTable &table, const ProgramData &program, const T *inputs, T *values, T *outputs,
                         const Branches<T> &branches = {}, ProgramPart last = ProgramPart::stored) {
-  load_program(table, program, inputs, values);
+  load_program(m, table, program, inputs, values);
   run_parts(m, table, program, ProgramPart::settled, last, values, branches);
   for (int k = 0; k < program.outputs; ++k)
     outputs[k] = result_of(table, program, values, k);

@@ -10,10 +10,14 @@ struct NewtonMatrix {
 
   bool factor(int unknowns) {
     n = unknowns;
+    if (n == 1)
+      return LU[0] = 1.0 / LU[0], std::fabs(LU[0]) < std::numeric_limits<double>::infinity();
     return factor_lu(LU, exchange, n);
   }
   // b = -J^-1 r, and its size
   double correct(const double *r, double *b) const {
+    if (n == 1)
+      return b[0] = -(r[0] * LU[0]), std::fabs(b[0]);
     double square = 0.0;
     for (int k = 0; k < n; ++k)
       b[k] = -r[k];
@@ -25,6 +29,8 @@ struct NewtonMatrix {
 };
 
 static double size_of(const double *u, int n) {
+  if (n == 1)
+    return std::fabs(u[0]);
   double square = 0.0;
   for (int k = 0; k < n; ++k)
     square += u[k] * u[k];
@@ -41,6 +47,8 @@ static double rounding_of(const Instruction *code, int loaded, const double *val
       return rounding_of(code, loaded, values, i.a, depth - 1);
     if (i.operation == Operation::add || i.operation == Operation::subtract)
       return own + rounding_of(code, loaded, values, i.a, depth - 1) + rounding_of(code, loaded, values, i.b, depth - 1);
+    if (i.operation >= Operation::multiply_add)
+      return own + 4.0 * epsilon * std::fabs(values[i.a] * values[i.b]) + rounding_of(code, loaded, values, i.c, depth - 1);
   }
   return 4.0 * own;
 }
@@ -59,7 +67,7 @@ struct Equations {
   double result(int k) const { return result_of(m.programs, program, values, first_residual(e) + k); }
   void run(ProgramPart from, ProgramPart to) { run_parts(m, m.programs, program, from, to, values); }
   void begin(const double *in) {
-    load_program(m.programs, program, in, values);
+    load_program(m, m.programs, program, in, values);
     for (int k = 0; k < e.unknowns; ++k)
       u[k] = 0.0;
     run(ProgramPart::settled, ProgramPart::settled);
@@ -153,7 +161,7 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
     for (int k = 0; k < n; ++k)
       one[k] = in[k].value;
     const bool solved = find_unknowns(equations, one, matrix, true);
-    load_program(m.programs, program, in, row);
+    load_program(m, m.programs, program, in, row);
     for (int k = 0; k < e.unknowns; ++k)
       row[n + k] = T(solved ? equations.u[k] : none);
     run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::residuals, row);
@@ -178,7 +186,7 @@ void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values
       for (int k = 0; k < e.unknowns; ++k)
         found[k].set(lane, solved ? equations.u[k] : none);
     }
-    load_program(m.programs, program, in, row);
+    load_program(m, m.programs, program, in, row);
     for (int k = 0; k < e.unknowns; ++k)
       row[n + k] = found[k];
     run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::settled, row);
