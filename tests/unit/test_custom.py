@@ -67,7 +67,9 @@ def test_text_sympy_and_functions_say_the_same() -> None:
     models = [pendulum(hinge).compile() for hinge in hinges]
     q, v = np.array([0.4, -0.3]), np.array([1.2, 0.7])
     for model in models[1:]:
-        np.testing.assert_allclose(model.forward_dynamics(q, v), models[0].forward_dynamics(q, v), rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(
+            model.forward_dynamics(q, v), models[0].forward_dynamics(q, v), rtol=1e-12, atol=1e-13
+        )
 
 
 def test_motion_keeps_its_energy() -> None:

@@ -365,12 +365,25 @@ def _starts(
         return start_states(groups[0][1].model, state, t, count, limits=limits)
     found, notes = [], []
     for rows, own in groups:
-        *begin, said = start_states(own.model, state, t, count, limits=limits)
-        found.append([part[rows] for part in begin])
+        mine, mine_of = _own_rows(state, rows)
+        size, called = (count, None) if mine is state else (len(rows), rows.tolist())
+        *begin, said = start_states(own.model, mine, t, size, limits=limits, rows=called)
+        found.append([part[mine_of] for part in begin])
         notes += [note for note in said if note not in notes]
     order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
     q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
     return q, v, x, notes
+
+
+def _own_rows(
+    state: State | Mapping[str, Any] | None, rows: NDArray[np.intp]
+) -> tuple[State | Mapping[str, Any] | None, NDArray[np.intp]]:
+    """Return the start of some runs, and where they stand in it: the others need not close the loops of these."""
+    if not isinstance(state, State):
+        return state, rows
+    parts = {name: getattr(state, name) for name in ("q", "v", "x")}
+    own = {name: part[rows] for name, part in parts.items() if part is not None and np.ndim(part) == 2}
+    return (replace(state, **own), np.arange(len(rows))) if own else (state, rows)
 
 
 def _break_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -306,9 +306,19 @@ def _wished_speeds(model: Model, q: Array, paced: dict[str, float], t: float, st
 
 
 def start_states(
-    model: Model, state: State | Mapping[str, Any] | None, t_start: float, count: int, *, limits: bool = True
+    model: Model,
+    state: State | Mapping[str, Any] | None,
+    t_start: float,
+    count: int,
+    *,
+    limits: bool = True,
+    rows: Sequence[int] | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
-    """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them."""
+    """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them.
+
+    rows : what the runs are called, if not by their numbers here
+    """
+    called = range(count) if rows is None else rows
     if isinstance(state, Mapping) and named_count(model, state) is not None:
         return _named_states(model, state, t_start, count, limits)
     notes: list[str] = []
@@ -326,8 +336,8 @@ def start_states(
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
     if widest.max() > FAR:
         raise AssemblyError(
-            f"state {int(widest.argmax())} does not close the loops: it is open by {widest.max():.3g} m or rad; "
-            "close them with da.assemble(...)"
+            f"state {called[int(widest.argmax())]} does not close the loops: it is open by {widest.max():.3g} m or "
+            "rad; close them with da.assemble(...)"
         )
     q, v = q.copy(), v.copy()
     moved = np.zeros(count)
