@@ -279,7 +279,7 @@ unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, 
                   part(ReportPart::losses),   part(ReportPart::gains), part(ReportPart::body_loads), part(ReportPart::taken),
                   part(ReportPart::ends)};
   out.signals = part(ReportPart::signals), out.applied = part(ReportPart::applied), out.energy = part(ReportPart::energy);
-  out.asked = part(ReportPart::asked);
+  out.asked = part(ReportPart::asked), out.margins = part(ReportPart::margins);
   return report(m, conditions_of(call, state), room, state_of(at), out) ? 0u : unsigned(host_failed);
 }
 

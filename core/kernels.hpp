@@ -60,16 +60,16 @@ constexpr int take_count = int(Take::count);
 // what a report has room for, in the order of Call::out
 enum class ReportPart {
   a, dx, tau, lambda, loads, unique, cut_q, cut_v, cut_a, cut_effort, held, residual, rate,
-  measures, rates, forces, energies, losses, gains, ends, body_loads, signals, taken, applied, energy, asked, count
+  measures, rates, forces, energies, losses, gains, ends, body_loads, signals, taken, applied, energy, asked, margins, count
 };
 constexpr const char *report_names[] = {
   "a", "dx", "tau", "lam", "loads", "unique", "cut_q", "cut_v", "cut_a", "cut_effort", "held", "residual", "rate",
-  "measures", "rates", "forces", "energies", "losses", "gains", "ends", "body_loads", "signals", "taken", "applied", "energy", "asked"
+  "measures", "rates", "forces", "energies", "losses", "gains", "ends", "body_loads", "signals", "taken", "applied", "energy", "asked", "margins"
 };
 static_assert(sizeof report_names / sizeof *report_names == std::size_t(ReportPart::count));
 // and what derivatives have room for: of accelerations, rates of states and multipliers by each kind of direction
 enum class DerivativePart { a, dx, lambda, count };
-constexpr int max_outputs = 26;
+constexpr int max_outputs = 27;
 
 // `size` numbers per state; states are `stride` numbers apart (0: the same for all)
 struct Input {

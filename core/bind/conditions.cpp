@@ -251,7 +251,7 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters, const std::vector<std::int32_t> &locked,
           const std::vector<bool> &active, nb::object host, bool pushes, double damping, double stiffness, nb::object answers,
-          const std::vector<std::int32_t> &sliding) {
+          const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &branched, const std::vector<double> &branches) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -273,12 +273,18 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.looks = nb::cast<bool>(host.attr("looks"));
   }
   self->sides.clear();
-  for (const std::int32_t k : sliding) {
+  const auto hold = [&](std::int32_t k, double side) {
     if (k < 0 || k >= m.data.threshold_count)
       throw nb::value_error("there is no such threshold");
     self->sides.resize(std::size_t(m.data.threshold_count), std::numeric_limits<double>::quiet_NaN());
-    self->sides[std::size_t(k)] = 0.0;
-  }
+    self->sides[std::size_t(k)] = side;
+  };
+  if (branched.size() != branches.size())
+    throw nb::value_error("the branches do not fit the thresholds");
+  for (const std::int32_t k : sliding)
+    hold(k, 0.0);
+  for (std::size_t j = 0; j < branched.size(); ++j)
+    hold(branched[j], branches[j]);
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
   if (!answers.is_none()) {
     const BoundAnswers &forces = nb::cast<const BoundAnswers &>(answers);
@@ -308,7 +314,8 @@ void add_conditions(nb::module_ &module) {
       });
   nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"), nb::arg("host").none(),
-           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{})
+           nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"), nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
+           nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{})
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.given); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.paced); })
       .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.placed); });

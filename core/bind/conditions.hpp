@@ -54,7 +54,7 @@ struct BoundConditions {
   std::vector<unsigned char> given, paced, placed, active, held; // empty: none, or all
   PythonCode code;
   nb::object answers; // a BoundAnswers, or none
-  std::vector<double> sides; // of thresholds: 0 where the motion slides, else not a number; empty: it slides nowhere
+  std::vector<double> sides; // of thresholds: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
   double stabilization[2] = {0.0, 0.0};
   const BoundModel *owner = nullptr; // the model that they belong to
   Conditions plain;                  // what kernels take, without any code in Python

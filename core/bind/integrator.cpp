@@ -147,6 +147,7 @@ public:
     run.project = project;
     run.watch = watch;
     run.conditions = scope.conditions;
+    run.fixed_sides = scope.conditions.sides;
   }
   Integrator(const Integrator &) = delete;
 
@@ -300,6 +301,7 @@ public:
     run.atol = tolerances.data();
     run.breaks = {breaks.data(), std::ptrdiff_t(breaks.size())};
     run.begin_sides = nullptr;
+    run.fixed_sides = scope.conditions.sides;
   }
 
   // where steps have to end; before the run has come to the first that was not among them

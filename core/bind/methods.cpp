@@ -43,7 +43,7 @@ constexpr Spec specs[] = {
      .results = {E::connections_six}, .outputs = 1, .described = true, .bare = Kernel::loads_of_motion},
     {.kernel = Kernel::report, .name = "_report", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::v, E::x, E::v, E::rows, E::connections_six, E::connections_six, E::cut_q, E::cut_v, E::cut_v, E::cut_v, E::all_v, E::rows, E::rows,
-                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six, E::asked},
+                 E::measures, E::measures, E::measures, E::elements, E::elements, E::elements, E::ports_six, E::bodies_six, E::signals, E::taken, E::v, E::six, E::asked, E::thresholds},
      .outputs = int(ReportPart::count), .described = true, .chosen = true, .judged = false},
     {.kernel = Kernel::d_dynamics, .name = "_d_dynamics", .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed}, .inputs = 8,
      .results = {E::matrix, E::x_v, E::rows_v, E::matrix, E::x_v, E::rows_v, E::v_x, E::x_x, E::rows_x, E::matrix, E::x_v, E::rows_v,

@@ -8,7 +8,7 @@ namespace dalembert::bind {
 
 enum class Extent {
   one, q, v, x, rows, rows_v, loads, matrix, inputs, bodies_pose, bodies_six, point_pose, point_six, point_six_v, two, three, six_v, six,
-  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken, asked,
+  connections_six, cut_q, cut_v, all_v, measures, elements, ports_six, signals, taken, asked, thresholds,
   v_x, v_inputs, x_v, x_x, x_inputs, rows_x, rows_inputs, v_parameters, x_parameters, rows_parameters,
 };
 
@@ -72,6 +72,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {1, m.taken_count, 1};
   case Extent::asked:
     return {1, m.actuator_count, 1};
+  case Extent::thresholds:
+    return {1, m.threshold_count, 1};
   case Extent::v_x:
     return {2, nv, nx};
   case Extent::v_inputs:

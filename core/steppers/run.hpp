@@ -88,6 +88,7 @@ struct Run {
   std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
   std::int32_t stalls;          // thresholds passed since the last step
   const double *begin_sides;    // of thresholds, to begin with; null: as the state says
+  const double *fixed_sides;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
   double t, step, begin, length; // length: of the last step, which began at `begin`
   double old_error;
   std::int32_t stiff_signs, calm_signs, rejected_last, started;

@@ -95,7 +95,7 @@ Outcome changes_slightly(const Integration &i, double h, double from, bool &slig
 double exit_of(const Integration &i, int k) {
   const SteppingRoom &room = i.room;
   const double side = room.sides[k], margin = room.motion.system.margins[k];
-  if (side != side)
+  if (side != side || (side != 0.0 && is_mixed(i.m.thresholds[k], side)))
     return never;
   if (i.m.thresholds[k].whole)
     return std::min(margin - side, side + 1.0 - margin);
@@ -261,6 +261,10 @@ bool begin_sides(const Integration &i) {
   for (int k = 0; k < m.threshold_count; ++k) {
     const double margin = room.motion.system.margins[k];
     room.sides[k] = side_of(m.thresholds[k], margin);
+    if (const double *fixed = i.run.fixed_sides; fixed && is_mixed(m.thresholds[k], fixed[k])) {
+      room.sides[k] = fixed[k];
+      continue;
+    }
     room.passed[k] = margin == 0.0 && !m.thresholds[k].whole ? 1.0 : 0.0;
     ties |= room.passed[k] != 0.0;
   }

@@ -103,7 +103,7 @@ struct Needs {
     elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends || out.signals || out.asked || out.applied || out.cut_effort ||
                out.energy;
     passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) || (out.held && (c.given || c.held)) || ((out.tau || out.energy) && c.given);
-    moves = out.a || out.dx || out.tau || out.held || passes || (elements && (m.feedback_count || c.sides));
+    moves = out.a || out.dx || out.tau || out.held || out.margins || passes || (elements && (m.feedback_count || c.sides));
     placed = elements || out.cut_q || out.cut_v;
   }
 };
@@ -128,6 +128,8 @@ static void put_motion(const ModelData &m, const Conditions &c, ReportRoom &room
   for (int f = 0; f < m.nv; ++f)
     room.tau[f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
   copy(room.tau, m.nv, out.tau);
+  for (int k = 0; out.margins && k < m.threshold_count; ++k)
+    out.margins[k] = c.sides ? system.margins[k] : 0.0;
   if (out.held)
     put_held(m, c, room, out.held);
   if (!need.passes)

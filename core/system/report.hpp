@@ -25,6 +25,7 @@ struct Report {
   ElementRecords elements;
   double *signals = nullptr;  // signal_count
   double *asked = nullptr;    // actuator_count: what is asked of actuators at bounded hinges, all together
+  double *margins = nullptr;  // threshold_count: what decides between branches of laws, if some are held; else zero
   double *applied = nullptr;  // nv: hinge forces of the elements
   // energies (J) and powers (W): kinetic, potential, stored in elements, lost, brought by elements, put in from outside by
   // drives, hinge forces, loads and rows that depend on time

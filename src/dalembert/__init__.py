@@ -30,7 +30,7 @@ from .analysis import (
     mobility,
     regressor,
 )
-from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, plate, rod, shapes, sphere, tube
+from .bodies import Body, FlexibleBody, Marker, Shape, box, cylinder, mesh, plate, rod, shapes, sphere, tube
 from .connections import Connection, attitudes, constraints, elements, hinges, laws
 from .connections.constraints import Coupling, CustomConstraint, Distance, gear
 from .connections.elements import Effort, Element, HingeSpring, Load, SpringDamper, TorsionSpring
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
-    from .studies import load_sweep, sensitivity, sweep
+    from .studies import load_sweep, optimize, sensitivity, sweep
     from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
@@ -161,12 +161,14 @@ __all__ = [
     "load",
     "load_sweep",
     "measured_motion",
+    "mesh",
     "mobility",
     "mobility_range",
     "modes",
     "moment_arms",
     "motion_space",
     "natural",
+    "optimize",
     "periodic_orbit",
     "plate",
     "regressor",
@@ -197,7 +199,7 @@ _LATER = {  # what takes time to import and many do without
     "save": "io",
     "symbolic_equations": "symbolic",
     "linkage": "library",
-    **dict.fromkeys(("load_sweep", "sensitivity", "sweep"), "studies"),
+    **dict.fromkeys(("load_sweep", "optimize", "sensitivity", "sweep"), "studies"),
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 

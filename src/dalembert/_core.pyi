@@ -37,6 +37,8 @@ class Conditions:
         stiffness: float,
         answers: Answers | None,
         sliding: Sequence[int] = (),
+        branched: Sequence[int] = (),
+        branches: Sequence[float] = (),
     ) -> None: ...
     @property
     def given(self) -> NDArray[np.bool_]: ...

@@ -18,6 +18,7 @@ from .connections.constraints.plain import Constraint
 from .connections.drives import Drive, PoseDrive
 from .connections.hinges import Free, Hinge
 from .connections.laws import as_law, integrated
+from .connections.modal import ModalCoordinates
 from .connections.prescribed import (
     LEVELS,
     AngleConstraint,
@@ -41,7 +42,7 @@ def drive(
     system: System, coordinate: Any, laws: Mapping[str, Any], rotation: Any, relative_to: Body | Marker | None
 ) -> Any:
     """Drive what is named; see `System.drive`. A drive that is refused leaves the system as it was."""
-    registers: tuple[dict[str, Any], ...] = (system.connections, system.drives, system.initials)
+    registers: tuple[dict[str, Any], ...] = (system.connections, system.couplings, system.drives, system.initials)
     kept = [dict(register) for register in registers]
     try:
         return _drive(system, coordinate, laws, rotation, relative_to)
@@ -79,9 +80,23 @@ def _drive(
     if found is not None and _is_pose(item, found, part, position, rotation):
         return _drive_pose(system, item, found, part, position, rotation)
     level, law = given[0]
-    if found is not None and part is None and isinstance(found.element, Hinge) and is_several(law):
+    if found is not None and isinstance(found.element, ModalCoordinates):
+        coordinate = _held_mode(system, item, found, coordinate, level)
+    elif found is not None and part is None and isinstance(found.element, Hinge) and is_several(law):
         return _register(system, several_drives(item, found, level, law))
     return _register(system, [_single_drive(system, item, coordinate, level, law)])
+
+
+def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, level: int) -> CoordinateConnection:
+    """Return the coupling of a modal coordinate, or of its rate, that a law of time is to prescribe."""
+    number = system.coordinate(item, "coordinate", coordinate)[1]
+    name = f"{modes.element.coordinate_name(modes.name, number)}.drive"  # type: ignore[union-attr]
+    before = system.couplings.get(name)
+    if before is not None and before.places == ((modes, number),):
+        system.remove(before)
+    held = CustomCoupling("ds1" if level else "s1")
+    added: CoordinateConnection = system.connect(name, held, coordinate)
+    return added
 
 
 def _single_drive(system: System, item: str, coordinate: Any, level: int, law: Any) -> Drive:

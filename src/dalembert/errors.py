@@ -6,6 +6,7 @@ from typing import Any
 
 __all__ = [
     "AssemblyError",
+    "BucklingWarning",
     "DalembertError",
     "DeformationWarning",
     "EquilibriumError",
@@ -16,6 +17,7 @@ __all__ = [
     "MissingPackageError",
     "ModelError",
     "ModelWarning",
+    "ModesWarning",
     "SingularityError",
     "StiffeningWarning",
     "TopologyError",
@@ -138,6 +140,10 @@ class ModelWarning(UserWarning):
     """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
 
 
+class BucklingWarning(UserWarning):
+    """A flexible body is pressed so hard that what its loads take from its stiffness counts, or that it buckles."""
+
+
 class DeformationWarning(UserWarning):
     """A flexible body deforms more than modes that are linear can tell."""
 
@@ -154,6 +160,10 @@ class LeftOutWarning(UserWarning):
     def __init__(self, message: str, items: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.items = items
+
+
+class ModesWarning(UserWarning):
+    """The modes of a flexible body miss much of how its loads deform it: it comes out too stiff."""
 
 
 class StiffeningWarning(UserWarning):

@@ -9,25 +9,40 @@ Bryant and most mechanics texts), small letters about the axes of the fixed fram
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .angles import (
+    axial,
+    euler_accelerations,
+    euler_angles,
+    euler_axes,
+    euler_matrices,
+    euler_rates,
+    euler_velocity,
+    skew,
+)
 from .checks import finite_array, finite_number, shape_of
 from .errors import ModelError
 
 __all__ = [
     "as_rotation_matrix",
+    "axial",
     "axis_angle",
     "bryant",
     "bryant_angles",
     "euler",
+    "euler_accelerations",
+    "euler_angles",
+    "euler_axes",
+    "euler_rates",
+    "euler_velocity",
     "from_rotation_vector",
     "quaternion",
     "quaternion_from_matrix",
+    "quaternion_matrices",
     "quaternion_rate",
     "quaternions",
     "rotation_vectors",
@@ -126,23 +141,18 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     )
 
 
-def euler(angles: Sequence[float], convention: str = "ZXZ") -> Matrix:
-    """Return the (3, 3) matrix of three successive turns (rad) about the axes in `convention`.
+def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
+    """Return the matrix (..., 3, 3) of three successive turns (rad) about the axes in `convention`.
 
     Parameters
     ----------
-    angles : (3,) rad
+    angles : (3,) or (..., 3) rad
     convention : str
         Three axis letters. Capitals: each turn about an axis of the frame already turned
         (``"ZXZ"`` Euler, ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame
         (``"xyz"`` roll, pitch, yaw as in URDF).
     """
-    letters = _convention(convention)
-    values = finite_array(angles, (3,), item="euler", field="angles")
-    turns = [axis_angle(letter, angle) for letter, angle in zip(letters.lower(), values, strict=True)]
-    if letters.islower():
-        turns.reverse()
-    return turns[0] @ turns[1] @ turns[2]
+    return euler_matrices(angles, convention)
 
 
 def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
@@ -153,24 +163,23 @@ def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
     return euler((angle_1, angle_2, angle_3), "XYZ")
 
 
-def to_euler(rotation: ArrayLike, convention: str = "ZXZ") -> Matrix:
-    """Return the three angles (rad) of `rotation` in the given convention (see `euler`).
+def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
+    """Return the three angles (rad) of `rotation` in the given convention (see `euler`); of (..., 3, 3), (..., 3).
 
-    Where the first and third axes coincide only their sum is determined; the third angle is then zero.
+    Where the first and third axes coincide only their sum is determined; the last angle is then zero.
     """
-    from scipy.spatial.transform import Rotation
-
-    letters = _convention(convention)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Gimbal lock")  # one of many triples is returned: see the docstring
-        angles: Matrix = Rotation.from_matrix(as_rotation_matrix(rotation)).as_euler(letters)
-    return angles
+    many = len(shape_of(rotation) or ()) > 2
+    return euler_angles(rotation if many else as_rotation_matrix(rotation), convention)
 
 
-def to_bryant(rotation: ArrayLike) -> Matrix:
-    """Return the Bryant angles (rad) of `rotation`; the second is within +-90 degrees."""
-    angles: Matrix = bryant_angles(as_rotation_matrix(rotation)[None])[0]
-    return angles
+def to_bryant(rotation: Any) -> Matrix:
+    """Return the Bryant angles (rad) of `rotation`, of (..., 3, 3) (..., 3); the second is within +-90 degrees."""
+    return to_euler(rotation, "XYZ")
+
+
+def bryant_angles(rotations: ArrayLike) -> Matrix:
+    """Return the Bryant angles (..., 3) rad of rotations (..., 3, 3), as `to_bryant` does."""
+    return euler_angles(rotations, "XYZ")
 
 
 def to_quaternion(rotation: Any) -> Matrix:
@@ -195,27 +204,20 @@ def to_quaternion(rotation: Any) -> Matrix:
 quaternion_from_matrix = to_quaternion
 
 
-def bryant_angles(rotations: Matrix) -> Matrix:
-    """Return the Bryant angles (n, 3) rad of rotations (n, 3, 3); the third is zero where the second is a quarter."""
-    R = np.asarray(rotations, dtype=float)
-    second = np.arctan2(R[:, 0, 2], np.hypot(R[:, 0, 0], R[:, 0, 1]))
-    # where the second is a quarter turn, the first and third turn about the same axis: the third is then zero
-    folded = np.hypot(R[:, 0, 0], R[:, 0, 1]) < 1e-7
-    first = np.where(folded, np.arctan2(R[:, 2, 1], R[:, 1, 1]), np.arctan2(-R[:, 1, 2], R[:, 2, 2]))
-    third = np.where(folded, 0.0, np.arctan2(-R[:, 0, 1], R[:, 0, 0]))
-    return np.column_stack([first, second, third])
-
-
-def skew(x: Matrix) -> Matrix:
-    """Return the matrix x~ (3, 3) with x~ y = x cross y."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
-
-
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
     """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
     scalar, vector = q[0], q[1:4]
     rate: Matrix = 0.5 * np.concatenate([[-vector @ w], scalar * w + np.cross(vector, w)])
     return rate
+
+
+def quaternion_matrices(quaternions: ArrayLike) -> Matrix:
+    """Return the matrices (..., 3, 3) of unit quaternions (..., 4), scalar first; they are normalised."""
+    q = np.asarray(quaternions, dtype=float)
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    S, identity = skew(q[..., 1:]), np.eye(3)
+    R: Matrix = identity + 2 * q[..., :1, None] * S + 2 * S @ S
+    return R
 
 
 def quaternions(rotations: Matrix) -> Matrix:
@@ -303,13 +305,3 @@ def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "r
         rotation,
         "give a 3 by 3 matrix, a quaternion (w, x, y, z), a pair (axis, angle), or angles through euler() or bryant()",
     )
-
-
-def _convention(convention: str) -> str:
-    letters = convention if isinstance(convention, str) else ""
-    ok = len(letters) == 3 and set(letters.lower()) <= set("xyz") and (letters.isupper() or letters.islower())
-    if not ok or letters[0] == letters[1] or letters[1] == letters[2]:
-        raise ModelError(
-            "euler", "convention", convention, "give three axis letters, no two alike in a row: 'ZXZ', 'XYZ', 'xyz'"
-        )
-    return letters

@@ -15,6 +15,7 @@ from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
 from .checks import a_name, finite_array, finite_number, one_of, shape_of
+from .connections.attitudes import attitude_start, with_attitude
 from .connections.connection import Connection
 from .connections.constraints.chains import KinematicChain
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
@@ -26,13 +27,14 @@ from .connections.elements.plain import ForceConnection, ForceElement, TorsionSp
 from .connections.hinges import Hinge
 from .connections.hinges.custom import CustomHinge
 from .connections.laws import Polynomial
+from .connections.modal import ModalCoordinates
 from .connections.prescribed import (
     turns_freely,
 )
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .expressions import Parameter, split
-from .rotation import as_rotation_matrix, quaternion
+from .rotation import quaternion
 from .showing import Showing
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ class System(Showing):
         self.places: dict[str, Place] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
+        self._modal: dict[str, Connection] = {}  # modal coordinates that something has asked for, by body
         self.notes: list[str] = []  # what a model file had that could not be taken as it stands
 
     # ---- building
@@ -229,6 +232,8 @@ class System(Showing):
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
         its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
         of a hinge (`HingeSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
+        Modal coordinates of flexible bodies, ``"arm.eta[0]"``, are coordinates too. Both markers may be on one flexible
+        body if they move against each other.
         """
         self._claim(name, "connection")
         item = f"connection {name!r}"
@@ -256,9 +261,7 @@ class System(Showing):
         if not isinstance(element, (Hinge, Constraint)):
             raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
         ends = (self.endpoint(item, "first", first), self.endpoint(item, "second", second))
-        if ends[0].body is ends[1].body:
-            both = f"the first marker is on {ends[0].body.name!r} too; a connection needs two different bodies"
-            raise ModelError(item, "second", ends[1].name, both)
+        self._mind_one_body(item, "second", ends)
         connection = Connection(name, element, *ends)
         self.connections[name] = connection
         if isinstance(element, CustomHinge) and element.clock is not None:
@@ -267,19 +270,38 @@ class System(Showing):
         return connection
 
     def initial(
-        self, connection: str | Connection | Body, *, position: Any = None, speed: Any = None, guess: bool = False
+        self,
+        connection: str | Connection | Body,
+        *,
+        position: Any = None,
+        speed: Any = None,
+        rotation: Any = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
+        guess: bool = False,
     ) -> None:
         """Set the start values of a hinge: position (nq,) rad or m, speed (nv,) rad/s or m/s.
 
         Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
-        speeds, (nm,) each. Of a kinematic chain: positions and rates of its inner coordinates, ``"chain.0.angle"``, or
-        a dict of them, ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
+        speeds, (nm,) each, or of one of them, ``"arm.eta[0]"``. Of a kinematic chain: positions and rates of its inner
+        coordinates, ``"chain.0.angle"``, or a dict of them,
+        ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
+
+        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
+        rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
+        `angle_rates` (3,) rad/s of these.
 
         Start values are met exactly where loops and drives permit, also at a hinge where a loop is cut; where they
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
         position is only where closing the loops begins, and may change without a word.
         """
         body = self.bodies.get(connection) if isinstance(connection, str) else connection
+        if any(given is not None for given in (rotation, bryant, euler, angle_rates)):
+            name = getattr(connection, "name", connection)
+            if name not in self.connections or not turns_freely(self.connections[name].element):
+                remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
+                raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
         if isinstance(body, Body) and self.bodies.get(body.name) is body:
             self._initial_modes(body, position, speed, bool(guess))
             return
@@ -318,6 +340,9 @@ class System(Showing):
             return array
 
         new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
+        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="turned")
+        if turned is not None:
+            new_position, new_speed = with_attitude(hinge, new_position, new_speed, turned, turning)
         old = self.initials.get(found.name, Initial())
         self.initials[found.name] = Initial(
             old.position if new_position is None else new_position,
@@ -385,6 +410,9 @@ class System(Showing):
         rotation: Any = None,
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
+        bryant: ArrayLike | None = None,
+        euler: Any = None,
+        angle_rates: ArrayLike | None = None,
     ) -> None:
         """Say where a body starts in the world, and how fast; what is not given is free to follow.
 
@@ -397,6 +425,10 @@ class System(Showing):
             Of its frame, as in `Body.at`.
         velocity, angular_velocity : (3,) m/s, rad/s
             Of its origin, and of the body; world axes.
+        bryant, euler : (3,) rad, or (angles, "ZYX")
+            In place of `rotation`; Euler angles are ZXZ if no axes are named.
+        angle_rates : (3,) rad/s
+            Of these angles, in place of `angular_velocity`.
 
         Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
 
@@ -414,6 +446,10 @@ class System(Showing):
             name = getattr(body, "name", body)
             raise ModelError(f"system {self.name!r}", "body", name, "it is not a body of this system")
         item = f"place {found.name!r}"
+        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="fixed")
+        if turning is not None and angular_velocity is not None:
+            raise ModelError(item, "angle_rates", angle_rates, "angular_velocity says the same: leave one out")
+        angular_velocity = angular_velocity if turning is None else turning
         old = self.places.get(found.name, Place())
 
         def vector(
@@ -423,7 +459,7 @@ class System(Showing):
 
         self.places[found.name] = Place(
             vector(position, "position", old.position),
-            old.rotation if rotation is None else as_rotation_matrix(rotation, item=item),
+            old.rotation if turned is None else turned,
             vector(velocity, "velocity", old.velocity),
             vector(angular_velocity, "angular_velocity", old.angular_velocity),
         )
@@ -445,9 +481,10 @@ class System(Showing):
         Parameters
         ----------
         coordinate : str, Connection, CoordinateConnection, Body or Marker
-            A hinge, or a coordinate's name (``"C.slide"``); a constraint whose distance, height or angle the law
-            prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`, `AxisAngle`, `CustomConstraint`); a
-            `CustomCoupling`, whose formula then follows the law; a body or marker, whose motion is prescribed.
+            A hinge, or a coordinate's name (``"C.slide"``); a modal coordinate (``"arm.eta[0]"``); a constraint whose
+            distance, height or angle the law prescribes (`Distance`, `PointOnPlane`, `PointOnLine`, `PointOnPoint`,
+            `AxisAngle`, `CustomConstraint`); a `CustomCoupling`, whose formula then follows the law; a body or marker,
+            whose motion is prescribed.
         position, speed, acceleration : number, callable of t, or law; or a sequence of them
             See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `Monotone`, `Linear`,
             `Function`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a hinge, or
@@ -465,8 +502,9 @@ class System(Showing):
 
         The place of a `Free` hinge without its attitude, or a part of it, is held by a constraint that is added,
         ``"F.place"``; so is a single angle of an attitude (``rotation=da.BryantAngles(None, law, None)``),
-        ``"F.angle_2"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``. A second drive of
-        the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
+        ``"F.angle_2"``; a driven body gets a `Free` hinge to what it is seen from, ``"body.motion"``; a driven modal
+        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second
+        drive of the same coordinate replaces the first. A driven hinge is never one at which a loop is cut.
 
         Returns
         -------
@@ -530,9 +568,12 @@ class System(Showing):
             for connection in list(self.connections.values()):
                 if item in (connection.first.body, connection.second.body):
                     self.remove(connection)
+            modes = self._modal.pop(item.name, None)
             for force in list(self.forces.values()):
-                if any(end.body is item for end in force.ends):
+                if any(end.body is item for end in force.ends) or (modes is not None and force.acts_at(modes)):
                     self.remove(force)
+            for coupling in [c for c in self.couplings.values() if modes in c.hinges]:
+                self.remove(coupling)
             self.initials.pop(item.name, None)
             self.places.pop(item.name, None)
             del self.bodies[item.name]
@@ -619,12 +660,11 @@ class System(Showing):
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
         for g in self.couplings.values():
-            coupled = tuple((new.connections[hinge.name], coordinate) for hinge, coordinate in g.places)
-            new.couplings[g.name] = CoordinateConnection(g.name, g.element, coupled)
+            new.couplings[g.name] = CoordinateConnection(g.name, g.element, new._same_places(g.places))
         for f in self.forces.values():
             element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
-            places = tuple((new.connections[hinge.name], coordinate) for hinge, coordinate in f.places)
-            new.forces[f.name] = ForceConnection(f.name, element, tuple(map(twin_of, f.ends)), places)
+            ends = tuple(map(twin_of, f.ends))
+            new.forces[f.name] = ForceConnection(f.name, element, ends, new._same_places(f.places))
         for d in self.drives.values():
             name = d.connection.name
             new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])
@@ -719,9 +759,20 @@ class System(Showing):
         if wanted == 1 and markers[0].body is self.ground:
             raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
         for label, marker in zip(labels[1:], markers[1:], strict=False):
-            if marker.body is markers[0].body:
-                raise ModelError(item, label, marker.name, "a connection needs two different bodies")
+            self._mind_one_body(item, label, (markers[0], marker))
         return ForceConnection(name, element, markers)
+
+    def _mind_one_body(self, item: str, field: str, ends: tuple[Marker, Marker]) -> None:
+        """Refuse two ends that cannot move against each other: on one rigid body, or on one node of a flexible one."""
+        first, second = ends
+        if first.body is not second.body:
+            return
+        if first.body.flexible is None:
+            remedy = f"the first marker is on {first.body.name!r} too; a connection needs two different bodies"
+            raise ModelError(item, field, second.name, remedy)
+        if first.shape is None or second.shape is None or np.array_equal(first.shape, second.shape):
+            remedy = f"it moves as {first.name!r} does: give markers at two nodes of {first.body.name!r}"
+            raise ModelError(item, field, second.name, remedy)
 
     def endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
         """Return the marker that an end of a connection is; `item` and `field` are for errors."""
@@ -748,9 +799,29 @@ class System(Showing):
         found = self.connections.get(end) if isinstance(end, str) else end
         if found is None and isinstance(end, str):
             owner, _, part = end.rpartition(".")
-            found = self.connections.get(owner)
-        known = isinstance(found, Connection) and self.connections.get(found.name) is found
+            found = self.connections.get(owner) or self.modal_coordinates(owner)
+        known = isinstance(found, Connection) and self.connection_called(found.name) is found
         return (found, part) if known else (None, part)
+
+    def modal_coordinates(self, body: str) -> Connection | None:
+        """Return the modal coordinates of a flexible body as those of a hinge; None if it has none."""
+        found = self.bodies.get(body)
+        if found is None or found.flexible is None or not found.flexible.nm:
+            return None
+        known = self._modal.get(body)
+        if known is None or known.first.body is not found:
+            known = Connection(body, ModalCoordinates(count=found.flexible.nm), found.origin, found.origin)
+            self._modal[body] = known
+        return known
+
+    def _same_places(self, places: tuple[tuple[Connection, int], ...]) -> tuple[tuple[Connection, int], ...]:
+        """Return coordinates of another system's connections as those of the same name here."""
+        found = [(self.connection_called(hinge.name), number) for hinge, number in places]
+        return tuple((hinge, number) for hinge, number in found if hinge is not None)
+
+    def connection_called(self, name: str) -> Connection | None:
+        """Return the connection of that name, or the modal coordinates of the flexible body of that name."""
+        return self.connections.get(name) or self.modal_coordinates(name)
 
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
         """Return the hinge and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""

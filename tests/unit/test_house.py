@@ -23,6 +23,7 @@ ROOMS = (
     "recipes",
     "_core",
     "checks",
+    "angles",
     "rotation",
     "tribology",
     "bodies",
@@ -71,6 +72,7 @@ SHORT_WAYS = {
     ("linear.locus", "view"): "plots of loci and Campbell diagrams",
     ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
     ("natural.mechanism", "view"): "Mechanism.draw",
+    ("studies.optimising.answer", "view"): "Optimum.plot",
     ("io.models.library", "library"): "systems of the library in model files",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }

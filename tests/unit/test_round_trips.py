@@ -49,6 +49,7 @@ def from_matrices() -> da.FlexibleBody:
     )
 
 
+TETRAHEDRON = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
 SAMPLES: dict[str, list[Any]] = {
     "CustomHinge": [da.CustomHinge(("a", "b"), ("r*a", "sin(a) + b", 0), parameters={"r": 2.0}, damping=(0.1, 0.2))],
     "Cylindrical": [da.Cylindrical("z", damping=(1.0, 2.0), lower=(-1, -2), upper=(1, 2))],
@@ -136,6 +137,7 @@ SAMPLES: dict[str, list[Any]] = {
     "plate": [da.plate(1.0, 2.0, 3.0, thickness=0.1)],
     "tube": [da.tube(1.0, 0.2, 0.1, mass=3.0)],
     "prism": [da.prism([(0, 0), (3, 0), (0, 3)], 0.1, mass=2.0)],
+    "mesh": [da.mesh(TETRAHEDRON, density=6.0, scale=(0.1, 0.2, -0.3)), da.mesh(TETRAHEDRON)],
     "Material": [STEEL],
     "Section": [da.Section.circle(0.004), da.Section.rectangle(0.03, 0.01)],
     "Member": [da.Member([(0, 0, 0), (0, 0, 1)], da.Section.circle(0.004), STEEL, elements=4)],

@@ -22,7 +22,13 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 _FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]
-_FLAGS += ["--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"]
+_FLAGS += [
+    "--disable-gpu-compositing",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
 
 
 @pytest.fixture(scope="module")

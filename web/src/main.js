@@ -3,8 +3,10 @@
 import { WebGLRenderer } from "three";
 import { unpack } from "./bundle.js";
 import { Eye } from "./camera.js";
+import { Sight } from "./crowd.js";
 import { button, make } from "./elements.js";
 import { Labels } from "./labels.js";
+import { Pace, byProcessor } from "./pace.js";
 import { panel } from "./panel.js";
 import { Player } from "./player.js";
 import { Plots } from "./plots.js";
@@ -15,14 +17,15 @@ import { World } from "./world.js";
 
 export function mount(element, bytes, { ask, stream } = {}) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
-  const world = new World(unpack(bytes));
+  const pace = new Pace(byProcessor());
+  const world = new World(unpack(bytes), pace);
   const { document: scene } = world;
   const canvas = make("canvas", { className: "scene", tabIndex: 0 });
   const said = make("div", { className: "say", role: "status" });
   const say = (text) => { said.textContent = text; };
   let renderer;
   try {
-    renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+    renderer = new WebGLRenderer({ canvas, antialias: !pace.software });
   } catch (error) {
     root.replaceChildren(make("p", { textContent: `This page needs WebGL, which the browser does not offer: ${error.message}` }));
     return null;
@@ -60,7 +63,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   function resize() {
     const { clientWidth: width, clientHeight: height } = stage;
     if (!width || !height) return;
-    renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    renderer.setPixelRatio(pace.ratio);
     renderer.setSize(width, height, false);
     eye.resize(width, height);
     redraw();
@@ -77,21 +80,32 @@ export function mount(element, bytes, { ask, stream } = {}) {
     }
   });
 
+  const sight = new Sight();
+  function draw() {
+    eye.update();
+    pointing.update();
+    world.draw(sight.look(eye.camera, stage.clientHeight));
+    renderer.render(world.scene, eye.camera);
+    labels.place(eye.camera, stage.clientWidth, stage.clientHeight);
+    plots.draw(player.time);
+  }
+
   let last = performance.now();
   let frames = 0;
   let alive = true;
   function tick(now) {
     if (!alive) return;
-    player.tick(Math.min(0.1, (now - last) / 1000));
+    const seconds = (now - last) / 1000;
+    player.tick(Math.min(0.1, seconds));
     last = now;
     if (stale) {
       stale = false;
-      eye.update();
-      pointing.update();
-      renderer.render(world.scene, eye.camera);
-      labels.place(eye.camera, stage.clientWidth, stage.clientHeight);
-      plots.draw(player.time);
+      if (pace.moved(now, seconds)) renderer.setPixelRatio(pace.ratio);
+      draw();
       frames += 1;
+    } else if (pace.rested(now)) {
+      renderer.setPixelRatio(pace.ratio);
+      draw();
     }
     requestAnimationFrame(tick);
   }
@@ -99,7 +113,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   if (scene.play && world.motion.times.length > 1) player.toggle(true);
   const stop = stream?.((block) => session.take(block));
   return {
-    world, player, eye, pointing, session, plots,
+    world, player, eye, pointing, session, plots, renderer, pace,
     get frames() { return frames; },
     destroy() {
       alive = false;

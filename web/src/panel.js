@@ -17,8 +17,7 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, se
   const layer = (name, text) => check(text, world.layers[name].visible, changed((on) => { world.layers[name].visible = on; }));
 
   const show = (kind, on) => {
-    for (const { mesh } of world.cast.rigid) if (mesh.userData.kind === kind) mesh.visible = on;
-    world.place();
+    world.cast.show(kind, on);
   };
 
   const looks = ["front", "side", "top", "back", "space"].map((name) => button(name, `look from the ${name}`, () => changed(() => eye.look(name))()));
@@ -28,7 +27,7 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, se
   follow.addEventListener("change", () => eye.follow(Number(follow.value)));
   const view = section("view", true,
     make("div", { className: "row" }, ...looks, flat), follow,
-    slider("seen through", { low: 0, high: 0.95, value: 0, step: 0.05 }, changed((share) => world.cast.fade(1 - share))),
+    slider("see-through", { low: 0, high: 0.95, value: 0, step: 0.05 }, changed((share) => world.cast.fade(1 - share))),
     layer("grid", "grid"), layer("ground", "bearings"), check("elements", true, changed((on) => { world.layers.elements.visible = on; show("element", on); })), layer("axes", "axes of joints"),
     check("joints", true, changed((on) => show("joint", on))),
     check("names", false, changed((on) => { labels.box.hidden = !on; })),

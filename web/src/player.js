@@ -2,6 +2,7 @@
 
 import { button, make } from "./elements.js";
 
+const WRITES = 12; // a second
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 export class Player {
@@ -37,12 +38,15 @@ export class Player {
   toggle(on = !this.playing) {
     this.playing = on;
     this.play.textContent = on ? "❚❚" : "▶";
+    this.#write();
     if (on && this.time >= this.motion.end) this.go(this.motion.start);
   }
 
   go(time) {
     this.time = Math.min(Math.max(time, this.motion.start), this.motion.end);
-    this.#write();
+    // while it plays, the bar follows a few times a second: drawing it takes as long as the scene where a processor draws
+    const now = performance.now();
+    if (!this.playing || now - this.written > 1000 / WRITES) this.#write(now);
     this.onchange(this.time);
   }
 
@@ -57,7 +61,8 @@ export class Player {
     }
   }
 
-  #write() {
+  #write(now = 0) {
+    this.written = now;
     this.range.value = this.time;
     this.clock.textContent = `${this.time.toFixed(this.digits)} s`;
   }

@@ -33,12 +33,10 @@ export class Pointing {
   // the body under the pointer: its frame, the point in the world and in body axes
   #hit(event) {
     this.#aim(event);
-    const hits = this.ray.intersectObjects(this.world.cast.group.children, false).filter((hit) => hit.object.userData.parts);
-    for (const hit of hits) {
-      const part = hit.object.userData.parts[hit.instanceId ?? 0];
-      if (this.world.cast.hidden.has(part.owner) || (this.mode === "pull" && part.frame === 0)) continue;
+    for (const { part, point } of this.world.cast.met(this.ray)) {
+      if (this.mode === "pull" && part.frame === 0) continue;
       const inverse = new Matrix4().copy(this.world.frames.matrices[part.frame]).invert();
-      return { part, point: hit.point.clone(), local: hit.point.clone().applyMatrix4(inverse) };
+      return { part, point: point.clone(), local: point.clone().applyMatrix4(inverse) };
     }
     return null;
   }

@@ -13,40 +13,41 @@ function along(geometry, from, to) {
   return geometry.rotateX(Math.PI / 2).scale(1, 1, to - from).translate(0, 0, (from + to) / 2);
 }
 
-function rod(radius, from = 0, to = 1) {
-  return along(new CylinderGeometry(radius, radius, 1, 12), from, to);
+function rod(radius, from = 0, to = 1, around = 12) {
+  return along(new CylinderGeometry(radius, radius, 1, around), from, to);
 }
 
 // wound in the proportions that most springs have, so that its wire stays round when it is stretched
-function coil() {
+function coil(around = 24, sides = 6) {
   const long = 14;
   const points = [new Vector3(0, 0, 0), new Vector3(0, 0, LEAD * 0.7 * long)];
-  const steps = 14 * COILS;
+  const steps = Math.min(14, around) * COILS;
   for (let k = 0; k <= steps; k += 1) {
     const angle = (2 * Math.PI * COILS * k) / steps;
     points.push(new Vector3(Math.cos(angle), Math.sin(angle), (LEAD + ((1 - 2 * LEAD) * k) / steps) * long));
   }
   points.push(new Vector3(0, 0, (1 - LEAD * 0.7) * long), new Vector3(0, 0, long));
   const curve = new CatmullRomCurve3(points, false, "catmullrom", 0.2);
-  return new TubeGeometry(curve, 24 * COILS, 0.16, 6).scale(1, 1, 1 / long);
+  return new TubeGeometry(curve, around * COILS, 0.16, sides).scale(1, 1, 1 / long);
 }
 
-function dashpot(width) {
-  return mergeGeometries([rod(0.16 * width, 0, 0.55), rod(0.62 * width, 0.38, 0.78), rod(0.16 * width, 0.78, 1)]);
+function dashpot(width, around = 12) {
+  const part = (radius, from, to) => rod(radius * width, from, to, around);
+  return mergeGeometries([part(0.16, 0, 0.55), part(0.62, 0.38, 0.78), part(0.16, 0.78, 1)]);
 }
 
-function spindle() {
+function spindle(around = 16) {
   const outline = Array.from({ length: 15 }, (_, k) => {
     const z = k / 14;
     const belly = Math.sin(Math.PI * Math.min(1, Math.max(0, (z - 0.1) / 0.8)));
     return new Vector2(0.18 + 0.95 * belly ** 1.5, z);
   });
-  return new LatheGeometry(outline, 16).rotateX(Math.PI / 2);
+  return new LatheGeometry(outline, around).rotateX(Math.PI / 2);
 }
 
 // a spring, then a damper
-function inRow() {
-  return mergeGeometries([coil().scale(1, 1, 0.5), dashpot(1).scale(1, 1, 0.5).translate(0, 0, 0.5)]);
+function inRow(around, sides, faces) {
+  return mergeGeometries([coil(around, sides).scale(1, 1, 0.5), dashpot(1, faces).scale(1, 1, 0.5).translate(0, 0, 0.5)]);
 }
 
 function bumper() {
@@ -55,8 +56,8 @@ function bumper() {
   return mergeGeometries([block, tip, rod(0.12, 0.4, 1)]);
 }
 
-function dashes() {
-  return mergeGeometries(Array.from({ length: 12 }, (_, k) => rod(1, k / 12, (k + 0.5) / 12)));
+function dashes(around = 6) {
+  return mergeGeometries(Array.from({ length: 12 }, (_, k) => rod(1, k / 12, (k + 0.5) / 12, around)));
 }
 
 function pyramid() {
@@ -65,20 +66,24 @@ function pyramid() {
   return mergeGeometries([base.toNonIndexed(), plate.toNonIndexed()]);
 }
 
-// looks of lines: geometry, width in joint radii, colour
+const coils = [coil(), coil(10, 4), coil(5, 3)];
+const rods = [rod(1), rod(1, 0, 1, 6), rod(1, 0, 1, 3)];
+const dashpots = (width) => [dashpot(width), dashpot(width, 7), dashpot(width, 4)];
+
+// looks of lines: geometries from fine to coarse, width in joint radii, colour
 export const STRETCHED = {
-  spring: [[coil(), 1.5, "#555555"]],
-  damper: [[dashpot(1), 1.5, "#777777"]],
-  both: [[coil(), 1.8, "#555555"], [dashpot(0.55), 1.5, "#999999"]],
-  cylinder: [[dashpot(1.2), 1.6, "#8a6d3b"]],
-  cable: [[rod(1), 0.22, "#333333"]],
-  muscle: [[spindle(), 1.3, "#b5423b"]],
-  bar: [[rod(1), 0.45, "#4d4d4d"]],
-  beam: [[rod(1), 0.6, "#4d4d4d"]],
-  series: [[inRow(), 1.5, "#555555"]],
-  bumper: [[bumper(), 1.5, "#333333"]],
-  line: [[rod(1), 0.13, "#8c8c8c"]],
-  link: [[dashes(), 0.13, "#8c8c8c"]],
+  spring: [[coils, 1.5, "#555555"]],
+  damper: [[dashpots(1), 1.5, "#777777"]],
+  both: [[coils, 1.8, "#555555"], [dashpots(0.55), 1.5, "#999999"]],
+  cylinder: [[dashpots(1.2), 1.6, "#8a6d3b"]],
+  cable: [[rods, 0.22, "#333333"]],
+  muscle: [[[spindle(), spindle(8), spindle(5)], 1.3, "#b5423b"]],
+  bar: [[rods, 0.45, "#4d4d4d"]],
+  beam: [[rods, 0.6, "#4d4d4d"]],
+  series: [[[inRow(), inRow(10, 4, 7), inRow(5, 3, 4)], 1.5, "#555555"]],
+  bumper: [[[bumper()], 1.5, "#333333"]],
+  line: [[rods, 0.13, "#8c8c8c"]],
+  link: [[[dashes(), dashes(4), dashes(3)], 0.13, "#8c8c8c"]],
 };
 
 export const foot = pyramid();

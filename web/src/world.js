@@ -1,13 +1,13 @@
 // Everything that is seen: bodies, joints, elements, paths and arrows, as three.js objects that follow frames.
 
 import {
-  AmbientLight, BufferGeometry, Color, DirectionalLight, DoubleSide, DynamicDrawUsage, EdgesGeometry,
-  Float32BufferAttribute, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial, LineSegments,
-  Matrix4, Mesh, MeshLambertMaterial, Quaternion, Scene, Vector3,
+  AmbientLight, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, GridHelper, Group, HemisphereLight,
+  Line, LineBasicMaterial, Matrix4, MeshLambertMaterial, Quaternion, Scene, Vector3,
 } from "three";
-import { toCreasedNormals } from "three/addons/utils/BufferGeometryUtils.js";
+import { Cast } from "./cast.js";
+import { Crowd } from "./crowd.js";
 import { Frames, Motion } from "./motion.js";
-import { STRETCHED, arrowHead, arrowShaft, axisRod, foot, meshGeometry } from "./shapes.js";
+import { STRETCHED, arrowHead, arrowShaft, axisRod, foot } from "./shapes.js";
 
 const Z = new Vector3(0, 0, 1);
 const PAPER = "#fbfbfa";
@@ -22,127 +22,10 @@ function stretch(matrix, start, end, width) {
   return matrix.compose(start, turn, new Vector3(width, width, Math.max(length, 1e-9)));
 }
 
-// One configuration of all bodies: drawn once for the motion itself, and once more for each that is laid over it.
-class Cast {
-  constructor(document, shade, opacity) {
-    this.group = new Group();
-    this.frames = new Frames(document.bodies.length, document.modes);
-    this.hidden = new Set();
-    this.faint = 1;
-    this.rigid = this.#rigid(document, shade, opacity);
-    this.flexible = this.#flexible(document, shade, opacity);
-  }
-
-  #material(color, opacity, flat) {
-    const material = new MeshLambertMaterial({ color, side: DoubleSide, flatShading: flat });
-    material.userData.opacity = opacity;
-    material.transparent = opacity < 1;
-    material.opacity = opacity;
-    material.depthWrite = opacity > 0.5;
-    return material;
-  }
-
-  // parts that share a mesh are drawn by one call
-  #rigid(document, shade, opacity) {
-    const groups = new Map();
-    for (const part of document.rigid) {
-      const key = `${part.mesh}/${part.opacity}/${part.kind}`;
-      if (!groups.has(key)) groups.set(key, []);
-      groups.get(key).push(part);
-    }
-    const meshes = document.meshes.map((mesh) => [
-      toCreasedNormals(meshGeometry(mesh), 0.6),
-      mesh.edges.length ? new EdgesGeometry(meshGeometry(mesh), 30) : null,
-    ]);
-    return Array.from(groups.values(), (parts) => {
-      const [geometry, edges] = meshes[parts[0].mesh];
-      const material = this.#material("#ffffff", parts[0].opacity * opacity, false);
-      const mesh = new InstancedMesh(geometry, material, parts.length);
-      mesh.instanceMatrix.setUsage(DynamicDrawUsage);
-      mesh.frustumCulled = false;
-      mesh.userData = { parts, kind: parts[0].kind };
-      parts.forEach((part, k) => mesh.setColorAt(k, new Color(shade ?? part.color)));
-      this.group.add(mesh);
-      const lines = parts.length <= 200 && edges && opacity === 1 ? parts.map(() => this.#outline(edges)) : [];
-      const offsets = parts.map((part) => new Matrix4().makeTranslation(...part.at));
-      return { mesh, parts, offsets, lines };
-    });
-  }
-
-  #outline(edges) {
-    const lines = new LineSegments(edges, new LineBasicMaterial({ color: "#000000", transparent: true, opacity: 0.35 }));
-    lines.matrixAutoUpdate = false;
-    this.group.add(lines);
-    return lines;
-  }
-
-  #flexible(document, shade, opacity) {
-    return document.flexible.map((part) => {
-      const geometry = meshGeometry(part);
-      geometry.getAttribute("position").setUsage(DynamicDrawUsage);
-      const mesh = new Mesh(geometry, this.#material(shade ?? part.color, part.opacity * opacity, true));
-      mesh.matrixAutoUpdate = false;
-      mesh.frustumCulled = false;
-      mesh.userData = { parts: [part], kind: part.kind };
-      this.group.add(mesh);
-      return { mesh, part, corners: Float32Array.from(part.corners) };
-    });
-  }
-
-  update() {
-    const matrix = new Matrix4();
-    for (const { mesh, parts, offsets, lines } of this.rigid) {
-      parts.forEach((part, k) => {
-        const hidden = this.hidden.has(part.owner);
-        if (hidden) matrix.makeScale(0, 0, 0);
-        else matrix.multiplyMatrices(this.frames.matrices[part.frame], offsets[k]);
-        mesh.setMatrixAt(k, matrix);
-        if (lines[k]) {
-          lines[k].matrix.copy(matrix);
-          lines[k].visible = !hidden && mesh.visible;
-        }
-      });
-      mesh.instanceMatrix.needsUpdate = true;
-      mesh.boundingSphere = null;
-    }
-    for (const { mesh, part, corners } of this.flexible) {
-      mesh.visible = !this.hidden.has(part.owner);
-      mesh.matrix.copy(this.frames.matrices[part.frame]);
-      bend(mesh.geometry, part, corners, this.frames.eta);
-    }
-  }
-
-  // bodies, not joints, are seen through
-  fade(share) {
-    for (const { mesh, lines } of [...this.rigid, ...this.flexible]) {
-      const { material } = mesh;
-      const seen = mesh.userData.kind === "body" ? share : 1;
-      material.opacity = material.userData.opacity * seen;
-      material.transparent = material.opacity < 1;
-      material.depthWrite = material.opacity > 0.5;
-      material.needsUpdate = true;
-      for (const line of lines ?? []) line.material.opacity = 0.35 * seen;
-    }
-  }
-}
-
-function bend(geometry, part, corners, eta) {
-  const position = geometry.getAttribute("position");
-  const { array } = position;
-  const [modes, count] = part.modes.shape;
-  array.set(corners);
-  for (let k = 0; k < modes; k += 1) {
-    const weight = eta[part.eta + k];
-    if (weight === 0) continue;
-    const start = 3 * k * count;
-    for (let i = 0; i < 3 * count; i += 1) array[i] += weight * part.modes[start + i];
-  }
-  position.needsUpdate = true;
-  geometry.boundingSphere = null;
-}
-
 export class World {
-  constructor(document) {
+  // software: a processor draws
+  constructor(document, { software = false } = {}) {
+    this.software = software;
     document.modes = document.motion.eta.shape[1];
     this.document = document;
     this.scene = new Scene();
@@ -153,15 +36,16 @@ export class World {
     this.reach = Math.max(...new Vector3().subVectors(this.high, this.low).toArray()) || 1;
     this.middle = new Vector3().addVectors(this.low, this.high).multiplyScalar(0.5);
     this.motion = new Motion(document.motion, document.bodies.length, document.modes);
-    this.cast = new Cast(document, null, 1);
+    this.cast = new Cast(document, { software });
     this.frames = this.cast.frames;
     this.others = (document.overlays ?? []).map((overlay) => {
-      const cast = new Cast(document, overlay.color, GHOST);
+      const cast = new Cast(document, { shade: overlay.color, opacity: GHOST, software });
       this.scene.add(cast.group);
       return { cast, motion: new Motion(overlay.motion, document.bodies.length, document.modes), name: overlay.name };
     });
     this.scene.add(this.cast.group);
     this.layers = {};
+    this.crowds = [];
     this.scale = 1;
     this.#lights();
     this.#grid();
@@ -207,26 +91,33 @@ export class World {
     const group = this.#layer("ground");
     const down = new Vector3().setComponent(this.document.up, 1);
     const feet = this.document.joints.filter((joint) => joint.foot);
-    const mesh = new InstancedMesh(foot, new MeshLambertMaterial({ color: "#a9a9a4", flatShading: true }), feet.length);
+    this.feet = this.#crowd(group, [foot], feet.map(() => ({ color: "#a9a9a4" })));
     const turn = new Quaternion().setFromUnitVectors(Z, down);
     const size = new Vector3().setScalar(1.7 * this.radius);
-    feet.forEach(({ foot: at }, k) => mesh.setMatrixAt(k, new Matrix4().compose(new Vector3(...at), turn, size)));
-    mesh.frustumCulled = false;
-    group.add(mesh);
+    feet.forEach(({ foot: at }, k) => this.feet.place(k, new Matrix4().compose(new Vector3(...at), turn, size)));
+  }
+
+  // copies of a shape that are drawn with the rest
+  #crowd(group, levels, items, slim = false) {
+    const crowd = new Crowd(group, levels, new MeshLambertMaterial({ color: "#ffffff" }), items, { slim, software: this.software });
+    this.crowds.push({ group, crowd });
+    return crowd;
   }
 
   #lines() {
     const group = this.#layer("elements");
-    this.lines = [];
     const rails = this.document.joints.filter((joint) => joint.rail).map((joint) => ({ look: "line", rail: joint }));
+    const looks = new Map();
     for (const line of [...this.document.lines, ...rails]) {
-      for (const [geometry, width, color] of STRETCHED[line.look] ?? STRETCHED.line) {
-        const mesh = new Mesh(geometry, new MeshLambertMaterial({ color }));
-        mesh.matrixAutoUpdate = false;
-        mesh.frustumCulled = false;
-        mesh.userData = { name: line.name };
-        group.add(mesh);
-        this.lines.push({ line, mesh, width: width * this.radius });
+      const look = line.look in STRETCHED ? line.look : "line";
+      if (!looks.has(look)) looks.set(look, []);
+      looks.get(look).push(line);
+    }
+    this.lines = [];
+    for (const [look, lines] of looks) {
+      for (const [levels, width, color] of STRETCHED[look]) {
+        const crowd = this.#crowd(group, levels, lines.map((line) => ({ line, color })), true);
+        this.lines.push({ lines, crowd, width: width * this.radius });
       }
     }
   }
@@ -234,13 +125,8 @@ export class World {
   #axes() {
     const group = this.#layer("axes");
     group.visible = false;
-    this.axes = this.document.joints.filter((joint) => joint.axis).map((joint) => {
-      const mesh = new Mesh(axisRod, new MeshLambertMaterial({ color: "#e07b00" }));
-      mesh.matrixAutoUpdate = false;
-      mesh.frustumCulled = false;
-      group.add(mesh);
-      return { joint, mesh };
-    });
+    const joints = this.document.joints.filter((joint) => joint.axis);
+    this.axes = { joints, crowd: this.#crowd(group, [axisRod], joints.map(() => ({ color: "#e07b00" }))) };
   }
 
   #traces() {
@@ -270,19 +156,16 @@ export class World {
 
   #arrows() {
     const group = this.#layer("arrows");
-    this.arrows = (this.document.arrows ?? []).map((arrow) => {
-      const material = new MeshLambertMaterial({ color: KINDS[arrow.kind] ?? KINDS.force });
-      const parts = [new Mesh(arrowShaft, material), new Mesh(arrowHead, material)];
-      for (const part of parts) {
-        part.matrixAutoUpdate = false;
-        part.frustumCulled = false;
-        group.add(part);
-      }
+    const shown = this.document.arrows ?? [];
+    const items = shown.map(({ kind }) => ({ color: KINDS[kind] ?? KINDS.force }));
+    this.shafts = this.#crowd(group, [arrowShaft], items);
+    this.heads = this.#crowd(group, [arrowHead], items);
+    this.arrows = shown.map((arrow) => {
       let largest = 0;
       for (let k = 0; k < arrow.values.length; k += 3) {
         largest = Math.max(largest, Math.hypot(arrow.values[k], arrow.values[k + 1], arrow.values[k + 2]));
       }
-      return { arrow, parts, largest };
+      return { arrow, largest };
     });
     this.largest = {};
     for (const { arrow, largest } of this.arrows) {
@@ -309,18 +192,20 @@ export class World {
     this.cast.update();
     const a = new Vector3();
     const b = new Vector3();
-    for (const { line, mesh, width } of this.lines) {
-      if (line.rail) this.#rail(line.rail, a, b);
-      else line.ends.forEach((end, k) => this.frames.point(end, k ? b : a));
-      stretch(mesh.matrix, a, b, width);
+    const matrix = new Matrix4();
+    for (const { lines, crowd, width } of this.lines) {
+      lines.forEach((line, k) => {
+        if (line.rail) this.#rail(line.rail, a, b);
+        else line.ends.forEach((end, i) => this.frames.point(end, i ? b : a));
+        crowd.place(k, stretch(matrix, a, b, width));
+      });
     }
-    for (const { joint, mesh } of this.axes) {
+    const rod = new Vector3(0.22 * this.radius, 0.22 * this.radius, 0.3 * this.reach);
+    this.axes.joints.forEach((joint, k) => {
       const direction = new Vector3(...joint.axis).transformDirection(this.frames.matrices[joint.at.frame]);
-      const long = 0.3 * this.reach;
-      const thin = 0.22 * this.radius;
       const turn = new Quaternion().setFromUnitVectors(Z, direction);
-      mesh.matrix.compose(this.frames.point(joint.at, a), turn, new Vector3(thin, thin, long));
-    }
+      this.axes.crowd.place(k, matrix.compose(this.frames.point(joint.at, a), turn, rod));
+    });
     this.#placeArrows(a, b);
   }
 
@@ -336,23 +221,30 @@ export class World {
 
   #placeArrows(a, b) {
     const width = 0.55 * this.radius;
-    for (const { arrow, parts } of this.arrows) {
+    const matrix = new Matrix4();
+    this.arrows.forEach(({ arrow }, n) => {
       const largest = this.largest[arrow.kind] || 1;
       const factor = (0.35 * this.scale * this.reach) / largest;
       const [i, j, share] = this.motion.locate(this.time);
       const at = (k) => arrow.values[3 * i + k] + share * (arrow.values[3 * j + k] - arrow.values[3 * i + k]);
       this.frames.point(arrow.at, a);
       b.set(at(0), at(1), at(2)).multiplyScalar(factor);
-      if (arrow.turning) b.transformDirection(this.frames.matrices[arrow.at.frame]).multiplyScalar(factor * Math.hypot(at(0), at(1), at(2)));
-      if (arrow.turning !== undefined) a.sub(b); // a load ends where it acts
       const length = b.length();
+      if (arrow.turning) b.transformDirection(this.frames.matrices[arrow.at.frame]).multiplyScalar(length);
+      if (arrow.turning !== undefined) a.sub(b); // a load ends where it acts
       const visible = length > 0.5 * width;
-      for (const part of parts) part.visible = visible;
-      if (!visible) continue;
+      for (const crowd of [this.shafts, this.heads]) crowd.hidden[n] = !visible;
+      if (!visible) return;
       const head = Math.min(4 * width, 0.5 * length);
       const neck = a.clone().addScaledVector(b, 1 - head / length);
-      stretch(parts[0].matrix, a, neck, width * 0.5);
-      stretch(parts[1].matrix, neck, a.clone().add(b), 0.35 * head);
-    }
+      this.shafts.place(n, stretch(matrix, a, neck, width * 0.5));
+      this.heads.place(n, stretch(matrix, neck, a.clone().add(b), 0.35 * head));
+    });
+  }
+
+  // bring what a camera sees to where it is drawn from
+  draw(sight) {
+    for (const cast of [this.cast, ...this.others.map((other) => other.cast)]) cast.draw(sight);
+    for (const { group, crowd } of this.crowds) if (group.visible) crowd.draw(sight);
   }
 }

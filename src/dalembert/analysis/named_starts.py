@@ -1,6 +1,7 @@
 """Start values by name: ``{"A": 0.3, "B.speed": 2.0, "ice.x": 1.0, "crank.velocity": (1, 0, 0), "lag.z": 5.0}``.
 
-The names are those of outputs. What is not named is as described.
+The names are those of outputs, angles among them: ``{"ball.bryant": (0.1, 0.2, 0.3), "ball.bryant_rates": (0, 0, 1)}``.
+What is not named is as described.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 
 from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
+from ..connections.prescribed import turns_freely
 from ..errors import ModelError
 from ..model import Model
+from ..result.outputs.angles import angles_named, is_angles
 from ..system import System
 from .starts import Starts
 
@@ -33,7 +36,7 @@ _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")
 class _Target:
     """What a name means: a kind of start value, whose, which part of it, and the shape of one value."""
 
-    kind: str  # state, place, modes, hinge
+    kind: str  # state, place, modes, hinge, chain, angles
     owner: str
     part: str
     field: str
@@ -59,7 +62,7 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
     alone.initials, alone.places = {}, {}
     x = model.state_starts()
     claimed: dict[tuple[str, str, str], str] = {}
-    for name, value in values.items():
+    for name, value in _angles_first(model, values):
         target = _target(model, name)
         whole, mine = (target.owner, target.field, ""), (target.owner, target.field, target.part)
         clash = claimed.get(mine) or claimed.get(whole)
@@ -69,13 +72,13 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
         if clash is not None:
             raise ModelError("start values", "name", name, f"{clash!r} gives the same: leave one of them out")
         claimed[mine] = name
-        if target.shape is not None and np.ndim(value) == len(target.shape) + 1:
+        if target.kind != "angles" and target.shape is not None and np.ndim(value) == len(target.shape) + 1:
             value = np.asarray(value)[0 if run is None else run]
         if target.kind == "state":
             x[model.state_names.index(name)] = _number(name, value)
             continue
         for system in (merged, alone):
-            _put(system, target, name, value)
+            _put(system, target, name, value, run)
     first = Starts(alone.initials, alone.places, x)
     return Starts(merged.initials, merged.places, x, first)
 
@@ -88,9 +91,46 @@ def _twin(system: System) -> System:
     return twin
 
 
-def _put(system: System, target: _Target, name: str, value: Any) -> None:
+def _angles_first(model: Model, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return names and values, rates of angles with the angles that they are of: one value of both, (angles, rates)."""
+    ready, joined = [], {}
+    for name, value in values.items():
+        target = _target(model, name)
+        if target.kind == "angles" and angles_named(target.part)[1]:
+            of = name.removesuffix("_rates")
+            if of not in values:
+                raise ModelError("start values", "name", name, f"give the angles too, as {of!r}")
+            joined[of] = value
+        else:
+            ready.append((name, value))
+    return [(name, _Turning(value, joined[name]) if name in joined else value) for name, value in ready]
+
+
+@dataclass(frozen=True, eq=False)
+class _Turning:
+    """Angles and their rates."""
+
+    angles: Any
+    rates: Any
+
+
+def _put_angles(system: System, target: _Target, value: Any, run: int | None) -> None:
+    """Give a system an attitude by angles, and maybe their rates, of one run where they are given for many."""
+    angles, rates = (value.angles, value.rates) if isinstance(value, _Turning) else (value, None)
+    k = 0 if run is None else run
+    angles, rates = (x if x is None or np.ndim(x) < 2 else np.asarray(x)[k] for x in (angles, rates))
+    given = (angles, angles_named(target.part)[0])
+    if target.owner in system.connections:
+        system.initial(target.owner, euler=given, angle_rates=rates)
+    else:
+        system.place(target.owner, euler=given, angle_rates=rates)
+
+
+def _put(system: System, target: _Target, name: str, value: Any, run: int | None) -> None:
     """Give a system a start value, by the ways that users have."""
-    if target.kind == "place":
+    if target.kind == "angles":
+        _put_angles(system, target, value, run)
+    elif target.kind == "place":
         system.place(target.owner, **{target.field: value})
     elif target.kind in ("hinge", "chain"):
         whole = f"{target.owner}.{target.part}" if target.part else target.owner
@@ -104,7 +144,7 @@ def _put(system: System, target: _Target, name: str, value: Any) -> None:
         before = getattr(old, target.field) if old is not None else None
         numbers = np.zeros(flexible.nm) if before is None else before.copy()
         numbers[int(target.part)] = _number(name, value)
-        _put(system, replace(target, part=""), name, numbers)
+        _put(system, replace(target, part=""), name, numbers, run)
 
 
 def _target(model: Model, name: str) -> _Target:
@@ -140,6 +180,8 @@ def _of_hinge(owner: str, hinge: Hinge, rest: str) -> _Target | None:
         return _Target("hinge", owner, "", "position", _shape(hinge.nq))
     if rest == "speed" and hinge.nv:
         return _Target("hinge", owner, "", "speed", _shape(hinge.nv))
+    if turns_freely(hinge) and _is_start_of_angles(rest):
+        return _Target("angles", owner, rest, "position", (3,))
     part, _, level = rest.partition(".")
     alone = hinge.nq == hinge.nv  # no component of a quaternion can be given by itself
     if part in hinge.coordinates and alone and level in ("", "position"):
@@ -149,10 +191,16 @@ def _of_hinge(owner: str, hinge: Hinge, rest: str) -> _Target | None:
     return None
 
 
+def _is_start_of_angles(ending: str) -> bool:
+    return is_angles(ending) and not ending.endswith("_accelerations")
+
+
 def _of_body(model: Model, owner: str, rest: str) -> _Target | None:
     """Return what an ending means at a body."""
     if rest in _PLACES:
         return _Target("place", owner, "", rest, _PLACES[rest])
+    if _is_start_of_angles(rest):
+        return _Target("angles", owner, rest, "rotation", (3,))
     modes = _MODES.match(rest)
     if modes is None or owner not in model.flexible_names:
         return None

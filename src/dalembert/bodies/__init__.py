@@ -4,7 +4,7 @@ from .damping import Rayleigh
 from .flexible import FlexibleBody, Stiffening
 from .markers import Marker
 from .rigid import Body
-from .shapes import Shape, box, cylinder, plate, prism, rod, sphere, tube
+from .shapes import Shape, box, cylinder, mesh, plate, prism, rod, sphere, tube
 
 __all__ = [
     "Body",
@@ -15,6 +15,7 @@ __all__ = [
     "Stiffening",
     "box",
     "cylinder",
+    "mesh",
     "plate",
     "prism",
     "rod",

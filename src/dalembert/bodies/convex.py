@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Solid
+from ..errors import ModelError
 from .rigid import Body
+from .shapes import Shape
+from .visual import Visual, look_of, surface_of
 
 __all__ = ["Convex", "convex_parts"]
 
@@ -44,26 +47,46 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
     """Return the pieces of a body's shape and decoration, of its collision geometry if it has such; and remarks."""
     parts: list[Convex] = []
     remarks: list[str] = []
-    eye = np.eye(3)
     looks = [v for v in body.visuals if v.collision]
-    given = [(v.kind, v.size, v.position, v.rotation, v.outline) for v in looks or body.visuals]
+    given = looks or list(body.visuals)
     if body.shape is not None and not looks:
-        shape = body.shape
-        place = shape.com if shape.kind == "rod" else np.zeros(3)
-        given.insert(0, (shape.kind, shape.size, place, eye, shape.outline))
-    for kind, size, position, rotation, outline in given:
+        given.insert(0, look_of(body.shape) or _line(body.shape))
+    for look in given:
+        kind, size = look.kind, look.size
         if kind == "mesh":
-            remarks.append(f"{body.name}: a mesh is not looked at")
-            continue
-        if outline is not None and not _is_convex(outline):
+            try:
+                points: Array | None = _hull_of(surface_of(look).corners)
+            except ModelError as error:
+                remarks.append(f"{body.name}: a mesh is not looked at: {error}")
+                continue
+            remarks.append(f"{body.name}: the hull around a mesh was taken")
+            sizes = (0.0, 0.0, 0.0)
+        else:
+            points, sizes = _solid_of(kind, size, look.outline)
+        if look.outline is not None and not _is_convex(look.outline):
             remarks.append(f"{body.name}: an outline is not convex; the hull around it was taken")
         if kind == "tube":
             remarks.append(f"{body.name}: the bore of a tube counts as full")
-        points, sizes = _solid_of(kind, size, outline)
         solid = Solid(np.zeros((0, 3)) if points is None else points, np.array(sizes))
         far = np.hypot(sizes[0], sizes[1]) if points is None else float(np.linalg.norm(points, axis=1).max())
-        parts.append(Convex(solid, rotation @ _along(size), np.asarray(position, dtype=float), float(far) + sizes[2]))
+        turned = look.rotation @ _along(size)
+        parts.append(Convex(solid, turned, np.asarray(look.position, dtype=float), float(far) + sizes[2]))
     return parts, remarks
+
+
+def _line(rod: Shape) -> Visual:
+    """Return a slender rod, which no picture shows, as a cylinder without a radius."""
+    return Visual("cylinder", dict(rod.size), np.array(rod.com, dtype=float), np.eye(3))
+
+
+def _hull_of(corners: Array) -> Array:
+    """Return the corners of the hull around points (k, 3); all of them if they lie in a plane."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(corners[ConvexHull(corners).vertices])
+    except (QhullError, ValueError):
+        return corners
 
 
 def _solid_of(

@@ -16,7 +16,7 @@ from ..rotation import as_rotation_matrix
 from .flexible import FlexibleBody, check_total_mass
 from .markers import Marker
 from .shapes import Shape
-from .visual import Visual
+from .visual import Visual, look_of
 
 if TYPE_CHECKING:
     from ..system import System
@@ -191,16 +191,12 @@ class Body:
             )
         if not isinstance(shape, Shape):
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
-        kind, size = shape.kind, dict(shape.size)
-        if kind == "rod":
-            if not size["radius"]:
-                raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
-            kind = "cylinder"
+        look = look_of(shape)
+        if look is None:
+            raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
         place = finite_array((x, y, z), (3,), item=item, field="position")
-        if kind != "prism":
-            place = place + R @ shape.com
-        self.visuals.append(Visual(kind, size, place, R, outline=shape.outline))
+        self.visuals.append(replace(look, position=place + R @ look.position, rotation=R))
         return self.visuals[-1]
 
     @property
@@ -242,6 +238,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
         remedy = f"give its {shape.kind} mass= or density=, or the body mass="
         raise ModelError(item, "mass", None, remedy)
     if inertia is None:
+        if shape.surface is not None and shape.surface.fault:
+            raise ModelError(item, "inertia", None, f"{shape.surface.fault}: give com= and inertia= by numbers")
         if com is not None:
             remedy = (
                 f"about another centre than that of the {shape.kind}, {tuple(shape.com.tolist())}, give inertia= too"
@@ -250,8 +248,10 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
         if inertia_axes is not None:
             raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
     own, by = shape.inertia.astype(object), shape.expressions
-    for k, label in enumerate(("inertia.xx", "inertia.yy", "inertia.zz")):
-        own[k, k] = by.get(label, own[k, k])
+    for label, value in by.items():
+        if label.startswith("inertia."):
+            j, k = ("xyz".index(axis) for axis in label[-2:])
+            own[j, k] = own[k, j] = value
     if shape.mass is None:
         finite_number(plain(mass), item=item, field="mass")
         own = mass * own

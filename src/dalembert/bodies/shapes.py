@@ -9,6 +9,7 @@ is one of the body's axes.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,8 +21,10 @@ from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..recipes import recorded
+from .surface_files import read_surface
+from .surfaces import Surface
 
-__all__ = ["Shape", "box", "cylinder", "plate", "prism", "rod", "sphere", "tube"]
+__all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +34,10 @@ class Shape:
     Attributes
     ----------
     kind : str
-        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"`` or ``"prism"``.
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
     size : dict of str to float
-        The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one.
+        The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. Of a mesh the factors
+        x, y, z by which it is scaled.
     mass : float, kg, or None
         None if it has no mass of its own.
     com : (3,) m
@@ -44,6 +48,10 @@ class Shape:
         Of a prism, counterclockwise.
     expressions : dict of str to Expression
         Of ``"mass"``, ``"com.x"``, ``"inertia.xx"`` and so on, where they follow from parameters.
+    surface : Surface or None
+        The triangles of a mesh, before they are scaled.
+    file : str or None
+        From which a mesh was read.
     """
 
     kind: str
@@ -53,6 +61,8 @@ class Shape:
     inertia: NDArray[np.float64]
     outline: NDArray[np.float64] | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
+    surface: Surface | None = None
+    file: str | None = None
 
 
 @recorded
@@ -199,6 +209,60 @@ def prism(outline: ArrayLike, thickness: float, mass: float | None = None, *, de
     return replace(solid, outline=x if area > 0 else x[::-1].copy())
 
 
+@recorded
+def mesh(
+    surface: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike],
+    mass: float | None = None,
+    *,
+    density: float | None = None,
+    scale: float | Sequence[float] = 1.0,
+) -> Shape:
+    """Return what a surface of triangles encloses, of uniform density, in the axes of its file.
+
+    Parameters
+    ----------
+    surface : path, or (corners, triangles)
+        File in STL, OBJ, PLY, OFF, DAE or GLB (needs the extra ``meshes``); or corners (k, 3) and triangles (m, 3) int,
+        each counterclockwise as seen from outside.
+    mass, density : float, kg or kg/m3
+        With neither it has no mass of its own; the surface may then be open, and is for pictures.
+    scale : float or (3,)
+        Factors of all lengths: 0.001 for a file in millimetres.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read; or mass or density is given and the surface is not closed.
+
+    Examples
+    --------
+    >>> corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    >>> corner = mesh((corners, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]), density=6.0)
+    >>> print(round(corner.mass, 12), corner.com)  # a sixth of a cube
+    1.0 [0.25 0.25 0.25]
+    """
+    along: Any = [scale] * 3 if np.ndim(scale) == 0 else scale
+    factors = finite_array(along, (3,), item="mesh", field="scale")
+    if not factors.all():
+        raise ModelError("mesh", "scale", scale, "it must not be zero")
+    if isinstance(surface, (str, os.PathLike)):
+        file, given = os.fsdecode(surface), read_surface(surface)
+    else:
+        if not isinstance(surface, Sequence) or len(surface) != 2:
+            raise ModelError("mesh", "surface", type(surface).__name__, "give a file, or corners and triangles")
+        file, given = None, Surface.of(*surface, item="mesh")
+    size = dict(zip("xyz", factors.tolist(), strict=True))
+    whole = given.scaled(factors.tolist())
+    volume, com, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+    if not whole.fault:
+        volume, com, inertia = whole.solid()
+    elif mass is not None or density is not None:
+        remedy = f"{whole.fault}; mend it in a CAD program, or give the body mass=, com= and inertia= by numbers"
+        raise ModelError("mesh", "surface", file or f"{len(given.triangles)} triangles", remedy)
+    solid = _solid("mesh", size, _mass("mesh", mass, density, volume), com, inertia)
+    return replace(solid, surface=given, file=file)
+
+
 def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 24 times the integral of x x^T over triangles (origin, a, b), by twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
@@ -214,9 +278,10 @@ def _solid(
     whole = np.asarray(inertia if mass is None else mass * inertia)
     m, by_mass = split(mass, ("mass",))
     c, by_com = split(list(com), ("com.x", "com.y", "com.z"))
-    moments, by_inertia = split(list(np.diag(whole)), ("inertia.xx", "inertia.yy", "inertia.zz"))
+    moments, by_inertia = split(whole.ravel().tolist(), [f"inertia.{a}{b}" for a in "xyz" for b in "xyz"])
+    by_inertia = {label: x for label, x in by_inertia.items() if label[-2] <= label[-1]}
     lengths = {name: float(plain(length)) for name, length in size.items()}
-    J = np.diag(moments) if by_inertia else whole
+    J = np.reshape(moments, (3, 3))
     return Shape(
         kind, lengths, m, np.array(c, float), np.array(J, float), expressions={**by_mass, **by_com, **by_inertia}
     )

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Visual"]
+from ..errors import ModelError
+from .shapes import Shape
+from .surface_files import read_surface
+from .surfaces import Surface
+
+__all__ = ["Visual", "look_of", "surface_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +32,11 @@ class Visual:
     rotation : (3, 3)
         Its axes as columns, in body axes.
     file : str or None
-        Where a mesh lies, word for word as the model file has it. It is never opened by loading.
+        What the model file calls a mesh, word for word. It is never opened by loading, but when it is drawn.
+    path : str or None
+        Where that file was found; None if it was not: the body is then drawn as if it had no mesh.
+    surface : Surface or None
+        The triangles of a mesh that came without a file, before they are scaled.
     collision : bool
         True if it describes the surface for contact, False if the looks.
     color : (4,) float or None
@@ -46,8 +55,39 @@ class Visual:
     color: tuple[float, float, float, float] | None = None
     name: str | None = None
     outline: NDArray[np.float64] | None = None
+    path: str | None = None
+    surface: Surface | None = None
 
     def __repr__(self) -> str:
         size = ", ".join(f"{key}={value:.6g}" for key, value in self.size.items() if key != "axis")
         what = "collision" if self.collision else "visual"
         return f"<Visual {self.kind} ({what}): {size}{'' if self.file is None else f', {self.file!r}'}>"
+
+
+def look_of(shape: Shape) -> Visual | None:
+    """Return the picture of a shape where it stands in its body; None of a slender rod, which cannot be seen."""
+    kind, size, place = shape.kind, dict(shape.size), np.zeros(3)
+    if kind == "rod":
+        if not size["radius"]:
+            return None
+        kind, place = "cylinder", np.array(shape.com, dtype=float)
+    mesh = {"file": shape.file, "path": shape.file, "surface": shape.surface}
+    return Visual(kind, size, place, np.eye(3), outline=shape.outline, **mesh)  # type: ignore[arg-type]
+
+
+def surface_of(look: Visual) -> Surface:
+    """Return the triangles of a mesh, scaled, in its own axes.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it cannot be read.
+    """
+    surface = look.surface
+    if surface is None:
+        if look.path is None:
+            raise ModelError("mesh", "file", look.file, "there is no such file: say where packages are when loading")
+        surface = read_surface(look.path)
+    factors = tuple(look.size[axis] for axis in "xyz")
+    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all that show it
+    return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))  # type: ignore[no-any-return]

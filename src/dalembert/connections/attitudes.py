@@ -19,10 +19,18 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 from ..recipes import record_makers
-from ..rotation import as_rotation_matrix, quaternion_from_matrix
+from ..rotation import as_rotation_matrix, euler, euler_velocity, quaternion_from_matrix
 from .laws import Constant, Law, Spline, as_law
 
-__all__ = ["Attitude", "AttitudeSpline", "BryantAngles", "EulerAngles", "as_attitude"]
+__all__ = [
+    "Attitude",
+    "AttitudeSpline",
+    "BryantAngles",
+    "EulerAngles",
+    "as_attitude",
+    "attitude_start",
+    "with_attitude",
+]
 
 Array = NDArray[np.float64]
 
@@ -205,6 +213,70 @@ def as_attitude(rotation: Any, *, item: str) -> Attitude:
     held = Attitude()
     held.laws = tuple(Constant(float(c)) for c in quaternion_from_matrix(as_rotation_matrix(rotation, item=item)))
     return held
+
+
+def attitude_start(
+    item: str, rotation: Any, bryant: Any, euler_angles: Any, angle_rates: Any, *, axes: str
+) -> tuple[Array | None, Array | None]:
+    """Return the rotation (3, 3) and the angular velocity (3,) with which something starts; None where not given.
+
+    Parameters
+    ----------
+    item : str
+        Whose, for errors.
+    rotation : any form of a rotation
+    bryant : (3,) rad
+    euler_angles : (3,) rad, or a pair of these and a convention
+        One of the three at most.
+    angle_rates : (3,) rad/s
+        Of the angles given.
+    axes : str
+        Of the angular velocity: ``"fixed"`` or ``"turned"``.
+    """
+    given = {
+        name: value
+        for name, value in (("rotation", rotation), ("bryant", bryant), ("euler", euler_angles))
+        if value is not None
+    }
+    if len(given) > 1:
+        raise ModelError(item, " and ".join(given), [*given.values()], "give one of them: each is the whole attitude")
+    if angle_rates is not None and (not given or rotation is not None):
+        raise ModelError(item, "angle_rates", angle_rates, "give the angles too, as bryant=... or euler=...")
+    if not given:
+        return None, None
+    if rotation is not None:
+        return as_rotation_matrix(rotation, item=item), None
+    angles, convention = (bryant, "XYZ") if bryant is not None else _with_convention(euler_angles)
+    angles = finite_array(angles, (3,), item=item, field=next(iter(given)))
+    if angle_rates is None:
+        return euler(angles, convention), None
+    rates = finite_array(angle_rates, (3,), item=item, field="angle_rates")
+    return euler(angles, convention), euler_velocity(angles, rates, convention, axes=axes)
+
+
+def with_attitude(
+    hinge: Any, position: Array | None, speed: Array | None, R: Array, omega: Array | None
+) -> tuple[Array, Array | None]:
+    """Return position (nq,) and speed (nv,) of a hinge that turns freely with an attitude and an angular velocity.
+
+    What is not given otherwise is NaN.
+    """
+    places = np.full(hinge.nq, np.nan) if position is None else position
+    k = hinge.coordinates.index("qw")
+    places[k : k + 4] = quaternion_from_matrix(R)
+    if omega is None:
+        return places, speed
+    speeds = np.full(hinge.nv, np.nan) if speed is None else speed
+    k = hinge.speeds.index("wx")
+    speeds[k : k + 3] = omega
+    return places, speeds
+
+
+def _with_convention(angles: Any) -> tuple[Any, str]:
+    """Return angles and their convention, ``"ZXZ"`` if none is given."""
+    if isinstance(angles, (tuple, list)) and len(angles) == 2 and isinstance(angles[1], str):
+        return angles[0], angles[1]
+    return angles, "ZXZ"
 
 
 def _product(a: Array, b: Array) -> Array:

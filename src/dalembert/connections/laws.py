@@ -408,6 +408,13 @@ def integrated(law: Law, start: float) -> Law:
     return Integral(law, start)
 
 
+def before_integration(law: Law) -> Law | None:
+    """Return the law that `integrated` made this one from, or None if it was made otherwise."""
+    if isinstance(law, Polynomial):
+        return Polynomial(tuple(k * c for k, c in enumerate(law.coefficients) if k)) if law.coefficients[1:] else None
+    return law.law if isinstance(law, Integral) else None
+
+
 def third_rate(law: Law, t: float) -> float:
     """Return the third derivative of a law: exact where the law knows it, else by differences of what it knows.
 

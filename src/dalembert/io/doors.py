@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ModelError
 from ..system import System
 from .guarded_xml import DEEPEST, parse_document, read_document
+from .mesh_places import Packages
 from .mjcf import load_mjcf, save_mjcf
 from .models import SUFFIXES, load_model_file, save_model_file
 from .sdf import load_sdf
@@ -26,15 +27,16 @@ _DEFAULTS: dict[str, Any] = {
     "friction": True,
     "keyframe": None,
     "root": None,
+    "packages": (),
 }
 _DATA = ("limits", "damping", "friction")
 
 # format: what reads it, and the options that it has
 _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
     "model": (load_model_file, ()),
-    "URDF": (load_urdf, ("base", "inertia", *_DATA)),
+    "URDF": (load_urdf, ("base", "inertia", *_DATA, "packages")),
     "MJCF": (load_mjcf, ("keyframe", "root", *_DATA)),
-    "SDF": (load_sdf, ("inertia", *_DATA)),
+    "SDF": (load_sdf, ("inertia", *_DATA, "packages")),
 }
 _WRITERS: dict[str, Callable[[System, Path], None]] = {
     "model": save_model_file,
@@ -60,6 +62,7 @@ def load(
     friction: bool = True,
     keyframe: str | int | None = None,
     root: str | os.PathLike[str] | None = None,
+    packages: Packages = (),
 ) -> System:
     """Read a system from a file; the ending of its name says the format, of ``.xml`` files the root element.
 
@@ -81,6 +84,10 @@ def load(
         MJCF: name or number of the keyframe that gives start values.
     root : path
         MJCF: folder that included files may come from; that of the file if left out.
+    packages : folders, or dict of str to folder
+        URDF, SDF: where meshes of ``package://`` and ``model://`` addresses are: folders that hold packages, or each
+        package by its name. The folders above the file are looked at too, and those that ROS_PACKAGE_PATH,
+        AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and SDF_PATH name.
 
     Returns
     -------
@@ -108,6 +115,7 @@ def load(
         "friction": friction,
         "keyframe": keyframe,
         "root": root,
+        "packages": packages,
     }
     for option, value in given.items():
         if option not in options and value != _DEFAULTS[option]:

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_PARTS",
     "MAX_TAG",
     "Located",
+    "folder_of",
     "is_document",
     "line_of",
     "parse_document",
@@ -81,6 +82,13 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
         raise ModelError(source, "path", path, f"there is no such file (seen from {os.getcwd()!r})") from None
     except (OSError, ValueError) as error:
         raise ModelError(source, "path", path, f"it cannot be read: {error}") from None
+
+
+def folder_of(path_or_text: Any) -> Path | None:
+    """Return the folder in which a document lies; None of one that is given as text."""
+    if isinstance(path_or_text, (bytes, bytearray)) or (isinstance(path_or_text, str) and is_document(path_or_text)):
+        return None
+    return Path(os.fsdecode(path_or_text)).resolve().parent
 
 
 def is_document(text: str) -> bool:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..bodies.rigid import Body
-from ..bodies.visual import Visual
+from ..bodies.visual import Visual, look_of
 
 __all__ = ["looks_of"]
 
 
 def looks_of(body: Body) -> list[Visual]:
     """Return the pictures of a body, that of its shape first; a rod without thickness has none."""
-    found = list(body.visuals)
-    shape = body.shape
-    if shape is None:
-        return found
-    kind, size = shape.kind, dict(shape.size)
-    if kind == "rod":
-        if not size["radius"]:
-            return found
-        kind = "cylinder"
-    place = np.zeros(3) if kind == "prism" else np.array(shape.com, dtype=float)
-    return [Visual(kind, size, place, np.eye(3), outline=shape.outline), *found]
+    own = None if body.shape is None else look_of(body.shape)
+    return list(body.visuals) if own is None else [own, *body.visuals]

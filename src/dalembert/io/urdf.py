@@ -6,8 +6,9 @@ What becomes what:
     <inertial>                      mass, com (origin xyz), inertia in the axes of origin rpy;
                                     a link without it is a body without mass; an inertia that no
                                     rigid body has is kept, and a `ModelWarning` says so
-    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are named, never opened;
-                                    what is malformed is skipped, ``system.notes`` says which
+    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are looked for, and opened when
+                                    they are drawn; what is malformed is skipped; ``system.notes`` says
+                                    which meshes are not there, and what was skipped
     <joint type=...>                connection of the same name from the parent link, at the joint's
                                     origin, to the child link's frame
         revolute, continuous        `Revolute`; continuous has no position limits
@@ -52,7 +53,8 @@ from ..connections.constraints.mimic import Mimic
 from ..connections.hinges import Fixed, Free
 from ..errors import ModelError, ModelWarning, TopologyError
 from ..system import System
-from .guarded_xml import parse_document, read_document
+from .guarded_xml import folder_of, parse_document, read_document
+from .mesh_places import Packages, place_meshes
 from .naming import free_name, unique_names
 from .urdf_fields import child_of, name_of, origin_of, suggestion
 from .urdf_joints import hinge_of, mimics_of
@@ -70,6 +72,7 @@ def load_urdf(
     limits: bool = True,
     damping: bool = True,
     friction: bool = True,
+    packages: Packages = (),
 ) -> System:
     """Read a robot from a URDF file or text and return it as a system.
 
@@ -86,6 +89,9 @@ def load_urdf(
     limits, damping, friction : bool
         False leaves the positions at which joints stop (lower and upper), their damping, or their dry friction out.
         Bounds of effort and speed are kept.
+    packages : folders, or dict of str to folder
+        Where to look for meshes of ``package://`` addresses: folders that hold packages, or each package by its name.
+        The folders above the file are looked at too, and those that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name.
 
     Returns
     -------
@@ -153,6 +159,7 @@ def load_urdf(
     for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]
         system.mimics[joint_names[name]] = Mimic(leader, mimic.multiplier, mimic.offset)
+    place_meshes(system, folder_of(path_or_text), packages)
     doubts += _impossible_inertias(system, {link_names[name]: name for name in links})
     if doubts:
         _warn(system, doubts, source)

@@ -51,6 +51,8 @@ class Conditions(_core.Conditions):
         Of a run, for inputs with a delay.
     sliding : frozenset of int
         Thresholds of laws, by number, along which the motion slides: both branches act, mixed so that it stays there.
+    branches : mapping of int to float
+        Thresholds of laws, by number, and the branch on which they are held whatever their margins: -1, 1, a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
     given, paced, placed : (nv,) bool
@@ -81,6 +83,7 @@ class Conditions(_core.Conditions):
         stabilization: tuple[float, float] = (0.0, 0.0),
         answers: Answers | None = None,
         sliding: frozenset[int] = frozenset(),
+        branches: Mapping[int, float] | None = None,
     ) -> None:
         parameters = np.ascontiguousarray(parameters, dtype=float)
         count = model.element_numbers
@@ -103,14 +106,16 @@ class Conditions(_core.Conditions):
             *stabilization,
             answers,
             sorted(sliding),
+            list(branches or ()),
+            list((branches or {}).values()),
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
-        self.host, self.sliding = host, sliding
+        self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers", "sliding")
+        names = ("control", "history", "stabilization", "answers", "sliding", "branches")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -142,7 +147,8 @@ class Conditions(_core.Conditions):
     @property
     def as_described(self) -> bool:
         """Whether they are none but those of the description."""
-        plain = not (self.locked or self.off or self.control or self.history or self.sliding or any(self.stabilization))
+        laws = self.sliding or self.branches
+        plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def other_numbers(
@@ -171,15 +177,19 @@ class Conditions(_core.Conditions):
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
     def plain(self) -> tuple[list[Any], ...]:
-        """Return parameters, locked freedoms, closures that are off and, if any, sliding thresholds, as lists."""
+        """Return parameters, locked freedoms, closures that are off and, if any, thresholds that slide or are held."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
-        return (*always, sorted(self.sliding)) if self.sliding else always
+        held = [[k, side] for k, side in self.branches.items()]
+        return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
     def like(self, plain: Sequence[Any]) -> Conditions:
         """Return the conditions with what `plain` of others has told; control and history stay."""
         parameters, *marks = plain
-        locked, off, sliding = map(frozenset, (*marks, *[()] * (3 - len(marks))))
-        return self.changed(parameters=np.array(parameters, dtype=float), locked=locked, off=off, sliding=sliding)
+        parts: list[Any] = [*marks, *[()] * (4 - len(marks))]
+        locked, off, sliding = map(frozenset, parts[:3])
+        numbers = np.array(parameters, dtype=float)
+        branches = {int(k): float(side) for k, side in parts[3]}
+        return self.changed(parameters=numbers, locked=locked, off=off, sliding=sliding, branches=branches)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.model, self.parameters, self.locked, self.off, self._how)

@@ -480,6 +480,7 @@ class Model(NamedModel):
             they do to hinges and bodies.
             ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
             outside, W. ``"asked"``: of the actuators at each coordinate with a `max_effort`, all together.
+            ``"margins"``: numbers that decide between branches of laws, where conditions hold some of these.
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """

@@ -330,8 +330,7 @@ def _vertex(s: Array, g: Array) -> tuple[Array, Array]:
         slope = first + bend * (s[1] - s[0])
         place = s[1] - slope / (2 * bend)
         outside = ~((place > s[0]) & (place < s[2]))
-        place = np.where(outside, np.nan, place)
-        return place, g[1] - slope * slope / (4 * bend)
+        return np.where(outside, np.nan, place), np.where(outside, np.nan, g[1] - slope * slope / (4 * bend))
 
 
 def _add_dips(s: list[float], g: list[float], value: Callable[[float], float]) -> None:

@@ -8,6 +8,7 @@ round in circles, all answers are looked through, those first with which most st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -21,6 +22,7 @@ from .dry_modes import Modes, RowsAtRest, Verdict
 from .dry_rows import DryRows, Response
 from .events import Situation
 from .holding import Holding
+from .jumping_laws import MIDDLE, JumpingLaws
 
 __all__ = ["Decider"]
 
@@ -50,6 +52,8 @@ class Decider:
     u : (n,) rad/s or m/s
     rest : (n,) rad/s or m/s
         Speeds that count as none.
+    reach : float, rad or m
+        Likewise of coordinates.
     jammed : sequence of int
         Rows that stick whatever it takes.
 
@@ -58,6 +62,8 @@ class Decider:
     jams : list of int
         Rows that slide and have no friction that fits their load.
     notes : list of str
+    back : (nv,) rad or m
+        A move onto the jumps of laws that help to hold.
     """
 
     def __init__(
@@ -70,9 +76,12 @@ class Decider:
         side: Array,
         u: Array,
         rest: Array,
+        reach: float,
         jammed: Sequence[int] = (),
     ) -> None:
         self.rows, self.base, self.now, self.mine, self.side, self.rest = rows, base, now, mine, side, rest
+        self.reach, self.laws = reach, JumpingLaws.none(rows.model)
+        self.back = np.zeros(rows.model.nv)
         self.jammed = np.isin(np.arange(len(rows)), list(jammed))
         self.jams: list[int] = []
         self.notes: list[str] = []
@@ -103,7 +112,10 @@ class Decider:
             ours[ball] = self.mine[ball].any()
         conditions = with_signs(rows, self.base, np.where(ours, modes.sign, BY_SIGN), self.rest)
         places = {int(place) for place in rows.places[modes.locked]}
-        return conditions.changed(locked=self.base.locked | places) if places else conditions
+        if not places and not modes.slides:
+            return conditions
+        branches = dict.fromkeys(modes.laws, MIDDLE)
+        return conditions.changed(locked=self.base.locked | places, branches=branches, sliding=frozenset(modes.slides))
 
     # ---- deciding
 
@@ -147,18 +159,75 @@ class Decider:
         balls = [ball for ball in balls if len(ball) > 1]
         pinned = (rows.lower[chosen] == rows.upper[chosen]) & (self.side[chosen] != 0) | self.jammed[chosen]
         self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, balls)
+        tolerances = self.reach, float(self.rest.min(initial=np.inf))
+        self.laws = JumpingLaws.at(self.under_way(), now, response.jumps, tolerances)
+        self.joint = self.problem
+        if self.laws.thresholds:
+            J = np.vstack([response.J[chosen], self.laws.G])
+            A = J @ np.vstack([response.D[chosen], response.jumps.respond(self.laws.G)]).T
+            more = len(self.laws.thresholds)
+            sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
+            self.joint = RowsAtRest(0.5 * (A + A.T), sides, pins, balls)
 
     def _by_bounds(self, modes: Modes, loads: Array) -> tuple[Modes, Holding | None]:
         """Return modes and what holds, with bounds of friction as under loads (n,)."""
-        rows, chosen = self.rows, self.chosen
+        rows, chosen, laws = self.rows, self.chosen, self.laws
         friction, static = rows.frictions(self.base, loads)
-        still = frozen(rows, with_signs(rows, self.base, self.sign, self.rest), friction)
-        a0 = Evaluated(rows, still, self.now).a[chosen]
+        still = laws.held(frozen(rows, with_signs(rows, self.base, self.sign, self.rest), friction))
+        a0 = np.concatenate([Evaluated(rows, still, self.now).a[chosen], laws.rates(still, self.now)])
         free = np.where(self.slides[chosen], 0.0, 1.0)  # what slides has its friction
         least, most = free * friction[chosen], free * static[chosen]
-        verdict = self.problem.decide(a0, least, np.where(self.broken, least, most))
-        self.broken |= verdict.broken  # what has broken away has its friction, whatever loads that leads to
-        return self._with(modes, verdict, static)
+        limits = (np.append(limit, laws.strength) for limit in (least, np.where(self.broken, least, most)))
+        verdict = self.joint.decide(a0, *limits)
+        self.broken |= verdict.broken[: len(chosen)]  # what has broken away has its friction, whatever loads follow
+        helping, sliding, verdict = self._apart(verdict)
+        found, holding = self._with(modes, verdict, static)
+        found.slides = [laws.thresholds[k] for k in sliding]
+        if holding is None or not helping:
+            return found, holding
+        found.laws = [laws.thresholds[k] for k in helping]
+        self.back = laws.back[helping].sum(axis=0)
+        self._tell_help(found)
+        return found, self._helped(holding, helping)
+
+    def _apart(self, verdict: Verdict) -> tuple[list[int], list[int], Verdict]:
+        """Return laws that help to hold what sticks, those along which the motion slides, and the verdict of rows."""
+        m, joint = len(self.chosen), self.joint
+        slips = verdict.slips[:m]
+        free = joint.independent([*(k for k in verdict.free if k < m), *np.flatnonzero(~slips).tolist()])
+        stays = [k for k in range(m, len(verdict.x)) if not verdict.slips[k]]
+        helping = [k - m for k in stays if joint.follows(free, k)]
+        sliding = [k - m for k in stays if k - m not in helping]
+        return helping, sliding, Verdict(verdict.x[:m], free, slips, verdict.way[:m], verdict.broken[:m])
+
+    def _helped(self, holding: Holding, helping: list[int]) -> Holding:
+        """Return what holds, with the help of laws: rows after all others."""
+        n, m, A = len(self.rows), len(self.chosen), self.joint.A
+        places = {int(k): place for place, k in enumerate(self.chosen)}
+        free, laws = [places[k] for k in holding.locked], [m + k for k in helping]
+        share = np.linalg.solve(A[free][:, free], A[free][:, laws])
+        none = np.zeros(len(laws), dtype=bool)
+        return replace(
+            holding,
+            also=[*holding.also, *(n + k for k in range(len(laws)))],
+            below=np.append(holding.below, none),
+            above=np.append(holding.above, none),
+            share=np.hstack([holding.share, share]),
+            scale=np.append(holding.scale, self.laws.strength[helping]),
+        )
+
+    def _tell_help(self, modes: Modes) -> None:
+        """Say which laws hold what sticks, too."""
+        model = self.rows.model
+        names = {place.row: name for name, place in model.compiled.elements.places.items()}
+        owners = {names.get(model.thresholds[k][0], "") for k in modes.laws}
+        stuck = ", ".join(self.rows.names[k] for k in modes.locked)
+        self.notes += [
+            f"the law of element {name!r} jumps where {stuck} sticks, and helps friction to hold it; which of the two "
+            "holds how much is not determined: the law is told as the mean of both sides of its jump, friction as the "
+            "rest"
+            for name in sorted(owners - {""})
+        ]
 
     def _with(self, modes: Modes, verdict: Verdict, static: Array) -> tuple[Modes, Holding | None]:
         """Return modes and what holds after a verdict."""

@@ -33,6 +33,7 @@ from .dry_words import Change, Hit, Hits, put_in_words
 from .events import Event, Situation
 from .holding import Holding
 from .impacts import blow, pressing
+from .jumping_laws import strengths
 from .jumps import loop_rates
 
 __all__ = ["Change", "Dry"]
@@ -105,6 +106,8 @@ class Dry:
         mine = self._mine(conditions)
         size, slow = rows.together(u), self.rest * self.wide
         sliding = np.where(modes.sign != 0, np.where(rows.alone, modes.sign * u, size - 0.9 * slow), 1.0)
+        if conditions.sliding != frozenset(modes.slides):  # a law has begun to hold the motion, perhaps at rest
+            sliding = np.where((modes.sign != 0) & (size <= slow), -1.0, sliding)
         still = modes.idle | modes.stuck  # what follows from locks elsewhere, until the mechanism has moved on
         still[modes.locked] = False
         sliding = np.where(still, slow - size, sliding)
@@ -124,8 +127,14 @@ class Dry:
         values[-2] = np.minimum(self.patience - t, 1.0)
         if self.holding is not None:
             parts = self.model.report(["held", "signals"], t, q, v, x, conditions=conditions)
-            static = rows.frictions(conditions, rows.loads(parts["signals"]))[1]
-            values[-1] = self.holding.margin(parts["held"][:, rows.places[modes.locked]], static)
+            limits = rows.frictions(conditions, rows.loads(parts["signals"]))[1]
+            places = rows.places[modes.locked]
+            held = parts["held"][:, places]
+            if modes.laws:
+                share = self.holding.share[:, -len(modes.laws) :]
+                helps = strengths(conditions, modes.laws, places, share, held, (t, q, v, x))
+                limits = np.hstack([np.broadcast_to(limits, (len(t), len(rows))), helps])
+            values[-1] = self.holding.margin(held, limits)
         return values
 
     @property
@@ -214,13 +223,15 @@ class Dry:
         side[~(at_rest | (on_stop & (side != 0)))] = 0.0
         self._put_on_stops(now, side)
         self.patience = now.t + PATIENCE * self.span if len(jams) else np.inf
-        decider = Decider(rows, base, now, at_rest | (side != 0), mine, side, u, self.rest, jams)
+        decider = Decider(rows, base, now, at_rest | (side != 0), mine, side, u, self.rest, self.reach, jams)
         self.modes, self.holding = decider.decide(before.stuck if self._lets_go in passed else None)
         for note in decider.notes:
             self._note(note)
         if decider.jams and not jams:
             return self.settle(now, passed, decider.jams)
         now.conditions = decider.under(self.modes)
+        if decider.back.any():
+            now.q = self.model.integrate(now.q, decider.back)
         self._stop_locked(now)
         put_in_words(rows, before, self.modes, change)
         self._mind_hurry(now.t)
@@ -250,7 +261,9 @@ class Dry:
         """Return the conditions without our locks; what stuck is decided anew by `settle`."""
         ours = self._ours()
         self.modes.locked = []
-        return conditions.changed(locked=conditions.locked - ours) if ours else conditions
+        if not ours and not conditions.branches and not conditions.sliding:
+            return conditions
+        return conditions.changed(locked=conditions.locked - ours, branches=None, sliding=frozenset())
 
     def _strike(self, now: Situation, base: Conditions, side: Array, u: Array, change: Change) -> None:
         """Let rows bounce off their stops, by (2)."""
@@ -274,7 +287,7 @@ class Dry:
         """Return accelerations of rows while no stop pushes; friction of the others that move goes on."""
         rows = self.rows
         still = (side != 0) | (rows.together(u) <= self.rest * self.wide)
-        decider = Decider(rows, base, now, still, self._mine(base), side, u, self.rest)
+        decider = Decider(rows, base, now, still, self._mine(base), side, u, self.rest, self.reach)
         rates = Evaluated(rows, decider.under_way(), now).a
         return rates if np.isfinite(rates).all() else Evaluated(rows, decider.without_friction(), now).a
 
@@ -301,7 +314,7 @@ class Dry:
         u = rows.motion(now.q[None], now.v[None])[1][0]
         mine = self._mine(base)
         at_rest = mine & self.modes.stuck
-        decider = Decider(rows, base, now, at_rest, mine, self.modes.side, u, self.rest)
+        decider = Decider(rows, base, now, at_rest, mine, self.modes.side, u, self.rest, self.reach)
         jams = decider.too_strong(self.modes)
         for note in decider.notes:
             self._note(note)

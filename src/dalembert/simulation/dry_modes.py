@@ -8,7 +8,7 @@ is one vector have an ellipsoid in place of bounds (`solve_cones`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Modes:
         -1 on its lower stop, 1 on its upper one, else 0.
     idle : (n,) bool
         Rows at rest that nothing can move where the mechanism is.
+    laws, slides : list of int
+        Thresholds of laws that jump there and help to hold rows that stick; and those along which the motion slides.
     """
 
     sign: Array
@@ -48,6 +50,8 @@ class Modes:
     locked: list[int]
     side: Array
     idle: Marks
+    laws: list[int] = field(default_factory=list)
+    slides: list[int] = field(default_factory=list)
 
     @classmethod
     def none(cls, n: int) -> Modes:
@@ -62,14 +66,16 @@ class Modes:
     def plain(self) -> dict[str, Any]:
         """Return what it consists of as lists."""
         arrays = {name: getattr(self, name).tolist() for name in ("sign", "stuck", "side", "idle")}
-        return {**arrays, "locked": list(self.locked)}
+        lists = {name: list(getattr(self, name)) for name in ("locked", "laws", "slides")}
+        return {**arrays, **lists}
 
     @classmethod
     def of(cls, kept: dict[str, Any]) -> Modes:
         """Return what `plain` gave."""
         sign, side = (np.array(kept[name], dtype=float) for name in ("sign", "side"))
         stuck, idle = (np.array(kept[name], dtype=bool) for name in ("stuck", "idle"))
-        return cls(sign, stuck, list(kept["locked"]), side, idle)
+        locked, laws, slides = (list(kept[name]) for name in ("locked", "laws", "slides"))
+        return cls(sign, stuck, locked, side, idle, laws, slides)
 
 
 @dataclass(frozen=True, eq=False)

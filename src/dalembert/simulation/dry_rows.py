@@ -224,13 +224,16 @@ class Response:
         Second rates of the rows for unit efforts on them.
     own : (n,)
         The same of each row on itself, without the loops.
+    jumps : Jumps
+        How anything else responds.
     """
 
     def __init__(self, rows: DryRows, conditions: Conditions, q: Array, t: float, held: NDArray[np.bool_]) -> None:
         model = rows.model
         P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
         self.J = rows.jacobian(q)
-        self.D = Jumps(model, q, held, P).respond(self.J)
+        self.jumps = Jumps(model, q, held, P)
+        self.D = self.jumps.respond(self.J)
         A = self.J @ self.D.T
         self.A = 0.5 * (A + A.T)
         alone = Jumps(model, q, held, 0.0 * P).respond(self.J) if model.nc else self.D

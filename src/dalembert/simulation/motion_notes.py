@@ -14,6 +14,7 @@ from ..model import Conditions, Model
 from ..model.once import once_per_model
 from ..result import Motion
 from .led_angles import angle_notes
+from .pressed import load_notes
 from .settling import keeps_to_itself
 from .spin import deformation_notes, spin_notes
 
@@ -47,7 +48,7 @@ def motion_notes(motion: Motion, conditions: Iterable[Conditions], *, asking: bo
     conditions = list(conditions)
     notes = [*spin_notes(model, motion.q, motion.v), *deformation_notes(model, motion.q)]
     notes += [*_hinge_notes(model, motion.q, motion.v), *angle_notes(motion)]
-    notes += keeps_to_itself(conditions) if asking else []
+    notes += [*keeps_to_itself(conditions), *load_notes(motion)] if asking else []
     hinges = {name: h for name, h in _hinges_with_data(model).items() if h.max_effort is not None}
     if hinges:
         notes += [*_actuator_notes(motion, conditions), *_drive_notes(motion, hinges)]

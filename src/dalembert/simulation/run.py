@@ -109,6 +109,7 @@ class Run:
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
+        self._slid: tuple[Conditions, Conditions] | None = None
         switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
         sampled = times is not None and not watch.events and self.history is None and not len(switchings.whole)
@@ -175,9 +176,9 @@ class Run:
         """Keep the branches of laws that steps were on; where the motion slides between two, a segment begins."""
         for t, slides in self.track.switchings.take(self.integrator):
             last = self.segments[-1]
+            self.notes += self.track.switchings.notes(self.model, t, slides)
             if slides != last.conditions.sliding:
                 conditions = self.conditions.changed(sliding=slides)
-                self.notes += self.track.switchings.notes(self.model, t, slides)
                 self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_slack))
 
     def change_conditions(self, conditions: Conditions) -> None:
@@ -330,8 +331,20 @@ class Run:
         if self.watch.asked:
             values = self.watch.values(self.track.conditions, t, q, v, x)
         if self.dry is not None:
-            values = np.vstack([values, self.dry.values(self.conditions, t, q, v, x)])
+            dry = np.empty((len(self.dry.events), len(t)))
+            for rows, conditions in self.track.conditions(t):
+                dry[:, rows] = self.dry.values(self._sliding(conditions.sliding), t[rows], q[rows], v[rows], x[rows])
+            values = np.vstack([values, dry])
         return values
+
+    def _sliding(self, slides: frozenset[int]) -> Conditions:
+        """Return the present conditions with thresholds along which the motion slides."""
+        if slides == self.conditions.sliding:
+            return self.conditions
+        key, kept = self.conditions, self._slid
+        if kept is None or kept[0] is not key or kept[1].sliding != slides:
+            self._slid = kept = key, key.changed(sliding=slides)
+        return kept[1]
 
     def _handle_events(self, rows: tuple[Array, ...]) -> bool:
         """Look through new steps, stop at the first event that may change the run; returns whether that ends it."""

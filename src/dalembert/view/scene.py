@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..connections.constraints.plain import Constraint
 from ..connections.hinges import Hinge
-from ..errors import ModelError
+from ..errors import LeftOutWarning, ModelError
 from ..model import Model
 from ..system import System
 from . import solids
@@ -37,6 +38,8 @@ LOOKS = frozenset(
 )
 
 _SOLID = ("cam", "wheel", "disc", "sphere", "roller")  # patches that stand for a body
+
+_SPECK = 1e-4  # of the heaviest body: sensors and frames of robots, whose inertia is often made up
 
 _AT = re.compile(r"^(?P<body>.+)\.at\((?P<numbers>[^()]*)\)$")
 
@@ -149,9 +152,19 @@ class Scene:
         Show bodies without a shape as boxes of their mass and inertia.
     points : markers
         Further points that belong to their bodies in the picture.
+    triangles : int
+        How many a mesh has at most: one of a CAD program has more than can be seen.
     """
 
-    def __init__(self, model: Model, *, around: int = 20, inertia: bool = False, points: Sequence[Marker] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        around: int = 20,
+        inertia: bool = False,
+        points: Sequence[Marker] = (),
+        triangles: int = solids.TRIANGLES,
+    ) -> None:
         self.model = model
         self._points = points
         self._inertia = inertia
@@ -165,9 +178,12 @@ class Scene:
         self.lines, self.patches, self.curves, self.arrows = (
             figures.lines, figures.patches, figures.curves, figures.arrows,
         )  # fmt: skip
-        self.bodies = [
-            self._body(system.bodies[name], k, around) for k, name in enumerate(model.forest.bodies[1:], start=1)
-        ]
+        self._fineness = {"around": around, "triangles": triangles}
+        self._lacks: list[str] = []
+        self.bodies = [self._body(system.bodies[name], k) for k, name in enumerate(model.forest.bodies[1:], start=1)]
+        if self._lacks:
+            listed = "\n  ".join(dict.fromkeys(self._lacks))
+            warnings.warn(LeftOutWarning(f"not drawn:\n  {listed}", tuple(self._lacks)), stacklevel=4)
 
     def reach(self, placements: list[Placement]) -> tuple[Array, Array]:
         """Return the lowest and highest coordinates (3,) m of everything drawn in any of the placements."""
@@ -238,12 +254,12 @@ class Scene:
                 points.append(position)
         return points
 
-    def _body(self, body: Body, number: int, around: int) -> BodyFigure:
+    def _body(self, body: Body, number: int) -> BodyFigure:
         figure = BodyFigure(body.name, number, PALETTE[(number - 1) % len(PALETTE)])
         if body.flexible is not None:
             return self._flexible(figure, body.flexible)
         points = self._joint_points(number)
-        figure.solids.extend(solids.of_body(body, around=around))
+        figure.solids.extend(solids.of_body(body, **self._fineness, lacks=self._lacks))
         if self._inertia and body.shape is None and not figure.solids:
             box = solids.equivalent_box(body)
             figure.solids.extend([] if box is None else [box])
@@ -294,7 +310,8 @@ def _from_points(figure: BodyFigure, body: Body, points: list[Array], slides: bo
     scale = max((float(np.linalg.norm(p - com)) for p in points), default=0.0)
     line = _on_one_line(points)
     if scale == 0:
-        box = None if slides else solids.equivalent_box(body)
+        speck = body.mass < _SPECK * max(each.mass for each in body.system.bodies.values())
+        box = None if slides or speck else solids.equivalent_box(body)
         if box is not None:
             figure.solids.append(box)
         return figure

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.rigid import Body
+from ..bodies.visual import Visual, look_of, surface_of
+from ..errors import ModelError
 
 __all__ = [
+    "TRIANGLES",
     "Solid",
     "bar",
     "block",
@@ -27,6 +31,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _AROUND = 20
+TRIANGLES = 2400  # of a mesh in a drawing
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,19 +233,41 @@ def equivalent_box(body: Body) -> Solid | None:
     return block(*edges).moved(axes if np.linalg.det(axes) > 0 else -axes, body.com)
 
 
-def of_body(body: Body, *, around: int = _AROUND) -> list[Solid]:
-    """Return the solids of a body's shape, and of its decoration or model file; none for slender rods and meshes."""
-    shape, found = body.shape, []
-    if shape is not None and not slender(body):
-        size = dict(shape.size)
-        if shape.kind == "rod":
-            along = np.eye(3)[int(size["axis"])]
-            found.append(_simple("cylinder", size, around).moved(np.eye(3), along * shape.com))
-        else:
-            found.append(_simple(shape.kind, size, around, shape.outline))
-    looks = [v for v in body.visuals if v.kind != "mesh"]
-    looks = [v for v in looks if not v.collision] or looks
-    return found + [_simple(v.kind, v.size, around, v.outline).moved(v.rotation, v.position) for v in looks]
+def of_body(body: Body, *, around: int = _AROUND, triangles: int = TRIANGLES, lacks: Any = None) -> list[Solid]:
+    """Return the solids of a body's shape, and of its decoration or model file; none for slender rods.
+
+    Parameters
+    ----------
+    around : int
+        Corners of a circle.
+    triangles : int
+        How many a mesh has at most.
+    lacks : list
+        Takes what is wrong with meshes that cannot be drawn.
+    """
+    own = None if body.shape is None else look_of(body.shape)
+    found = [] if own is None else _of_look(own, around, triangles, lacks)
+    looks = [v for v in body.visuals if not v.collision]
+    drawn = [solid for look in looks for solid in _of_look(look, around, triangles, lacks)]
+    if not drawn:  # what touches is better than nothing
+        drawn = [solid for v in body.visuals if v.collision for solid in _of_look(v, around, triangles, lacks)]
+    return found + drawn
+
+
+def _of_look(look: Visual, around: int, triangles: int, lacks: Any) -> list[Solid]:
+    if look.kind != "mesh":
+        return [_simple(look.kind, look.size, around, look.outline).moved(look.rotation, look.position)]
+    if look.surface is None and look.path is None:  # its file was not found, which was said when the model was read
+        return []
+    try:
+        surface = surface_of(look).simplified(triangles)
+    except ModelError as error:
+        if lacks is not None:
+            lacks.append(str(error))
+        return []
+    faces = np.column_stack([surface.triangles, surface.triangles[:, 2]])
+    solid = Solid(surface.corners, faces, np.zeros(len(faces), dtype=bool))
+    return [solid.moved(look.rotation, look.position)]
 
 
 def slender(body: Body) -> bool:

@@ -233,6 +233,10 @@ class Hinge:
         """Number of speeds, that is of freedoms."""
         return len(self.speeds)
 
+    def coordinate_name(self, owner: str, number: int) -> str:
+        """Return the name of a coordinate: that of the connection, `owner`, where there is only one."""
+        return owner if self.nq == 1 else f"{owner}.{self.coordinates[number]}"
+
     @property
     def zero(self) -> Array:
         """Coordinates at which the two markers coincide."""

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...bodies.surfaces import Surface
 from ...bodies.visual import Visual
 from ...rotation import quaternion
 
 if TYPE_CHECKING:
     from .reading import Reading
 
-__all__ = ["add_visuals"]
+__all__ = ["add_visuals", "surface_as_filed"]
 
 
 def add_visuals(reading: Reading, k: int) -> None:
@@ -43,12 +44,11 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         "cylinder": {"radius": x, "length": 2 * y, "axis": 2.0},
     }
     position, rotation = np.array(model.geom_pos[g], dtype=float), quaternion(*model.geom_quat[g])
-    file = None
+    file, path, surface = None, None, None
     if kind == "mesh":
         mesh = int(model.geom_dataid[g])
-        file = _file(model, mesh)
-        if file is None:
-            return None
+        file, surface = _file(model, mesh), reading.surface(mesh)
+        path = reading.compiled.meshes.get(reading.name("mesh", mesh))
         sizes["mesh"] = dict(zip("xyz", map(float, model.mesh_scale[mesh]), strict=True))
         # MuJoCo moves a mesh into its principal axes; the file has it as it was
         rotation = rotation @ quaternion(*model.mesh_quat[mesh]).T
@@ -64,6 +64,8 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         collision=collision,
         color=_color(model, g),
         name=reading.name("geom", g) or None,
+        surface=surface,
+        path=path,
     )
 
 
@@ -73,6 +75,18 @@ def _color(model: Any, g: int) -> tuple[float, float, float, float]:
     rgba = model.mat_rgba[material] if material >= 0 and plain else model.geom_rgba[g]
     red, green, blue, opacity = (float(min(max(c, 0.0), 1.0)) for c in rgba)
     return red, green, blue, opacity
+
+
+def surface_as_filed(model: Any, mesh: int) -> Surface:
+    """Return the triangles of a mesh as its file has them: not scaled, and not moved into its principal axes."""
+    start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+    turn = quaternion(*model.mesh_quat[mesh])
+    corners = np.array(model.mesh_vert[start : start + count], dtype=float) @ turn.T + model.mesh_pos[mesh]
+    factors = np.array(model.mesh_scale[mesh], dtype=float)
+    triangles = np.array(model.mesh_face[first : first + faces], dtype=np.int64)
+    whole = Surface.of(corners, triangles, item=f"mesh {mesh}")
+    return whole.scaled(1 / np.where(factors == 0.0, 1.0, factors))  # type: ignore[arg-type]
 
 
 def _file(model: Any, mesh: int) -> str | None:

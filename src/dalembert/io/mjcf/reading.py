@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.rigid import Body
+from ...bodies.surfaces import Surface
 from ...connections.connection import Connection
 from ...connections.elements.plain import Load
 from ...connections.hinges import Hinge
@@ -47,7 +48,7 @@ from ..naming import free_name
 from ..urdf_fields import renamed
 from .equalities import add_equalities
 from .forces import add_actuators, add_tendons
-from .geometry import add_visuals
+from .geometry import add_visuals, surface_as_filed
 from .joints import add_joints, set_start
 from .source import Compiled, compiled_source
 
@@ -72,6 +73,8 @@ class Reading:
         Names of markers, by number of the site.
     left : list of str
         What is left out, or taken otherwise.
+    surfaces : dict of int to Surface
+        By number of the mesh.
     """
 
     compiled: Compiled
@@ -82,11 +85,18 @@ class Reading:
     joints: dict[int, Connection] = field(default_factory=dict)
     sites: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    surfaces: dict[int, Surface] = field(default_factory=dict)
 
     @property
     def model(self) -> Any:
         """MuJoCo's compiled model."""
         return self.compiled.model
+
+    def surface(self, mesh: int) -> Surface:
+        """Return the triangles of a mesh, one object for all that show it."""
+        if mesh not in self.surfaces:
+            self.surfaces[mesh] = surface_as_filed(self.model, mesh)
+        return self.surfaces[mesh]
 
     def kind(self, enumeration: str, number: int) -> str:
         """Return the name of a number of MuJoCo's: ``kind("mjtJoint", 3)`` is ``"hinge"``."""

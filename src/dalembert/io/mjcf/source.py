@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from ...bodies.surface_files import ENDINGS
 from ...errors import ModelError
-from ..guarded_xml import DEEPEST, is_document, line_of, parse_document, read_document
+from ..guarded_xml import DEEPEST, folder_of, line_of, parse_document, read_document
 
 __all__ = ["Compiled", "compiled_source"]
 
@@ -25,13 +26,17 @@ _INCLUDING = {"include": "file", "model": "file"}
 
 @dataclass
 class Compiled:
-    """MuJoCo's module and compiled model, the document's name for messages, its folder, and what was left out."""
+    """MuJoCo's module and compiled model, the document's name for messages, its folder, and what was left out.
+
+    `meshes` has the files of those meshes that MuJoCo takes as they are, by name.
+    """
 
     mujoco: Any
     model: Any
     source: str
     folder: Path | None
     left: list[str] = field(default_factory=list)
+    meshes: dict[str, str] = field(default_factory=dict)
 
 
 def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> Compiled:
@@ -40,22 +45,22 @@ def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> C
     tree = parse_document(data, encoding, source, deepest=DEEPEST)
     if tree.tag != "mujoco":
         raise ModelError(source, "root element", f"<{tree.tag}>", "an MJCF document has the root <mujoco>")
-    text = isinstance(path_or_text, (bytes, bytearray)) or (isinstance(path_or_text, str) and is_document(path_or_text))
-    folder = None if text else Path(os.fsdecode(path_or_text)).resolve().parent
+    folder = folder_of(path_or_text)
     _mind_includes(tree, source, folder, folder if root is None else Path(root).resolve())
     mujoco = _package()
     left: list[str] = []
     try:
-        if text:
+        if folder is None:
             spec = mujoco.MjSpec.from_string(data.decode(encoding or "utf-8"))
         else:
             spec = mujoco.MjSpec.from_file(os.fsdecode(path_or_text))
         _without_textures(spec)
         _without_missing_files(spec, folder, source, left)
+        meshes = _mesh_files(spec, folder)
         model = spec.compile()
     except (ValueError, UnicodeDecodeError, mujoco.FatalError) as error:
         raise ModelError(source, "document", " ".join(str(error).split()), "MuJoCo refuses it: correct it") from None
-    return Compiled(mujoco, model, source, folder, left)
+    return Compiled(mujoco, model, source, folder, left, meshes)
 
 
 def _package() -> Any:
@@ -133,7 +138,22 @@ def _lacks(asset: Any, spec: Any, folder: Path | None) -> bool:
     """Return whether an asset has a file that is not there."""
     if not asset.file:
         return False
-    if folder is None:
-        return not Path(spec.meshdir, asset.file).is_file()
-    name = Path(asset.file).name if spec.strippath else asset.file
-    return not any((folder / place / name).is_file() for place in (spec.meshdir, "."))
+    return _place_of(asset, spec, folder) is None
+
+
+def _place_of(asset: Any, spec: Any, folder: Path | None) -> Path | None:
+    """Return where the file of an asset lies, None if it is not there."""
+    name = Path(asset.file).name if spec.strippath and folder is not None else asset.file
+    places = (spec.meshdir,) if folder is None else (folder / spec.meshdir, folder)
+    return next((Path(place, name) for place in places if Path(place, name).is_file()), None)
+
+
+def _mesh_files(spec: Any, folder: Path | None) -> dict[str, str]:
+    """Return where the files of meshes lie, by name, if they stand for themselves: read by us, moved by nobody."""
+    found = {}
+    for mesh in spec.meshes:
+        place = _place_of(mesh, spec, folder) if mesh.file else None
+        moved = any(mesh.refpos) or list(mesh.refquat) != [1.0, 0.0, 0.0, 0.0]
+        if place is not None and place.suffix.lower() in ENDINGS and not moved:
+            found[mesh.name or Path(mesh.file).stem] = str(place)
+    return found

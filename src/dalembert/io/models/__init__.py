@@ -2,7 +2,8 @@
 
 `writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
 it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
-`columns` tables from CSV files, `settings` those of analyses, `schema` all of this for editors.
+`columns` tables from CSV files, `looks` pictures of bodies, `settings` those of analyses, `schema` all of this for
+editors.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def save_model_file(system: System, path: Path, *, schema: str | None = None) ->
     as_json = path.suffix.lower() == ".json"
     if schema is not None and (as_json or "\n" in schema):
         raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
-    text = dumped(tree_of(system), as_json=as_json)
+    text = dumped(tree_of(system, path.parent), as_json=as_json)
     if schema is not None:
         text = f"# yaml-language-server: $schema={schema}\n{text}"
     with replacing(path) as name:

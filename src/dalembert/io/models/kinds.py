@@ -33,7 +33,7 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
             maker = getattr(room, name)
             if inspect.isclass(maker) and name not in _NOT_MADE:
                 found[name] = maker
-    for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism"):
+    for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh"):
         found[name] = getattr(shapes, name)
     found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
     found["Curve.from_derivatives"] = curves.Curve.from_derivatives

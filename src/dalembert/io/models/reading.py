@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 
 from ...bodies.markers import Marker
 from ...bodies.rigid import Body
-from ...bodies.visual import Visual
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
@@ -21,6 +20,7 @@ from .columns import Columns
 from .dimensions import BODY, PLACE, START, fits, unit_for
 from .kinds import build, known_kinds
 from .library import library_system
+from .looks import lost_look, visual_of
 from .names import Names
 from .settings import SETTINGS
 from .text import Listed, Mapped, Where
@@ -148,11 +148,10 @@ class _Reader:
             if not isinstance(given.get("visuals") or [], list):
                 raise FileError(str(given.places["visuals"]), "visuals", given["visuals"], "give a list of mappings")
             with said(where):
-                shape = (
-                    self._made(given["flexible" if "flexible" in given else "shape"], where)
-                    if ("shape" in given or "flexible" in given)
-                    else None
-                )
+                described = given.get("flexible", given.get("shape"))
+                shape = None
+                if described is not None and not lost_look(given, where, self.system.notes):
+                    shape = self._made(described, where)
                 numbers = {
                     key: self.value(given[key], BODY.get(key), given.places[key])
                     for key in ("mass", "com", "inertia", "strict")
@@ -162,7 +161,7 @@ class _Reader:
             self._markers(body, given)
             for visual in given.get("visuals") or ():
                 with said(where):
-                    body.visuals.append(_visual(self.value(visual, None, where), where))
+                    body.visuals.append(visual_of(self.value(visual, None, where), where, self.system.notes))
 
     def _markers(self, body: Body, data: Mapped) -> None:
         for label, frame, where in _entries(data, "markers"):
@@ -247,6 +246,8 @@ class _Reader:
             for key, value in given.items()
             if key != "type"
         }
+        if kind == "mesh" and isinstance(arguments.get("surface"), str):  # it lies where the model file says
+            arguments["surface"] = str(Path(where.file).parent / arguments["surface"])
         with said(where):
             try:
                 return build(str(kind), arguments)
@@ -380,19 +381,6 @@ _OF_PYTHON = (TypeError, ValueError, KeyError, AttributeError, IndexError, Overf
 def _without_python(error: Exception) -> str:
     """Return what a call lacks or has too much, without the words of Python."""
     return str(error).split("() ")[-1].replace("keyword argument", "entry").replace("positional argument", "entry")
-
-
-def _visual(data: Mapping[str, Any], where: Where) -> Visual:
-    file = data.get("file")
-    if file is not None and "://" not in str(file) and not Path(str(file)).is_absolute():
-        data = {**data, "file": str(Path(where.file).parent / str(file))}  # meshes lie where the model file says
-    arrays = {
-        key: np.array(data[key], dtype=float)
-        for key in ("position", "rotation", "outline")
-        if data.get(key) is not None
-    }
-    color = {"color": tuple(data["color"])} if data.get("color") is not None else {}
-    return Visual(**{**data, **arrays, **color})
 
 
 def _carried(body: Body, at: Any, rotation: Any, label: str | None, shape: Any, arm: Any) -> Marker:

@@ -20,7 +20,7 @@ from .writing import VERSION
 __all__ = ["schema"]
 
 _NUMBER = r"^\s*(=.*|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s+[A-Za-zµμ1].*)$"
-_SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism")
+_SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
 _FLEXIBLE = ("FlexibleBody", "beam", "frame")
 Schema = dict[str, Any]
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...bodies.markers import Marker
 from ...bodies.rigid import Body
+from ...bodies.shapes import Shape
+from ...bodies.visual import Visual
 from ...connections.drives import Drive, PoseDrive
 from ...connections.hinges import Hinge
+from ...connections.laws import before_integration
 from ...errors import ModelError
 from ...expressions import Expression, Parameter
 from ...system import System
@@ -25,20 +30,21 @@ _MATRIX = ("xx", "xy", "xz", "xy", "yy", "yz", "xz", "yz", "zz")
 _LEVELS = ("position", "speed", "acceleration")
 
 
-def tree_of(system: System) -> dict[str, Any]:
-    """Return everything that describes a system.
+def tree_of(system: System, folder: Path | None = None) -> dict[str, Any]:
+    """Return everything that describes a system; files are named from `folder`, in which the tree will be written.
 
     Raises
     ------
     ModelError
         If something is in it that no file can hold, such as a Python function; it is named.
     """
-    return _Writer(system).tree()
+    return _Writer(system, folder).tree()
 
 
 class _Writer:
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, folder: Path | None = None) -> None:
         self.system = system
+        self.folder = folder
 
     def tree(self) -> dict[str, Any]:
         s = self.system
@@ -91,7 +97,7 @@ class _Writer:
             found["flexible"] = self._made(body.flexible, item)
         else:
             if body.shape is not None:
-                found["shape"] = self._made(body.shape, item)
+                found["shape"] = self._shape(body.shape, item)
             found |= self._inertia(body, item)
             if "mass" in found and "shape" in found:  # it has another one than its shape would have
                 found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
@@ -101,8 +107,32 @@ class _Writer:
         if markers:
             found["markers"] = markers
         if body.visuals:
-            found["visuals"] = [_given(visual, tuple(vars(visual))) for visual in body.visuals]
+            found["visuals"] = [self._visual(visual) for visual in body.visuals]
         return found
+
+    def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
+        made = self._made(shape, item)
+        return made | ({} if shape.file is None else {"surface": self._file(shape.file)})
+
+    def _visual(self, look: Visual) -> dict[str, Any]:
+        """Return a picture; of a mesh the file, or where there is none its triangles."""
+        found = _given(look, tuple(name for name in vars(look) if name != "surface"))
+        if look.path is not None:
+            if look.path == look.file:
+                del found["file"]
+            found["path"] = self._file(look.path)
+        elif look.surface is not None:
+            found["surface"] = [look.surface.corners.tolist(), look.surface.triangles.tolist()]
+        return found
+
+    def _file(self, path: str) -> str:
+        """Return the way to a file from the folder of the model file."""
+        if self.folder is None:
+            return path
+        try:
+            return Path(os.path.relpath(path, self.folder)).as_posix()
+        except ValueError:  # on another drive
+            return str(Path(path).absolute())
 
     def _inertia(self, body: Body, item: str) -> dict[str, Any]:
         """Return mass, centre of mass and inertia where they are not those of the shape."""
@@ -191,6 +221,12 @@ class _Writer:
         if isinstance(drive, PoseDrive):
             found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
             return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
+        element = drive.connection.element
+        rate = (
+            None if isinstance(element, Hinge) or element.holonomic[drive.coordinate] else before_integration(drive.law)
+        )
+        if rate is not None:  # what binds speeds only was given by its speed
+            return {"of": drive.name, "speed": self._law(rate, item)}
         return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
 
     def _law(self, law: Any, item: str) -> Any:
@@ -223,6 +259,8 @@ class _Writer:
             return value
         if isinstance(value, np.generic):
             return value.item()
+        if isinstance(value, os.PathLike):
+            return self._file(os.fsdecode(value))
         if isinstance(value, np.ndarray):
             return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
         if isinstance(value, (list, tuple)):
@@ -248,8 +286,8 @@ def _text(value: str) -> str:
 
 
 def _coordinate(hinge: Any, k: int) -> str:
-    names = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
-    return hinge.name if len(names) == 1 else f"{hinge.name}.{names[k]}"
+    assert isinstance(hinge.element, Hinge)
+    return hinge.element.coordinate_name(hinge.name, k)
 
 
 def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -35,8 +35,9 @@ from ...connections.hinges import Fixed, Free, Hinge
 from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
-from ..guarded_xml import DEEPEST, line_of, parse_document, read_document
+from ..guarded_xml import DEEPEST, folder_of, line_of, parse_document, read_document
 from ..left_out import say_left_out
+from ..mesh_places import Packages, place_meshes
 from ..naming import free_name
 from .fields import flag, inverse, numbers, times
 from .frames import Frames
@@ -83,6 +84,7 @@ def load_sdf(
     limits: bool = True,
     damping: bool = True,
     friction: bool = True,
+    packages: Packages = (),
 ) -> System:
     """Read a system from an SDF file or text; see the top of this module.
 
@@ -94,6 +96,10 @@ def load_sdf(
         ``"keep"`` takes inertias that no rigid body has as they stand, and says so; ``"strict"`` refuses the file.
     limits, damping, friction : bool
         False leaves the positions at which joints stop, their damping, or their dry friction out.
+    packages : folders, or dict of str to folder
+        Where to look for meshes of ``model://`` and ``package://`` addresses: folders that hold models, or each by its
+        name. The folders above the file are looked at too, and those of GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
+        SDF_PATH.
 
     Raises
     ------
@@ -131,6 +137,7 @@ def load_sdf(
     _add_all(reading)
     _say_ignored(reading, root)
     system.notes.extend(reading.left)
+    place_meshes(system, folder_of(path_or_text), packages)
     say_left_out(source, reading.left)
     return system
 

@@ -10,8 +10,10 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
     couplings        effort
     force elements   force, moment; effort if they act on a coordinate
     bodies, markers, points (``"crank.at(0.2, 0, 0)"``)
-                     position, rotation, quaternion, bryant, angle, velocity, angular_velocity, acceleration,
+                     position, rotation, quaternion, angle, velocity, angular_velocity, acceleration,
                      angular_acceleration
+    these, ball joints and free ones
+                     bryant, euler, euler_XYZ and so on, for all sequences of axes; with _rates or _accelerations
     hinges, bodies, markers and points of motions that drives prescribe wholly (`da.kinematics`): jerk
     the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
                      center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
@@ -19,6 +21,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
 An `Output` knows its unit and shape and evaluates itself on a batch of states; only what it needs is computed.
 """
 
+from .buckling import buckling_factors, factors_of
 from .find import describe, names
 from .motion import ByTime, Motion, Periods, always
 from .nodes import (
@@ -31,7 +34,7 @@ from .nodes import (
 )
 from .output import Output
 from .prescribed import PrescribedMotion
-from .recovery import mode_acceleration
+from .recovery import loaded_shapes, mode_acceleration
 
 __all__ = [
     "ByTime",
@@ -41,7 +44,10 @@ __all__ = [
     "Periods",
     "PrescribedMotion",
     "always",
+    "buckling_factors",
     "describe",
+    "factors_of",
+    "loaded_shapes",
     "mode_acceleration",
     "names",
     "nodal_accelerations",

@@ -11,8 +11,9 @@ from ...connections.constraints.plain import Constraint
 from ...connections.hinges import Hinge
 from ...errors import ModelError
 from ...model import Model
+from .angles import ANGLES, is_angles
 from .bodies import MOMENTA, body_momentum, has_momentum
-from .frames import FRAME, frame_of, turning_axis
+from .frames import FRAME, frame_angles, frame_of, turning_axis
 from .hinges import hinge_of, hinge_output, hinge_quantities
 from .inner import inner_quantities
 from .jerks import jerk_of_hinge, jerk_of_point
@@ -99,8 +100,11 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
             return modal
     if quantity == "jerk":
         return jerk_of_point(model, owner, name)
-    marker = frame_of(model, owner) if quantity in FRAME else None
-    return None if marker is None else FRAME[quantity](model, marker, name)
+    angles = is_angles(quantity)
+    marker = frame_of(model, owner) if angles or quantity in FRAME else None
+    if marker is None:
+        return None
+    return frame_angles(marker, quantity, name) if angles else FRAME[quantity](model, marker, name)
 
 
 def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
@@ -127,7 +131,7 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
             yield body.name, [*MOMENTA]
         for marker in (body.origin, *body.markers.values()):
             planar = turning_axis(model, marker) is not None
-            yield marker.name, [quantity for quantity in FRAME if quantity != "angle" or planar]
+            yield marker.name, [*(quantity for quantity in FRAME if quantity != "angle" or planar), *ANGLES]
 
 
 def _suggest(model: Model, name: str) -> str:

@@ -12,14 +12,15 @@ from ...bodies.markers import Marker
 from ...connections.hinges.hinge import frame_with_z
 from ...errors import ModelError
 from ...model import Model
-from ...rotation import bryant_angles, quaternions
+from ...rotation import quaternions
+from .angles import Attitudes, angles_output
 from .motion import Motion
 from .output import Output, vector
 
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FRAME", "frame_of", "planar_angle", "turning_axis"]
+__all__ = ["FRAME", "frame_angles", "frame_of", "planar_angle", "turning_axis"]
 
 Array = NDArray[np.float64]
 Maker = Callable[[Model, Marker, str], Output]
@@ -115,15 +116,16 @@ def _quaternion(model: Model, marker: Marker, name: str) -> Output:
     )
 
 
-def _bryant(model: Model, marker: Marker, name: str) -> Output:
-    return Output(
-        name,
-        "rad",
-        (3,),
-        f"Bryant angles of {marker.name!r} in the world: turns about its x, y and z, the second within a quarter turn",
-        lambda m: bryant_angles(_rotations(m, marker)),
-        labels=("1", "2", "3"),
+def frame_angles(marker: Marker, quantity: str, name: str) -> Output:
+    """Return angles of a frame in the world, or their rates, as an output."""
+    attitudes = Attitudes(
+        f"{marker.name!r} in the world",
+        lambda m: _rotations(m, marker),
+        lambda m: m.velocity(marker)[0],
+        lambda m: m.acceleration(marker)[0],
+        "fixed",
     )
+    return angles_output(attitudes, quantity, name)
 
 
 def _angle(model: Model, marker: Marker, name: str) -> Output:
@@ -153,7 +155,6 @@ FRAME: dict[str, Maker] = {
     "position": _vector("position", "m", "position", lambda m, marker: m.model.pose(marker, m.q).position),
     "rotation": _rotation,
     "quaternion": _quaternion,
-    "bryant": _bryant,
     "angle": _angle,
     "velocity": _vector("velocity", "m/s", "speed", lambda m, marker: m.velocity(marker)[1]),
     "angular_velocity": _vector("angular velocity", "rad/s", "speed", lambda m, marker: m.velocity(marker)[0]),

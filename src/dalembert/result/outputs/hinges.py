@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from ...connections.connection import Connection
 from ...connections.hinges import Hinge
+from ...connections.prescribed import turns_freely
 from ...model import Model
 from ...model.shared_efforts import shared_efforts
+from ...rotation import quaternion_matrices
 from ...topology import TreeHinge
+from .angles import ANGLES, Attitudes, angles_output, is_angles
 from .dry import DRY_QUANTITIES, dry_output
 from .loads import multiplier
 from .motion import Motion
@@ -83,7 +86,8 @@ def hinge_quantities(element: Hinge, cut: bool) -> list[str]:
     motion = ["position", "speed", "acceleration"] if element.nv else []
     effort = ["effort", *(DRY_QUANTITIES if element.dry else ())] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
-    return [*motion, *parts, *effort, "force", "moment", *(element.rows if cut else ())]
+    angles = ANGLES if turns_freely(element) else ()
+    return [*motion, *parts, *angles, *effort, "force", "moment", *(element.rows if cut else ())]
 
 
 def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Output | None:
@@ -91,6 +95,8 @@ def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Outpu
     element = hinge.element
     if hinge.cut and quantity in element.rows:
         return multiplier(model, f"{hinge.name}.{quantity}", name)
+    if is_angles(quantity) and turns_freely(element):
+        return angles_output(_attitudes(hinge), quantity, name)
     part, _, level = quantity.partition(".")
     if part in (*element.coordinates, *element.speeds):
         level = level or ("position" if part in element.coordinates else "speed")
@@ -114,6 +120,19 @@ def hinge_output(model: Model, hinge: Hinged, quantity: str, name: str) -> Outpu
         return whole
     index = labels.index(part) if part else 0
     return whole.component(index, name, unit=units[index])
+
+
+def _attitudes(hinge: Hinged) -> Attitudes:
+    """Return the attitude of a hinge's second marker in its first; its speeds are in axes of the second."""
+    q = hinge.element.coordinates.index("qw")
+    w = hinge.element.speeds.index("wx")
+    return Attitudes(
+        f"the second marker of {hinge.name!r} in its first",
+        lambda m: quaternion_matrices(hinge.position(m)[:, q : q + 4]),
+        lambda m: hinge.speed(m)[:, w : w + 3],
+        lambda m: hinge.acceleration(m)[:, w : w + 3],
+        "turned",
+    )
 
 
 def _position(model: Model, hinge: Hinged, name: str, unit: str) -> Output:

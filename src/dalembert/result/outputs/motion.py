@@ -61,7 +61,7 @@ _GROUPS = (
     ("a", "dx"),
     ("tau", "lam", "loads", "cut_a", "held"),
     ("unique",),
-    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked"),
+    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked", "margins"),
     ("body_loads",),
     ("energies", "losses", "gains"),
     ("energy",),

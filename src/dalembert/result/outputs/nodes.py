@@ -15,6 +15,7 @@ from ...model import Model, as_model
 
 if TYPE_CHECKING:
     from ..result import Result
+    from .motion import Motion
 
 __all__ = [
     "NodalMotion",
@@ -60,7 +61,7 @@ def nodal_accelerations(result: Result, body: Any) -> Array:
     """Return accelerations (n, nodes, 3) m/s2 of a flexible body's nodes at the times of a result, in world axes."""
     name = getattr(body, "name", body)
     model = _flexible(result, name, "nodal accelerations")[0]
-    found = nodal_motion(model, name, result.q, result.v, _accelerations(result))
+    found = nodal_motion(model, name, result.q, result.v, result._motion.part("a"))
     assert found.acceleration is not None
     return np.ascontiguousarray(found.acceleration[..., 3:])
 
@@ -130,22 +131,22 @@ def nodal_loads(result: Result, body: Any) -> Array:
     left is what they miss (their sum over a mode's shape is zero).
     """
     name = getattr(body, "name", body)
-    _, _, flexible = _flexible(result, name, "nodal loads")
+    _, part, flexible = _flexible(result, name, "nodal loads")
     if flexible.stiffness is None:
         raise ModelError("nodal loads", "body", name, "it needs the stiffness of its nodes, not of its modes alone")
     elastic = flexible.displacements(result[f"{name}.eta"]).reshape(len(result.q), -1) @ flexible.stiffness
-    whole = inertia_loads(result, name) + np.asarray(elastic).reshape(len(result.q), -1, 6)
+    whole = inertia_loads(result._motion, part) + np.asarray(elastic).reshape(len(result.q), -1, 6)
     found: Array = whole[..., [3, 4, 5, 0, 1, 2]]
     return found
 
 
-def inertia_loads(result: Result, body: Any) -> Array:
+def inertia_loads(motion: Motion, part: Body) -> Array:
     """Return what the mass of nodes takes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
-    model, part, flexible = _flexible(result, body, "inertia loads")
-    moved = nodal_motion(model, part.name, result.q, result.v, _accelerations(result))
-    assert moved.acceleration is not None and moved.velocity is not None
-    R = model.pose(part, result.q)[0]
-    local = np.empty((len(result.q), flexible.n, 6))
+    model, flexible = motion.model, part.flexible
+    moved = nodal_motion(model, part.name, motion.q, motion.v, motion.part("a"))
+    assert flexible is not None and moved.acceleration is not None and moved.velocity is not None
+    R = model.pose(part, motion.q)[0]
+    local = np.empty((len(motion.q), flexible.n, 6))
     local[..., :3] = (moved.acceleration[..., 3:] - model.system.gravity) @ R
     local[..., 3:] = moved.acceleration[..., :3] @ R
     taken = np.asarray((flexible.mass_matrix @ local.reshape(len(local), -1).T).T).reshape(local.shape)
@@ -156,12 +157,6 @@ def inertia_loads(result: Result, body: Any) -> Array:
         taken[..., :3] += m[:, None] * np.cross(w, np.cross(w, p))
         taken[..., 3:] += np.cross(w, np.einsum("nij,knj->kni", inertia, w))
     return taken
-
-
-def _accelerations(result: Result) -> Array:
-    """Return the accelerations (n, nv) at the times of a result."""
-    found: Array = result._motion.part("a")
-    return found
 
 
 def _flexible(result: Result, body: Any, item: str) -> tuple[Model, Body, FlexibleBody]:

@@ -24,6 +24,7 @@ __all__ = ["Stage"]
 
 Array = NDArray[np.float64]
 
+_TRIANGLES = 8000  # of a mesh
 _FITTED = 60  # configurations that are looked at for the limits
 _GROUNDED = ("Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance")
 
@@ -51,7 +52,7 @@ class Stage:
         self.exaggerate = exaggerate
         placements = [Placement.of(model, row, exaggerate) for row in q[spread(len(q), _FITTED)]]
         self.view = choose_view(model, placements[0], view)
-        self.scene = Scene(model, inertia=inertia)
+        self.scene = Scene(model, inertia=inertia, triangles=_TRIANGLES)
         self.low, self.high = self.scene.reach(placements)
         self.reach = float((self.high - self.low).max()) or 1.0
         self._first = placements[0]

@@ -1,0 +1,162 @@
+"""Surfaces of triangles: what they enclose, and the same with fewer triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_array, shape_of
+from ..errors import ModelError
+
+__all__ = ["MOST_TRIANGLES", "Surface"]
+
+Array = NDArray[np.float64]
+
+MOST_TRIANGLES = 5_000_000
+_THIN = 1e-9  # a volume below this part of the box around a surface is round-off of a flat one
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles in space.
+
+    Attributes
+    ----------
+    corners : (k, 3) m
+        Each place once.
+    triangles : (m, 3) int
+        Numbers of the corners of each, counterclockwise as seen from outside.
+    """
+
+    corners: Array
+    triangles: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, corners: ArrayLike, triangles: Any, *, item: str) -> Surface:
+        """Return a surface from corners and triangles as they were given: checked, with corners in one place joined.
+
+        Raises
+        ------
+        ModelError
+            If a number is not finite, a triangle names a corner that is not there, or there are too many.
+        """
+        shape = shape_of(corners)
+        if shape is None or len(shape) != 2 or shape[1] != 3 or not shape[0]:
+            raise ModelError(item, "corners", shape, "give them as rows of three numbers")
+        places = finite_array(corners, shape, item=item, field="corners")
+        faces = np.asarray(triangles)
+        if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces) or faces.dtype.kind not in "iu":
+            raise ModelError(item, "triangles", faces.shape, "give them as rows of three whole numbers")
+        if len(faces) > MOST_TRIANGLES:
+            raise ModelError(item, "triangles", len(faces), f"at most {MOST_TRIANGLES}: simplify it in a CAD program")
+        if faces.min() < 0 or faces.max() >= len(places):
+            raise ModelError(item, "triangles", int(faces.max()), f"corners are counted from 0 to {len(places) - 1}")
+        return cls(places, faces.astype(np.int64))._joined()
+
+    def _joined(self) -> Surface:
+        """Return it with corners in the same place joined, and without triangles that have no area left."""
+        places, numbers = np.unique(self.corners + 0.0, axis=0, return_inverse=True)
+        faces = numbers.reshape(-1)[self.triangles]
+        a, b, c = faces.T
+        return Surface(places, faces[(a != b) & (b != c) & (c != a)])
+
+    def scaled(self, factors: Sequence[float]) -> Surface:
+        """Return it stretched along x, y, z; a mirrored one has its triangles turned round."""
+        f = np.asarray(factors, dtype=float)
+        return Surface(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
+
+    # ---- what it encloses
+
+    @cached_property
+    def fault(self) -> str:
+        """Why it encloses no volume; empty if it does.
+
+        Closed means that every edge is passed as often one way as the other, by the triangles on its sides.
+        """
+        edges = np.concatenate([self.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+        way = np.where(edges[:, 0] < edges[:, 1], 1, -1)
+        key = edges.min(axis=1) * len(self.corners) + edges.max(axis=1)
+        _, which, count = np.unique(key, return_inverse=True, return_counts=True)
+        balance = np.bincount(which.reshape(-1), weights=way)
+        if balance.any():
+            open_edges, turned = int((count % 2).sum()), int(((count % 2 == 0) & (balance != 0)).sum())
+            told = [f"{open_edges} edges have a triangle on one side only"] * (open_edges > 0)
+            told += [f"at {turned} edges neighbours face opposite ways"] * (turned > 0)
+            return "the surface is not closed: " + ", ".join(told)
+        size = float(np.prod(np.ptp(self.corners, axis=0)))
+        if abs(self._moments[0]) <= _THIN * size:
+            return "the surface is closed, and encloses next to nothing"
+        return ""
+
+    @cached_property
+    def _moments(self) -> tuple[float, Array, Array]:
+        """Volume, and first (3,) and second (3, 3) moments about the middle of its corners, with the sign of its turn.
+
+        Sums over tetrahedra from one point to every triangle (a, b, c), with d = det(a, b, c) and s = a + b + c:
+        V = d / 6, first moment d s / 24, second moment d (s s^T + a a^T + b b^T + c c^T) / 120
+        (Tonon 2004, J. Math. Stat. 1, 8-11, gives the tensor for one tetrahedron).
+        """
+        x = self.corners - self.corners.mean(axis=0)
+        a, b, c = (x[self.triangles[:, k]] for k in range(3))
+        d = np.einsum("ij,ij->i", a, np.cross(b, c))
+        s = a + b + c
+        second = sum(np.einsum("i,ij,ik->jk", d, p, p) for p in (s, a, b, c)) / 120
+        return float(d.sum() / 6), d @ s / 24, np.asarray(second)
+
+    def solid(self) -> tuple[float, Array, Array]:
+        """Return volume (m3), centre (3,) m, and inertia (3, 3) about it of one kilogram that fills the volume."""
+        volume, first, second = self._moments  # all three change their sign with the turn of the triangles
+        off = first / volume
+        about = second / volume - np.outer(off, off)
+        inertia: Array = np.trace(about) * np.eye(3) - about
+        return abs(volume), self.corners.mean(axis=0) + off, (inertia + inertia.T) / 2
+
+    # ---- how it is drawn
+
+    def simplified(self, most: int) -> Surface:
+        """Return it with at most `most` triangles or so: corners within a cell of a grid become their mean."""
+        kept: dict[int, Surface] = self.__dict__.setdefault("_simplified", {})
+        if most not in kept:
+            kept[most] = self if len(self.triangles) <= most else self._coarser(most)
+        return kept[most]
+
+    def _coarser(self, most: int) -> Surface:
+        low, reach = self.corners.min(axis=0), float(np.ptp(self.corners, axis=0).max())
+        cells = 2.0 * np.sqrt(most)
+        for _ in range(12):
+            found = self._clustered(low, reach / cells)
+            if len(found.triangles) <= most:
+                break
+            cells *= max(0.5, 0.97 * np.sqrt(most / len(found.triangles)))
+        return found
+
+    def _clustered(self, low: Array, cell: float) -> Surface:
+        numbers = np.floor((self.corners - low) / cell).astype(np.int64)
+        _, which, count = np.unique(numbers, axis=0, return_inverse=True, return_counts=True)
+        which = which.reshape(-1)
+        sums = [np.bincount(which, weights=self.corners[:, k]) for k in range(3)]
+        faces = which[self.triangles]
+        a, b, c = faces.T
+        kept = (a != b) & (b != c) & (c != a)
+        faces = faces[kept]
+        places = np.column_stack(sums) / count[:, None]
+        normal = _normals(places, faces)
+        folded = np.einsum("ij,ij->i", normal, _normals(self.corners, self.triangles[kept])) < 0
+        faces[folded], normal[folded] = faces[folded][:, ::-1], -normal[folded]  # each looks where it did
+        # of the two sides of a thin wall, which have become one, the outer is kept
+        outward = np.einsum("ij,ij->i", normal, places[faces].sum(axis=1) - 3 * places.mean(axis=0))
+        faces = faces[np.argsort(-outward, kind="stable")]
+        _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+        return Surface(places, faces[np.sort(first)])
+
+
+def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:
+    """Return the normals (m, 3) of triangles, as long as twice their areas."""
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    result: Array = np.cross(b - a, c - a)
+    return result

@@ -1,0 +1,32 @@
+"""Where the meshes lie that a model file names; they are looked for when it is read, and opened when they are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..bodies.surface_files import Packages, find_surface
+from ..system import System
+
+__all__ = ["Packages", "place_meshes"]
+
+_SHOWN = 4
+
+
+def place_meshes(system: System, folder: Path | None, packages: Packages) -> None:
+    """Note with every mesh of a system where its file lies; those that are not found are told in the system's notes."""
+    wanted: dict[str, Path | None] = {}
+    for body in system.bodies.values():
+        for k, look in enumerate(body.visuals):
+            if look.kind == "mesh" and look.file is not None and look.surface is None:
+                if look.file not in wanted:
+                    wanted[look.file] = find_surface(look.file, folder, packages)
+                found = wanted[look.file]
+                body.visuals[k] = replace(look, path=None if found is None else str(found))
+    missing = [file for file, found in wanted.items() if found is None]
+    if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        system.notes.append(
+            f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
+            f"{', '.join(missing[:_SHOWN])}{more}; packages= tells where packages are"
+        )

@@ -1,0 +1,129 @@
+"""How far flexible bodies are from buckling under the loads of a motion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies.rigid import Body
+from ...errors import ModelError
+from ...model import Model
+from ...structures import Structure
+from .nodes import _flexible
+from .recovery import loaded_shapes
+
+if TYPE_CHECKING:
+    from ..result import Result
+    from .motion import Motion
+
+__all__ = ["buckling_factors", "factors_of"]
+
+Array = NDArray[np.float64]
+
+ITEM = "buckling factors"
+_RIGID = 1e-13  # stiffness of a motion, as a part of the largest, below which it is none of the deformation
+
+
+def buckling_factors(result: Result, body: Any) -> Array:
+    """Return by which factors (n,) the loads on a flexible body at each time could grow until it buckles.
+
+    Loads, inertia and weight of each time stress the finite-element model (see `mode_acceleration`); the stresses
+    soften the modes by K_g, and at the factor f, K + f K_g has a motion that nothing resists. Infinite where no load
+    compresses. Where connections hold two or more nodes, these stay on the lines between them, their axes free to turn,
+    as in a member with pins; with one, the body is held there as a cantilever is. Below 1 the body has buckled, and its
+    linear modes tell nothing of where it goes.
+
+    Parameters
+    ----------
+    result : Result
+    body : str or Body
+        Made from a structure whose elements are known: `beam`, `frame`, plates, solids.
+
+    Beams soften by axial forces alone; lateral buckling is left out. Modes that cannot take the form in which the body
+    buckles give a factor that is too large.
+
+    Examples
+    --------
+    A strut between pins, pressed by half of its Euler load:
+
+    >>> import numpy as np, dalembert as da
+    >>> steel, bar = da.Material(E=210e9, nu=0.3, density=7850), da.Section.rectangle(0.02, 0.02)
+    >>> s = da.System("strut", gravity=(0, 0, 0))
+    >>> strut = s.body("strut", da.beam(1.0, bar, steel, modes=da.CraigBampton((0, 10), 4)))
+    >>> slider = s.body("slider", mass=1.0, inertia=(1, 1, 1))
+    >>> foot = s.connect("foot", da.Revolute("y"), s.ground, strut)
+    >>> head = s.connect("head", da.Revolute("y"), strut.at(node=10), slider)
+    >>> guide = s.connect("guide", da.Prismatic("x"), s.ground.at(1, 0, 0), slider)
+    >>> euler = np.pi**2 * 210e9 * bar.Iy
+    >>> press = s.connect("press", da.Load(force=(-euler / 2, 0, 0)), slider)
+    >>> result = da.simulate(s, 1e-4, state=da.equilibrium(s))
+    >>> bool(abs(da.buckling_factors(result, "strut")[0] - 2.0) < 0.05)
+    True
+    """
+    part = _flexible(result, body, ITEM)[1]
+    return factors_of(result._motion, part)
+
+
+def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array:
+    """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): of the structure under its loads, if known."""
+    flexible = part.flexible
+    assert flexible is not None
+    structure = flexible.structure
+    if not isinstance(structure, Structure) or structure.elements is None or flexible.lacks_nodes:
+        remedy = "the elements of its structure must be known: a body made by beam, frame or Structure.reduce"
+        raise ModelError(ITEM, "body", part.name, remedy)
+    u = loaded_shapes(motion, part) if shapes is None else shapes
+    space, stiffness = _space(motion.model, part)
+    if not space.shape[1]:
+        return np.full(len(u), np.inf)
+    softening = structure.elements.geometric_stiffness(np.ascontiguousarray(u.T), space)
+    scale = 1 / np.sqrt(stiffness)
+    lowest = np.linalg.eigvalsh(softening * np.outer(scale, scale))[:, 0]
+    with np.errstate(divide="ignore"):
+        return np.where(lowest < -np.finfo(float).tiny, -1 / np.minimum(lowest, -1e-300), np.inf)
+
+
+def _space(model: Model, part: Body) -> tuple[Array, Array]:
+    """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), which is diagonal in them."""
+    flexible = part.flexible
+    assert flexible is not None
+    nm = flexible.nm
+    turns = np.zeros((flexible.n, 6, 3))
+    for k, axis in enumerate(np.eye(3)):
+        turns[:, :3, k], turns[:, 3:, k] = np.cross(axis, flexible.nodes), axis
+    columns = np.hstack([flexible.modes, turns.reshape(-1, 3)])
+    rows = _pins(model, part)
+    scale = np.append(1 / np.sqrt(np.diag(flexible.modal_stiffness)), np.ones(3))
+    scale[:nm] *= 1 / scale[:nm].max(initial=0.0) if nm else 1.0
+    allowed = _null_space(rows, scale) if len(rows) else np.eye(nm + 3)[:, :nm]
+    stiffness = allowed[:nm].T @ flexible.modal_stiffness @ allowed[:nm]
+    values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
+    kept = values > _RIGID * values[-1]
+    return columns @ (allowed @ vectors[:, kept]), values[kept]
+
+
+def _pins(model: Model, part: Body) -> Array:
+    """Return rows (k, nm + 3) of modes and turns of the frame that must be zero: held nodes leave no line of theirs."""
+    ends = [end for c in model.system.connections.values() for end in (c.first, c.second) if end.body.name == part.name]
+    feet: list[Array] = []
+    shapes: list[Array] = []
+    for end in ends:
+        if end.shape is not None and not any(np.allclose(end.foot, foot, atol=1e-9) for foot in feet):
+            feet.append(end.foot)
+            shapes.append(np.hstack([end.shape[3:], np.cross(np.eye(3), end.foot).T]))
+    rows = []
+    for foot, shape in zip(feet[1:], shapes[1:], strict=True):
+        line = (foot - feet[0]) / np.linalg.norm(foot - feet[0])
+        rows.append((np.eye(3) - np.outer(line, line)) @ (shape - shapes[0]))
+    assert part.flexible is not None
+    return np.concatenate(rows) if rows else np.zeros((0, part.flexible.nm + 3))
+
+
+def _null_space(rows: Array, scale: Array) -> Array:
+    """Return a basis of what rows leave; `scale`: of the unknowns, one size of each."""
+    _, sizes, right = np.linalg.svd(rows * scale)
+    rank = int((sizes > 1e-9 * sizes[0]).sum())
+    basis: Array = scale[:, None] * right[rank:].T
+    return basis

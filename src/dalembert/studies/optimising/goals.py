@@ -1,0 +1,108 @@
+"""What is wanted: the objective and the constraints, as numbers made of outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError, UserFunctionError
+
+__all__ = ["Goal", "as_goals", "slopes"]
+
+Array = NDArray[np.float64]
+
+_STEP = 1e-5  # relative, of central differences of functions of outputs: 1e-10 of the third derivative, rounding 1e-11
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number, or an array of them, made of outputs.
+
+    Attributes
+    ----------
+    label : str
+    function : function of a dict of outputs and variables, or None
+        None if it is the output of that label itself.
+    lower, upper : float
+        Between which it has to lie, if it is a constraint.
+    """
+
+    label: str
+    function: Callable[[dict[str, Any]], Any] | None = None
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def value(self, outputs: Mapping[str, Array]) -> Array:
+        """Return the number, or all of them in a row, (k,)."""
+        if self.function is None:
+            return np.asarray(outputs[self.label], dtype=float).ravel()
+        try:
+            return np.asarray(self.function(dict(outputs)), dtype=float).ravel()
+        except Exception as error:
+            raise UserFunctionError(f"the function of {self.label!r} failed: {error}") from error
+
+    @property
+    def size(self) -> float:
+        """How large its bounds are; 1 if they are zero."""
+        return max((abs(b) for b in (self.lower, self.upper) if math.isfinite(b) and b != 0), default=1.0)
+
+    def violation(self, values: Array) -> float:
+        """Return by how much bounds are missed at most, relative to their size."""
+        missed = max(np.max(self.lower - values, initial=0.0), np.max(values - self.upper, initial=0.0))
+        return float(missed) / self.size
+
+
+def as_goals(item: str, labels: tuple[str, ...], wanted: Any, subject_to: Any) -> tuple[Goal, list[Goal]]:
+    """Return the objective and the constraints that a user asked for; see `optimize`."""
+    goal = Goal("objective", wanted) if callable(wanted) else Goal(_label(item, "minimize", wanted, labels))
+    constraints = []
+    for label, given in (subject_to or {}).items():
+        function, bounds = None, given
+        if isinstance(given, (tuple, list)) and given and callable(given[0]):
+            function, bounds = given[0], given[1:]
+        else:
+            _label(item, "subject_to", label, labels)
+        if np.ndim(bounds) == 0 and bounds is not None:
+            bounds = (bounds, bounds)
+        try:
+            low, high = bounds
+            low = -math.inf if low is None else float(low)
+            high = math.inf if high is None else float(high)
+        except (TypeError, ValueError):
+            remedy = "give (lower, upper), None for no bound, a number for equality, or (function, lower, upper)"
+            raise ModelError(item, f"bounds of {label!r}", given, remedy) from None
+        if not low <= high:
+            raise ModelError(item, f"bounds of {label!r}", given, "they cross: the lower must be below the upper")
+        constraints.append(Goal(str(label), function, low, high))
+    return goal, constraints
+
+
+def _label(item: str, field: str, given: Any, labels: tuple[str, ...]) -> str:
+    if given not in labels:
+        known = ", ".join(map(repr, labels))
+        raise ModelError(item, field, given, f"give one of the outputs ({known}), or a function of them")
+    return str(given)
+
+
+def slopes(goal: Goal, outputs: Mapping[str, Array], by: Mapping[str, Array], count: int) -> Array:
+    """Return derivatives (k, n) of a goal, from those of outputs, (..., n)."""
+    if goal.function is None:
+        return np.asarray(by[goal.label], dtype=float).reshape(-1, count)
+    columns = []
+    for k in range(count):
+        reach = max(
+            float(np.abs(by[label][..., k]).max(initial=0.0)) / (1e-9 + float(np.abs(value).max(initial=0.0)))
+            for label, value in outputs.items()
+        )
+        h = _STEP / max(reach, 1e-12)
+        up, down = (
+            goal.value({label: value + sign * h * by[label][..., k] for label, value in outputs.items()})
+            for sign in (1, -1)
+        )
+        columns.append((up - down) / (2 * h))
+    return np.stack(columns, axis=-1)

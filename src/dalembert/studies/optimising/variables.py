@@ -1,0 +1,120 @@
+"""What may be chosen: names, bounds, and where the search begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ModelError
+from ...model import Model
+from ...model.conditions import parameter_value
+
+__all__ = ["Variables", "make_variables", "spread"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """Numbers that a search may change.
+
+    Attributes
+    ----------
+    names : tuple of str, (n,)
+    lower, upper : (n,)
+        Bounds; infinite where there are none.
+    start : (n,)
+        Where the first search begins.
+    scale : (n,)
+        How large a change is like one of the others: the width of the bounds, or the size of the number.
+    """
+
+    names: tuple[str, ...]
+    lower: Array
+    upper: Array
+    start: Array
+    scale: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def named(self, x: Array) -> dict[str, float]:
+        """Return values (n,) by name."""
+        return dict(zip(self.names, map(float, x), strict=True))
+
+    def to_unit(self, x: Array) -> Array:
+        """Return values measured from the start in units of their scale."""
+        return np.asarray((x - self.start) / self.scale)
+
+    def from_unit(self, z: Array) -> Array:
+        """Return what measured values stand for, never beyond a bound by rounding."""
+        return np.asarray(np.clip(self.start + self.scale * np.asarray(z, dtype=float), self.lower, self.upper))
+
+
+def make_variables(item: str, over: Any, start: Mapping[str, float] | None, model: Model | None) -> Variables:
+    """Return what a user lets a search change; see `optimize`."""
+    if not isinstance(over, Mapping) or not over:
+        raise ModelError(item, "over", over, "give a dict of name to (lower, upper)")
+    unknown = [name for name in start or {} if name not in over]
+    if unknown:
+        raise ModelError(item, "start", unknown[0], f"it is none of {', '.join(map(repr, over))}")
+    rows = [_bounds(item, name, given) for name, given in over.items()]
+    lower, upper = (np.array(column) for column in zip(*rows, strict=True))
+    begin = np.array(
+        [_start(item, name, low, high, start or {}, model) for name, (low, high) in zip(over, rows, strict=True)]
+    )
+    width = upper - lower
+    size = np.where(np.abs(begin) > 0, np.abs(begin), 1.0)
+    return Variables(tuple(over), lower, upper, begin, np.where(np.isfinite(width) & (width > 0), width, size))
+
+
+def _bounds(item: str, name: Any, given: Any) -> tuple[float, float]:
+    if not isinstance(name, str) or not name:
+        raise ModelError(item, "over", name, "names are texts")
+    try:
+        low, high = given
+        low = -math.inf if low is None else float(low)
+        high = math.inf if high is None else float(high)
+    except (TypeError, ValueError):
+        raise ModelError(item, f"bounds of {name!r}", given, "give (lower, upper), None for no bound") from None
+    if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
+        raise ModelError(item, f"bounds of {name!r}", given, "they cross: the lower must be below the upper")
+    return low, high
+
+
+def _start(item: str, name: str, low: float, high: float, start: Mapping[str, float], model: Model | None) -> float:
+    """Return where a number begins: as the user says, as the model has it, or in the middle."""
+    if name in start:
+        value = float(start[name])
+        if not low <= value <= high:
+            raise ModelError(item, f"start of {name!r}", value, f"it lies outside its bounds, {low:.6g} to {high:.6g}")
+        return value
+    if model is not None and name in model.parameter_names:
+        value = float(parameter_value(model, name, model.parameters))
+        if low <= value <= high:
+            return value
+    if math.isfinite(low) and math.isfinite(high):
+        return 0.5 * (low + high)
+    return min(max(0.0, low), high)
+
+
+def spread(item: str, variables: Variables, count: int, seed: int) -> Array:
+    """Return starts (count, n): the one given, and others spread over the bounds as a Latin hypercube."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ModelError(item, "starts", count, "give a whole number from 1 on")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ModelError(item, "seed", seed, "give a whole number from 0 on")
+    if count == 1:
+        return variables.start[None]
+    for name, low, high in zip(variables.names, variables.lower, variables.upper, strict=True):
+        if not math.isfinite(high - low):
+            raise ModelError(item, f"bounds of {name!r}", (low, high), "many starts need finite bounds")
+    from scipy.stats import qmc
+
+    drawn = qmc.LatinHypercube(len(variables), seed=np.random.default_rng(int(seed))).random(int(count) - 1)
+    return np.vstack([variables.start, variables.lower + drawn * (variables.upper - variables.lower)])

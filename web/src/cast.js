@@ -1,0 +1,120 @@
+// One configuration of all bodies: drawn once for the motion itself, and once more for each that is laid over it.
+
+import { DoubleSide, DynamicDrawUsage, Group, Matrix4, Mesh, MeshLambertMaterial } from "three";
+import { Crowd, edgesOf } from "./crowd.js";
+import { Frames } from "./motion.js";
+import { meshGeometry } from "./shapes.js";
+import { levelsOf } from "./simpler.js";
+
+export class Cast {
+  // shade: a colour for all of it; opacity: of all of it; software: a processor draws
+  constructor(document, { shade = null, opacity = 1, software = false } = {}) {
+    this.group = new Group();
+    this.frames = new Frames(document.bodies.length, document.modes);
+    this.hidden = new Set();
+    this.rigid = this.#rigid(document, shade, opacity, software);
+    this.flexible = this.#flexible(document, shade, opacity);
+  }
+
+  #material(color, opacity, flat) {
+    const material = new MeshLambertMaterial({ color, side: DoubleSide, flatShading: flat });
+    material.userData.opacity = opacity;
+    material.transparent = opacity < 1;
+    material.opacity = opacity;
+    material.depthWrite = opacity > 0.5;
+    return material;
+  }
+
+  // parts that share a mesh are drawn together
+  #rigid(document, shade, opacity, software) {
+    const groups = new Map();
+    for (const part of document.rigid) {
+      const key = `${part.mesh}/${part.opacity}/${part.kind}`;
+      if (!groups.has(key)) groups.set(key, []);
+      groups.get(key).push(part);
+    }
+    const meshes = document.meshes.map((mesh) => [levelsOf(mesh), mesh.edges.length && opacity === 1 ? edgesOf(meshGeometry(mesh)) : null]);
+    return Array.from(groups.values(), (parts) => {
+      const [levels, edges] = meshes[parts[0].mesh];
+      const material = this.#material("#ffffff", parts[0].opacity * opacity, false);
+      const items = parts.map((part) => ({ part, color: shade ?? part.color }));
+      const crowd = new Crowd(this.group, levels, material, items, { edges, software });
+      const offsets = parts.map((part) => new Matrix4().makeTranslation(...part.at));
+      return { crowd, parts, offsets, kind: parts[0].kind };
+    });
+  }
+
+  #flexible(document, shade, opacity) {
+    return document.flexible.map((part) => {
+      const geometry = meshGeometry(part);
+      geometry.getAttribute("position").setUsage(DynamicDrawUsage);
+      const mesh = new Mesh(geometry, this.#material(shade ?? part.color, part.opacity * opacity, true));
+      mesh.matrixAutoUpdate = false;
+      mesh.frustumCulled = false;
+      this.group.add(mesh);
+      return { mesh, part, corners: Float32Array.from(part.corners), kind: part.kind };
+    });
+  }
+
+  update() {
+    const matrix = new Matrix4();
+    for (const { crowd, parts, offsets } of this.rigid) {
+      parts.forEach((part, k) => {
+        crowd.hidden[k] = this.hidden.has(part.owner);
+        crowd.place(k, matrix.multiplyMatrices(this.frames.matrices[part.frame], offsets[k]));
+      });
+    }
+    for (const { mesh, part, corners } of this.flexible) {
+      mesh.visible = !this.hidden.has(part.owner);
+      mesh.matrix.copy(this.frames.matrices[part.frame]);
+      bend(mesh.geometry, part, corners, this.frames.eta);
+    }
+  }
+
+  draw(sight) {
+    if (this.group.visible) for (const { crowd } of this.rigid) crowd.draw(sight);
+  }
+
+  // where a ray meets parts, nearest first: { part, point }
+  met(ray) {
+    const found = [];
+    for (const { crowd } of this.rigid) for (const { item, ...hit } of crowd.met(ray)) found.push({ part: item.part, ...hit });
+    for (const { mesh, part } of this.flexible) {
+      if (mesh.visible) for (const { point, distance } of ray.intersectObject(mesh, false)) found.push({ part, point, distance });
+    }
+    return found.sort((a, b) => a.distance - b.distance);
+  }
+
+  // show or hide joints, or elements
+  show(kind, on) {
+    for (const each of this.rigid) if (each.kind === kind) each.crowd.visible = on;
+  }
+
+  // bodies, not joints, are seen through
+  fade(share) {
+    for (const { crowd, mesh, kind } of [...this.rigid, ...this.flexible]) {
+      const { material } = crowd ?? mesh;
+      const seen = kind === "body" ? share : 1;
+      material.opacity = material.userData.opacity * seen;
+      material.transparent = material.opacity < 1;
+      material.depthWrite = material.opacity > 0.5;
+      material.needsUpdate = true;
+      crowd?.fade(seen);
+    }
+  }
+}
+
+function bend(geometry, part, corners, eta) {
+  const position = geometry.getAttribute("position");
+  const { array } = position;
+  const [modes, count] = part.modes.shape;
+  array.set(corners);
+  for (let k = 0; k < modes; k += 1) {
+    const weight = eta[part.eta + k];
+    if (weight === 0) continue;
+    const start = 3 * k * count;
+    for (let i = 0; i < 3 * count; i += 1) array[i] += weight * part.modes[start + i];
+  }
+  position.needsUpdate = true;
+  geometry.boundingSphere = null;
+}

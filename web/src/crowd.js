@@ -1,0 +1,106 @@
+// Many copies of one shape by few calls: each as fine as it is large on the page, none of those that are beside it.
+
+import {
+  Color, DoubleSide, EdgesGeometry, Frustum, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, Sphere,
+  Vector3,
+} from "three";
+import { Copies, Heap } from "./copies.js";
+
+const SMALL = [36, 15, 5]; // pixels of radius below which a coarser level is good enough
+const EDGED = 7; // below which edges are left out
+const EDGE = 0.35; // opacity
+const SLIM = 3; // how much more is asked of what is slim
+
+// What a camera sees, and how large.
+export class Sight {
+  constructor() {
+    this.frustum = new Frustum();
+    this.matrix = new Matrix4();
+    this.sphere = new Sphere();
+  }
+
+  look(camera, height) {
+    camera.updateMatrixWorld();
+    this.frustum.setFromProjectionMatrix(this.matrix.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse));
+    this.camera = camera;
+    this.scale = (camera.projectionMatrix.elements[5] * height) / 2; // pixels a metre, at a distance of one where it counts
+    return this;
+  }
+
+  // radius in pixels of a ball in the world; 0 if it is not seen
+  size(center, radius) {
+    this.sphere.center.copy(center);
+    this.sphere.radius = radius;
+    if (!this.frustum.intersectsSphere(this.sphere)) return 0;
+    if (this.camera.isOrthographicCamera) return radius * this.scale;
+    return (radius * this.scale) / Math.max(center.distanceTo(this.camera.position), 1e-12);
+  }
+}
+
+export class Crowd {
+  // levels: geometries from fine to coarse; items: what each copy shows, with a colour
+  // edges: lines drawn with it; slim: stretched along z, and as fine as it is wide; software: a processor draws
+  constructor(group, levels, material, items, { edges = null, slim = false, software = false } = {}) {
+    Object.assign(this, { items, levels, material, edges, slim, visible: true });
+    this.matrices = items.map(() => new Matrix4());
+    this.hidden = new Uint8Array(items.length);
+    this.colors = items.map(({ color }) => new Color(color));
+    levels[0].computeBoundingSphere();
+    this.ball = levels[0].boundingSphere;
+    this.edging = new LineBasicMaterial({ color: "#000000", transparent: true, opacity: EDGE });
+    const Drawn = software ? Heap : Copies;
+    if (software) material.vertexColors = true;
+    this.faces = new Drawn(Mesh, material, levels, items.length);
+    this.lines = edges ? new Drawn(LineSegments, this.edging, [edges], items.length) : null;
+    group.add(...this.faces.objects, ...(this.lines?.objects ?? []));
+  }
+
+  place(k, matrix) {
+    this.matrices[k].copy(matrix);
+  }
+
+  fade(share) {
+    this.edging.opacity = EDGE * share;
+  }
+
+  // draw each copy that a camera sees at the level that it needs
+  draw(sight) {
+    const faces = [];
+    const lines = [];
+    const [center, width] = [new Vector3(), new Vector3()];
+    for (let k = 0; this.visible && k < this.items.length; k += 1) {
+      if (this.hidden[k]) continue;
+      const matrix = this.matrices[k];
+      const radius = this.ball.radius * matrix.getMaxScaleOnAxis();
+      const size = sight.size(center.copy(this.ball.center).applyMatrix4(matrix), radius);
+      if (size === 0) continue;
+      const broad = this.slim ? (SLIM * size * width.setFromMatrixColumn(matrix, 0).length()) / radius : size;
+      const level = Math.min(SMALL.filter((each) => broad < each).length, this.levels.length - 1);
+      faces.push({ geometry: this.levels[level], matrix, color: this.colors[k] });
+      if (this.edges && size > EDGED) lines.push({ geometry: this.edges, matrix });
+    }
+    this.faces.draw(faces);
+    this.lines?.draw(lines);
+  }
+
+  // the items that a ray meets, with the points where it does
+  *met(ray) {
+    const hits = [];
+    for (let k = 0; this.visible && k < this.items.length; k += 1) {
+      if (this.hidden[k]) continue;
+      probe.geometry = this.levels[0];
+      probe.matrixWorld.copy(this.matrices[k]);
+      hits.length = 0;
+      probe.raycast(ray, hits);
+      for (const { point, distance } of hits) yield { point, distance, item: this.items[k] };
+    }
+  }
+}
+
+const probe = new Mesh(undefined, new MeshBasicMaterial({ side: DoubleSide }));
+
+// edges of a mesh that are sharper than thirty degrees
+export function edgesOf(geometry) {
+  const edges = new EdgesGeometry(geometry, 30);
+  return edges.getAttribute("position").count ? edges : null;
+}
