@@ -419,7 +419,7 @@ struct ModelData {
   FrontTables fronts; // of the Newton systems of implicit steps
   Recipes recipes;
   std::int64_t law_number_count, support_count, modal_number_count, joint_constant_count; // sizes of tables
-  const void *varied; // numbers of the tables as dual numbers, in their place (varied.hpp); null: they are constant
+  const void *varied; // numbers in place of those of the tables, dual ones or those of each lane (varied.hpp); null: as they stand
 };
 
 // Frames fixed in one body, given in F; or points of a flexible body, with axes that turn with it there.

@@ -7,8 +7,9 @@
 //     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                      (2)
 //
 // Run on numbers these fill the tables of a model with other own numbers; run on dual numbers they stand in place of its
-// tables (ModelData::varied), so that what kernels give has exact slopes by own numbers. `seen` is the way in: for scalars
-// other than Dual it is the tables themselves.
+// tables (ModelData::varied), so that what kernels give has exact slopes by own numbers. Tables of several models, one in
+// each lane, stand there for runs side by side that differ in own numbers. `seen` is the way in: for double it is the tables
+// themselves.
 #pragma once
 
 #include "model.hpp"
@@ -118,6 +119,29 @@ template <class S> inline void start_numbers(const ModelData &m, Numbers<S> &n) 
     lift_each(m.modal_numbers + elastic_place(m.modal[k]), count, elastic);
     elastic += count;
   }
+}
+
+// ---- in lanes
+
+// what start_numbers has made of the model of one lane
+inline void put_lane(const ModelData &m, const Numbers<double> &from, int lane, Numbers<Pack> &to) {
+  const auto put = [&](const auto *these, auto *there, std::size_t rows) {
+    const double *numbers = reinterpret_cast<const double *>(these);
+    Pack *lanes = reinterpret_cast<Pack *>(there);
+    static_assert(sizeof(*there) / sizeof(Pack) == sizeof(*these) / sizeof(double), "rows of one kind");
+    for (std::size_t k = 0; k < rows * (sizeof(*these) / sizeof(double)); ++k)
+      lanes[k].set(lane, numbers[k]);
+  };
+  put(from.bodies, to.bodies, std::size_t(m.nb) + 1);
+  put(from.chords, to.chords, std::size_t(m.chord_count));
+  put(from.ports, to.ports, std::size_t(m.port_count));
+  put(from.markers, to.markers, std::size_t(m.users));
+  put(from.armature, to.armature, m.armature ? std::size_t(m.nv) : 0);
+  put(from.support_factor, to.support_factor, std::size_t(m.support_count));
+  put(from.law_numbers, to.law_numbers, std::size_t(m.law_number_count));
+  put(from.offsets, to.offsets, std::size_t(m.drive_count));
+  put(from.elastic, to.elastic, elastic_count(m));
+  put(from.gravity, to.gravity, 3);
 }
 
 // ---- what follows from own numbers
@@ -265,9 +289,9 @@ template <class S> inline void follow_numbers(const ModelData &m, const S *p, Nu
 // ---- what kernels read
 
 template <class T> inline const Numbers<T> *numbers_of(const ModelData &m) { return static_cast<const Numbers<T> *>(m.varied); }
-template <class T> constexpr bool varies = std::is_same_v<T, Dual>;
+template <class T> constexpr bool varies = std::is_same_v<T, Dual> || std::is_same_v<T, Pack>;
 
-// calls f with the numbers of a row: those of the tables, or dual numbers in their place
+// calls f with the numbers of a row: those of the tables, or dual numbers, or those of each lane, in their place
 template <class T, class F> DALEMBERT_INLINE decltype(auto) seen(const ModelData &m, const BodyData &b, F &&f) {
   if constexpr (varies<T>)
     if (m.varied)

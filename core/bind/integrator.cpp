@@ -111,6 +111,7 @@ struct BatchTask {
   double begin, until;
   const Doubles &times, &q, &v, &x;
   const std::optional<Doubles> &parameters; // none, or a row per run
+  const std::optional<Doubles> &numbers;    // own ones: none, or a row per run
   const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
   const std::optional<Places> &spans;       // where those of each begin, and the last end
   int threads;
@@ -122,6 +123,13 @@ struct BatchTask {
     const std::int64_t *span = spans->data() + run;
     return {breaks->data() + span[0], std::ptrdiff_t(span[1] - span[0])};
   }
+};
+
+// a model with other own numbers, for a run
+struct OwnModel {
+  VariedTables tables;
+  ModelData data;
+  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_numbers(described, numbers, tables); }
 };
 
 const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
@@ -246,25 +254,27 @@ public:
     return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
-  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters: none, or
-  // a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on
+  // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of elements
+  // and own numbers: none, or a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on
   // threads. Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
-                  std::optional<Doubles> parameters, int threads, std::optional<Doubles> breaks, std::optional<Places> spans,
-                  const Flag *flag) {
+                  std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads, std::optional<Doubles> breaks,
+                  std::optional<Places> spans, const Flag *flag) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
     if (parameters && parameters->size() != n * std::size_t(m.parameter_count))
       throw nb::value_error("the parameters do not fit the runs");
+    if (numbers && numbers->size() != n * std::size_t(m.recipes.numbers))
+      throw nb::value_error("the own numbers do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
       throw nb::value_error("the breaks do not fit the runs");
     Attention attention(flag);
     const Asked asked(scope, flag);
-    const BatchTask task{begin, until, times, q, v, x, parameters, breaks, spans, threads, attention};
+    const BatchTask task{begin, until, times, q, v, x, parameters, numbers, breaks, spans, threads, attention};
     Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}, {}};
     out.allocate();
-    const bool lanes = !std::strcmp(model->integrators->name(run.method), "dop853") && model->integrators->runs_in_lanes(m, run);
+    const bool lanes = !std::strcmp(model->integrators->name(run.method), "dop853") && model->integrators->runs_in_lanes(m, run, numbers.has_value());
     guarded([&] {
       std::vector<std::size_t> alone;
       if (lanes)
@@ -377,6 +387,9 @@ private:
     return int(outcome);
   }
 
+  // the model as described, which others of its family differ from in own numbers
+  const ModelData &described() const { return model->family.is_valid() ? bound(model->family.ptr())->data : model->data; }
+
   // one register full of runs, from the run `first` on
   void fill_lanes(const BatchTask &task, Batch &out, std::size_t first, LaneTask &lanes) const {
     const ModelData &m = model->data;
@@ -417,6 +430,9 @@ private:
           mine.conditions.apart = std::ptrdiff_t(numbers);
         }
         fill_lanes(task, out, first, lanes);
+        OwnModel own[most_lanes];
+        for (int lane = 0; task.numbers && lane < lanes.count; ++lane)
+          lanes.own[lane] = &own[lane].made(described(), row_of(*task.numbers, first + std::size_t(lane), m.recipes.numbers));
         const Samples samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0};
         model->integrators->run_lanes(m, mine, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, lanes);
         for (int lane = 0; lane < lanes.count; ++lane)
@@ -450,7 +466,8 @@ private:
   }
 
   void run_alone(const BatchTask &task, Block &room, Batch &out, std::size_t k) {
-    const ModelData &m = model->data;
+    OwnModel own;
+    const ModelData &m = task.numbers ? own.made(described(), row_of(*task.numbers, k, model->data.recipes.numbers)) : model->data;
     const IntegratorSet &steppers = *model->integrators;
     constexpr std::int64_t some = 4096;
     Run mine = run;
@@ -527,7 +544,7 @@ void add_integrator(nb::module_ &module) {
       .def("state", &Integrator::state)
       .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
-           nb::arg("parameters").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
+           nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
            nb::arg("flag") = nb::none())
       .def("set_breaks", &Integrator::set_breaks, nb::arg("times"))
       .def("checkpoint", &Integrator::checkpoint)

@@ -156,7 +156,10 @@ static inline void for_support(const ModelData &m, const Workspace<T> &ws, const
 
 // the size of a chord's loop: all lengths on the ways to its ends
 template <class T> static T loop_length(const ModelData &m, const Workspace<T> &ws, const ChordData &chord) {
-  T length(std::sqrt(dot(as_vec(chord.p_FA), as_vec(chord.p_FA))) + std::sqrt(dot(as_vec(chord.p_FB), as_vec(chord.p_FB))));
+  T length = seen<T>(m, chord, [](const auto &own) {
+    const auto far = [](const auto &p) { return root(dot(p, p)); };
+    return T(far(as_vec(own.p_FA)) + far(as_vec(own.p_FB)));
+  });
   for (const int end : {chord.body_b, chord.body_a})
     for (int i = end; i; i = m.bodies[i].parent)
       length = length + root(dot(ws.X[i].p, ws.X[i].p));

@@ -27,7 +27,7 @@ struct Screw {
     return {zero3<T>(), zero3<T>()};
   }
 
-  template <class T> static void rows(const auto &pitch, const RelativeMotion<T> &m, ChordRows<T> &rows) {
+  template <class T> static void rows(const T &pitch, const RelativeMotion<T> &m, ChordRows<T> &rows) {
     rows_along(m, true, true, false, rows);
     rows_parallel(m, rows);
     const Mat3<T> &R = m.R;
@@ -40,13 +40,15 @@ struct Screw {
     const T b_rate = -c_rate * R.zy - c * zy_rate - s_rate * R.zx - s * zx_rate;
     const T theta_bias = ((a_rate * n - a * n_rate) * w.x + (b_rate * n - b * n_rate) * w.y) / (n * n);
     const T gap = m.p.z - pitch * arctan2(s, c);
-    const T phi = value_of(pitch) != 0.0 ? gap - turn * pitch * nearest(gap / (turn * pitch)) : gap;
+    const auto climbs = less(T(0.0), absolute(pitch));
+    const T phi = select(climbs, gap - turn * pitch * nearest(gap / (turn * select(climbs, pitch, T(1.0)))), gap);
     rows.add(phi, scale(-pitch, Vec3<T>{a / n, b / n, T(1.0)}), unit_axis<T>(2), -pitch * theta_bias);
   }
   // whole turns follow from the advance
-  template <class T> static void face(const auto &pitch, const RelativeMotion<T> &m, HingeFace<T> &f) {
+  template <class T> static void face(const T &pitch, const RelativeMotion<T> &m, HingeFace<T> &f) {
     const T theta = turn_about_z(m.R);
-    f.q[0] = value_of(pitch) != 0.0 ? theta + turn * nearest((m.p.z / pitch - theta) / turn) : theta;
+    const auto climbs = less(T(0.0), absolute(pitch));
+    f.q[0] = select(climbs, theta + turn * nearest((m.p.z / select(climbs, pitch, T(1.0)) - theta) / turn), theta);
     f.D[0] = turning(unit_axis<T>(2));
     f.still();
   }

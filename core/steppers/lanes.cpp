@@ -5,6 +5,8 @@
 #include "system/drives.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
+#include "varied.hpp"
+#include <algorithm>
 #include <initializer_list>
 #include <limits>
 
@@ -20,6 +22,8 @@ struct LaneRoom {
   P *change;                                           // nv
   P *margins;                                          // threshold_count: where the runs begin
   double *sides;                                       // threshold_count: none are held
+  Numbers<P> own;                                      // of the model of each lane
+  Numbers<double> one;                                 // and of one of them
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, LaneRoom &room) {
@@ -40,6 +44,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, LaneRoom &room) {
   room.D = arena.take<P>(7 * n);
   room.margins = arena.take<P>(std::size_t(m.threshold_count));
   room.sides = arena.take<double>(std::size_t(m.threshold_count));
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), room.own));
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), room.one));
   return arena.used;
 }
 
@@ -519,7 +525,11 @@ struct LaneStepper {
 
 } // namespace
 
-bool runs_in_lanes(const ModelData &m, const Run &run) { return !m.feedback_count && !run.conditions.host && !run.conditions.answers && !run.conditions.active; }
+bool runs_in_lanes(const ModelData &m, const Run &run, bool own) {
+  // rows that are searched for lane by lane know the tables alone
+  const bool searched = std::any_of(m.chords, m.chords + m.chord_count, [](const ChordData &c) { return c.form == ChordForm::chain || c.curve >= 0; });
+  return !m.feedback_count && !run.conditions.host && !run.conditions.answers && !run.conditions.active && !(own && searched);
+}
 
 std::size_t bytes_lanes(const ModelData &m) {
   LaneRoom room;
@@ -529,10 +539,18 @@ std::size_t bytes_lanes(const ModelData &m) {
 void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task) {
   LaneRoom room;
   lay_out(m, memory, room);
+  ModelData model = m;
+  if (task.own[0]) {
+    for (int lane = 0; lane < W; ++lane) {
+      start_numbers(*task.own[std::min(lane, task.count - 1)], room.one);
+      put_lane(m, room.one, lane, room.own);
+    }
+    model.varied = &room.own;
+  }
   Run mine = run;
   std::fill_n(room.sides, m.threshold_count, std::numeric_limits<double>::quiet_NaN());
   mine.conditions.sides = m.threshold_count ? room.sides : nullptr; // so that margins are told
-  LaneStepper stepper{m, mine, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, false, false, 0};
+  LaneStepper stepper{model, mine, room, task, dop853_tableau, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, false, false, 0};
   stepper.go(begin, until, samples);
 }
 

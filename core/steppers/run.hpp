@@ -120,6 +120,7 @@ constexpr int most_lanes = 8;
 struct LaneTask {
   int count;                     // runs; the last is repeated in lanes beyond
   const double *q[most_lanes], *v[most_lanes], *x[most_lanes]; // start states
+  const ModelData *own[most_lanes]; // the model of each, where they differ in own numbers; null: all as one
   double *samples_q[most_lanes], *samples_v[most_lanes], *samples_x[most_lanes];
   Breaks breaks[most_lanes];
   Outcome outcome[most_lanes];
@@ -143,7 +144,7 @@ struct IntegratorSet {
   // many runs by an explicit method, `lanes` of them at once; samples are stored, steps are not. Runs that cannot go on in
   // lanes end with the outcome `stiff`.
   int lanes;
-  bool (*runs_in_lanes)(const ModelData &, const Run &);
+  bool (*runs_in_lanes)(const ModelData &, const Run &, bool own); // own: with own numbers in each lane
   std::size_t (*bytes_lanes)(const ModelData &);
   void (*run_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, LaneTask &);
 };

@@ -41,9 +41,9 @@ DALEMBERT_INLINE void freedoms(const BodyData &b, const Pose<T> &X, const Motion
 }
 
 // a body's own share of the composite quantities, about O
-template <class T> DALEMBERT_INLINE void own_share(const BodyData &b, const Pose<T> &X, const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
+template <class T> DALEMBERT_INLINE void own_share(const ModelData &m, const BodyData &b, const Pose<T> &X, const Motion<T> &V, const Motion<T> &A, Carried<T> &c) {
   c.I = {T(0.0), zero3<T>(), {T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)}};
-  add_to_parent(X, rigid_inertia<T>(b), c.I);
+  add_to_parent(X, rigid_inertia<T>(m, b), c.I);
   const Load<T> momentum = mul(c.I, V.w, V.v);
   c.momentum_n = momentum.n;
   c.momentum_f = momentum.f;
@@ -108,7 +108,7 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
     const Pose<T> X{ws.X_W[i].R, ws.X_W[i].p - ws.X_W[root].p};
     freedoms(b, X, ws.H + b.H, v + b.v, a + b.v, room.V[b.parent], room.A[b.parent], room.freedom + b.v, room.V[i], room.A[i]);
     Carried<T> &c = room.carried[i];
-    own_share(b, X, room.V[i], room.A[i], c);
+    own_share(m, b, X, room.V[i], room.A[i], c);
     if (loads) {
       const T *g = loads + 6 * (i - 1);
       const Vec3<T> p = X.p + mul(X.R, as_vec(b.p_FB)), f{g[3], g[4], g[5]};

@@ -4,7 +4,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> DALEMBERT_INLINE void start_inertia(const BodyData &b, ArticulatedInertia<T> &I) {
+template <class T, class B> DALEMBERT_INLINE void start_inertia(const B &b, ArticulatedInertia<T> &I) {
   I.J = lift<T>(as_sym(b.J));
   const T zero(0.0), m(b.mass), x(b.h[0]), y(b.h[1]), z(b.h[2]);
   I.H = {zero, -z, y, z, zero, -x, -y, x, zero};
@@ -16,7 +16,7 @@ template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspac
   const BodyData &b = m.bodies[i];
   ArticulatedInertia<T> &I = ws.I_A[i];
   if (b.form != Form::modal)
-    return start_inertia(b, I);
+    return seen<T>(m, b, [&](const auto &numbers) { start_inertia(numbers, I); });
   modal_inertia(m, ws, q, i);
   if (m.modal[b.modal].rank)
     start_low_rank(m, ws, i);
@@ -37,7 +37,7 @@ template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Works
 
 // D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
 template <int N, class T>
-DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<T> &I, const double *armature, const double *lent,
+DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I, const double *lent,
                                    const unsigned char *given, Pivot<T> *pivot, T *L) {
   Load<T> U[N];
   T D[N][N];
@@ -46,8 +46,8 @@ DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<
   for (int r = 0; r < N; ++r)
     for (int k = 0; k <= r; ++k)
       D[r][k] = dot(H[r].w, U[k].n) + dot(H[r].v, U[k].f);
-  for (int r = 0; armature && r < N; ++r)
-    D[r][r] = D[r][r] + armature[r];
+  for (int r = 0; b.armature && r < N; ++r)
+    D[r][r] = D[r][r] + armature_of<T>(m, b.v + r);
   for (int r = 0; lent && r < N; ++r)
     D[r][r] = D[r][r] + lent[r];
   if (given) {
@@ -89,7 +89,7 @@ DALEMBERT_INLINE void factor_block(const Motion<T> *H, const ArticulatedInertia<
 template <class T>
 DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Motion<T> *H, const ArticulatedInertia<T> &I,
                                 const double *loans, const unsigned char *given, Pivot<T> *pivot, T *L, ArticulatedInertia<T> &left) {
-  const double *armature = b.armature ? m.armature + b.v : nullptr, *lent = loans && b.lent ? loans + b.v : nullptr;
+  const double *lent = loans && b.lent ? loans + b.v : nullptr;
   left = I;
   if (b.nv == 1) {
     if (given && given[0]) {
@@ -101,13 +101,16 @@ DALEMBERT_INLINE void eliminate(const ModelData &m, const BodyData &b, const Mot
     else if (b.form == Form::along_z)
       pivot->z = {{I.H.xz, I.H.yz, I.H.zz}, {I.M.xz, I.M.yz, I.M.zz}};
     else
-      return factor_block<1>(H, I, armature, lent, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
-    pivot->inverse = 1.0 / ((b.form == Form::about_z ? I.J.zz : I.M.zz) + (armature ? *armature : 0.0) + (lent ? *lent : 0.0));
+      return factor_block<1>(m, b, H, I, lent, nullptr, pivot, L), subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
+    T inertia = b.form == Form::about_z ? I.J.zz : I.M.zz;
+    if (b.armature)
+      inertia = inertia + armature_of<T>(m, b.v);
+    pivot->inverse = 1.0 / (lent ? inertia + *lent : inertia);
     subtract_dyad(left, pivot->inverse, pivot->z.n, pivot->z.f);
   } else if (b.nv) {
     visit_columns(b.nv, [&](auto n) {
       constexpr int N = decltype(n)::count;
-      factor_block<N>(H, I, armature, lent, given, pivot, L);
+      factor_block<N>(m, b, H, I, lent, given, pivot, L);
       if (b.parent)
         for (int k = 0; k < N; ++k)
           subtract_dyad(left, pivot[k].inverse, pivot[k].z.n, pivot[k].z.f);
@@ -199,7 +202,7 @@ template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, cons
         ws.y[k] = T(0.0);
       ws.p_A[i] = modal_bias(m, ws, w, q, v, i, ws.y + b.v);
     } else {
-      ws.p_A[i] = {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))};
+      ws.p_A[i] = seen<T>(m, b, [&](const auto &own) -> Load<T> { return {cross(w, mul(as_sym(own.J), w)), cross(w, cross(w, as_vec(own.h)))}; });
     }
   }
 }
@@ -333,7 +336,7 @@ inline void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T 
     F.f += ws.p_A[i].f;
     hinge_force(b, ws.H + b.H, F, supplied);
     for (int k = 0; k < b.nv; ++k) {
-      const T whole = b.armature ? supplied[k] + m.armature[b.v + k] * a[b.v + k] : supplied[k];
+      const T whole = b.armature ? supplied[k] + armature_of<T>(m, b.v + k) * a[b.v + k] : supplied[k];
       tau_out[b.v + k] = given[b.v + k] ? whole : tau[b.v + k];
     }
   }

@@ -18,10 +18,8 @@ template <class T> void start_inverse(const ModelData &m, Workspace<T> &ws, cons
   for (int i = 1; i <= m.nb; ++i) {
     if (m.bodies[i].form == Form::modal)
       ws.p_A[i] = flexible_load(m, ws, q, v, a, i, tau + m.bodies[i].v);
-    else if constexpr (varies<T>)
-      ws.p_A[i] = seen<T>(m, m.bodies[i], [&](const auto &b) { return inertia_load(b, ws.w[i], ws.A[i]); });
     else
-      ws.p_A[i] = inertia_load(m.bodies[i], ws.w[i], ws.A[i]);
+      ws.p_A[i] = seen<T>(m, m.bodies[i], [&](const auto &b) { return inertia_load(b, ws.w[i], ws.A[i]); });
   }
 }
 

@@ -89,7 +89,7 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
     }
   }
   for (int k = 0; m.armature && k < nv; ++k)
-    M[std::ptrdiff_t(k) * (nv + 1)] = M[std::ptrdiff_t(k) * (nv + 1)] + m.armature[k];
+    M[std::ptrdiff_t(k) * (nv + 1)] = M[std::ptrdiff_t(k) * (nv + 1)] + armature_of<T>(m, k);
   mirror(M, nv);
 }
 
@@ -111,7 +111,9 @@ template <class T> void composite_diagonal(const ModelData &m, Workspace<T> &ws,
     for (int k = 0; k < b.nv && b.form != Form::modal; ++k) {
       const Motion<T> h = column(b, ws.H + b.H, k);
       const Load<T> L = mul(I, h.w, h.v);
-      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f) + (b.armature ? m.armature[b.v + k] : 0.0);
+      out[b.v + k] = dot(h.w, L.n) + dot(h.v, L.f) ;
+      if (b.armature)
+        out[b.v + k] = out[b.v + k] + armature_of<T>(m, b.v + k);
     }
     if (b.parent)
       add_to_parent(ws.X[i], I, ws.I_C[b.parent]);

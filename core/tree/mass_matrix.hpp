@@ -13,8 +13,8 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const BodyData &b) {
-  return {T(b.mass), lift<T>(as_vec(b.h)), lift<T>(as_sym(b.J))};
+template <class T> DALEMBERT_INLINE RigidInertia<T> rigid_inertia(const ModelData &m, const BodyData &b) {
+  return seen<T>(m, b, [](const auto &own) -> RigidInertia<T> { return {T(own.mass), lift<T>(as_vec(own.h)), lift<T>(as_sym(own.J))}; });
 }
 
 // inertia of one body by itself, after its position
@@ -23,7 +23,7 @@ template <class T> DALEMBERT_INLINE void start_composite(const ModelData &m, Wor
     modal_inertia(m, ws, q, i);
     start_modal(m, ws, i);
   } else {
-    ws.I_C[i] = rigid_inertia<T>(m.bodies[i]);
+    ws.I_C[i] = rigid_inertia<T>(m, m.bodies[i]);
   }
 }
 

@@ -94,6 +94,7 @@ class Integrator:
         v: Array,
         x: Array,
         parameters: Array | None,
+        numbers: Array | None,
         threads: int,
         breaks: Array | None = None,
         spans: NDArray[np.int64] | None = None,

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Recipe", "recipe_of", "record_makers", "recorded"]
+__all__ = ["Recipe", "recipe_of", "record_makers", "recorded", "recorded_method"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -50,6 +50,23 @@ def recorded(maker: Maker) -> Maker:
         return made
 
     return remembering  # type: ignore[return-value]
+
+
+def recorded_method(owner: str) -> Callable[[Maker], Maker]:
+    """Let a method remember what it made of its object, which the recipe calls `owner`, and from what."""
+
+    def of(method: Maker) -> Maker:
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def remembering(self: Any, *given: Any, **named: Any) -> Any:
+            made = method(self, *given, **named)
+            _keep(made, Recipe(method.__name__, {owner: self, **_bound(signature, (self, *given), named)}))
+            return made
+
+        return remembering  # type: ignore[return-value]
+
+    return of
 
 
 def record_makers(cls: Class) -> Class:

@@ -10,6 +10,7 @@ import pytest
 from test_damaged_files import mutations
 
 import dalembert as da
+from dalembert.errors import ModelError
 from dalembert.library import chain
 from dalembert.library.mechanisms import four_bar
 
@@ -123,3 +124,41 @@ def test_what_is_one_and_what_are_many_is_told_apart(runs: da.Ensemble, tmp_path
         da.Ensemble.load(tmp_path / "one.nc", springy())
     with pytest.raises(da.ModelError, match=r"\.nc or \.zarr"):
         runs.save(tmp_path / "many.csv")
+
+
+def dropped(**how) -> da.Ensemble:
+    s = da.System("ball")
+    s.connect("P", da.Prismatic("z"), s.ground, s.body("ball", da.sphere(0.1, mass=1.0)))
+    heights = np.array([0.5, 1.0, 2.0, 50.0])
+    return da.simulate(s, 2.0, times=np.linspace(0, 2, 11), state={"P": heights}, **how)
+
+
+def test_events_happen_in_every_run(tmp_path: Path) -> None:
+    hit = da.Event("hit", "P.position", 0.0, direction=-1, terminal=True)
+    runs = dropped(events=hit, parameters={"ball.mass": [1.0, 2.0, 3.0, 4.0]})
+    fall = np.sqrt(2 * np.array([0.5, 1.0, 2.0]) / 9.81)
+    assert runs.status == ("event", "event", "event", "finished")
+    assert np.allclose(runs.reached, [*fall, 2.0], atol=1e-6)
+    assert [len(each) for each in runs.events] == [1, 1, 1, 0]
+    assert "3 ended by an event" in repr(runs)
+    runs.save(tmp_path / "runs.nc")
+    again = da.Ensemble.load(tmp_path / "runs.nc", runs.model)
+    assert again.status == runs.status
+    assert again.events[1][0].t == runs.events[1][0].t
+
+    bounces = dropped(events=da.Event("hit", "P.position", 0.0, -1, action=lambda now: now.bounce("ball", (0, 0, 1))))
+    first, second = (each.t for each in bounces.events[0][:2])
+    assert abs(second - 3 * first) < 1e-6  # up and down again
+    assert not bounces.events[3]
+
+
+def test_statistics_are_those_of_the_runs_that_got_so_far() -> None:
+    runs = dropped(events=da.Event("hit", "P.position", 0.0, direction=-1, terminal=True))
+    found = runs.statistics(["P.position", "ball.velocity"], quantiles=(0.5,))
+    assert found["runs"].values.tolist() == [4, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    third = runs["P.position"][1:, 2]
+    assert np.allclose(found["P.position"].isel(time=2), [third.mean(), third.std(), *third[[0, 2, 1]]])
+    assert found["P.position"].attrs["units"] == "m"
+    assert found["ball.velocity"].dims == ("statistic", "time", "axis")
+    with pytest.raises(ModelError, match=r"quantiles is 5\.0; give numbers from 0 to 1"):
+        runs.statistics("P.position", quantiles=(5,))

@@ -137,6 +137,10 @@ SAMPLES: dict[str, list[Any]] = {
     "plate": [da.plate(1.0, 2.0, 3.0, thickness=0.1)],
     "tube": [da.tube(1.0, 0.2, 0.1, mass=3.0)],
     "prism": [da.prism([(0, 0), (3, 0), (0, 3)], 0.1, mass=2.0)],
+    "gear": [da.gear(20, 41), da.gear(17, 60, internal=True)],
+    "belt": [da.constraints.belt(0.1, 0.25), da.constraints.belt(0.1, 0.25, crossed=True)],
+    "rack_and_pinion": [da.constraints.rack_and_pinion(0.03)],
+    "screw_coupling": [da.constraints.screw_coupling(0.005)],
     "mesh": [da.mesh(TETRAHEDRON, density=6.0, scale=(0.1, 0.2, -0.3)), da.mesh(TETRAHEDRON)],
     "Material": [STEEL],
     "Section": [da.Section.circle(0.004), da.Section.rectangle(0.03, 0.01)],
@@ -161,6 +165,11 @@ NOT_BY_ITSELF = {
     "Piecewise": "what other laws have in common",
     "Sensor": "it names markers of a system: see the test of systems with signals",
     "Stiffening": "a part of a flexible body",
+    **dict.fromkeys(
+        ("Structure", "plate_structure", "frame_structure", "with_mass", "rigid_region", "mean_region", "reduce"),
+        "parts of a flexible body: see the test of reduced structures",
+    ),
+    "GivenModes": "a part of a flexible body",
     "sparse": "a matrix",
     "Curve.from_derivatives": "of cams of the library",
 }

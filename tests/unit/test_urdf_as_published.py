@@ -222,3 +222,21 @@ def test_elements_that_differ_are_not_chosen_from() -> None:
     text = robot(link("base"), link("arm"), joint("A", "base", "arm", AXIS + '<axis xyz="0 0 1"/>'))
     with pytest.raises(da.ModelError, match=r"joint 'A'.*2 elements <axis>.*differ: keep one"):
         load_urdf(text)
+
+
+def test_joints_may_hang_on_a_world_that_is_no_link() -> None:
+    system = load_urdf(robot(link("arm"), joint("A", "world", "arm", AXIS)))
+    assert system["A"].first.body.name == "world" and system.bodies["world"].mass == 0
+    assert any("'world'" in note for note in system.notes)
+
+
+def test_limits_without_room_are_no_limits_and_said() -> None:
+    turned = robot(link("base"), link("arm"), joint("A", "base", "arm", AXIS, limit='<limit lower="1" upper="-1"/>'))
+    with pytest.warns(
+        ModelWarning, match=r"joint 'A': it moves without stops; its lower limit 1 exceeds the upper, -1"
+    ):
+        system = load_urdf(turned)
+    hinge = system["A"].element
+    assert not any(
+        np.isfinite(getattr(hinge, side)).any() for side in ("lower", "upper") if getattr(hinge, side) is not None
+    )

@@ -135,6 +135,7 @@ def load_urdf(
     links, joints = _by_name(robot, "link"), _by_name(robot, "joint")
     if not links:
         raise ModelError(source, "link", None, 'it has no links: a robot needs at least one <link name="..."/>')
+    implied = _implied_world(joints, links)
     ends = {name: _ends(name, joint, links) for name, joint in joints.items()}
     root = _root_link(links, ends)
 
@@ -144,18 +145,19 @@ def load_urdf(
     materials = {name_of(m): m for m in robot.findall("material")}
     system = System(name_of(robot) or "robot")
     system.notes.extend(f"{kind} {old!r} is called {new!r}: its own name is taken" for kind, old, new in renamed)
+    system.notes.extend(implied)
     for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
     element = Fixed() if base == "fixed" else Free()
     holding = free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
     system.connect(holding, element, system.ground, system.bodies[link_names[root]])
+    doubts: list[str] = []
     for name, joint in joints.items():
         parent, child = (system.bodies[link_names[end]] for end in ends[name])
-        hinge = hinge_of(joint, item=f"joint {name!r}", without=without)
+        hinge = hinge_of(joint, item=f"joint {name!r}", without=without, warn=doubts)
         position, rotation = origin_of(joint, item=f"joint {name!r}")
         system.connect(joint_names[name], hinge, parent.at(*position, rotation=rotation), child)
     add_loops(system, robot, link_names, {*link_names.values(), *joint_names.values(), holding})
-    doubts: list[str] = []
     for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]
         system.mimics[joint_names[name]] = Mimic(leader, mimic.multiplier, mimic.offset)
@@ -229,6 +231,15 @@ def _ends(name: str, joint: Element, links: Mapping[str, Element]) -> tuple[str,
             raise ModelError(item, f"{which} link", link, remedy)
         ends.append(link)
     return ends[0], ends[1]
+
+
+def _implied_world(joints: Mapping[str, Element], links: dict[str, Element]) -> list[str]:
+    """Add the link ``world`` if joints hang on it and it is not there, as Drake does; return what is to be noted."""
+    parents = (joint.find("parent") for joint in joints.values())
+    if "world" in links or not any(each is not None and name_of(each, "link") == "world" for each in parents):
+        return []
+    links["world"] = Element("link", {"name": "world"})
+    return ["joints hang on 'world', which is no link of the file: it was added, without mass"]
 
 
 def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]) -> str:

@@ -23,8 +23,11 @@ _SEVERAL = ("floating", "planar", "spherical", "ball")  # coordinates
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
 
 
-def hinge_of(joint: Element, *, item: str, without: frozenset[str] = frozenset()) -> Hinge:
-    """Return the hinge of a joint; hinge data whose names are in `without` are read and left out."""
+def hinge_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Hinge:
+    """Return the hinge of a joint; hinge data whose names are in `without` are read and left out.
+
+    Limits that leave no room are said in `warn`, and left out: Bullet, for one, means none by them.
+    """
     kind = name_of(joint, "type")
     if kind not in _JOINT_TYPES:
         remedy = f"use one of {', '.join(_JOINT_TYPES)}{suggestion(kind, _JOINT_TYPES)}"
@@ -35,6 +38,9 @@ def hinge_of(joint: Element, *, item: str, without: frozenset[str] = frozenset()
         return Free()
     try:
         found = {**_limits(joint, item=item, position=kind in ("revolute", "prismatic")), **_dynamics(joint, item=item)}
+        if math.inf > found.get("lower", -math.inf) > found.get("upper", math.inf) > -math.inf:
+            lower, upper = found.pop("lower"), found.pop("upper")
+            warn.append(f"{item}: it moves without stops; its lower limit {lower:.6g} exceeds the upper, {upper:.6g}")
         data = {field: value for field, value in found.items() if field not in without}
         if kind in ("spherical", "ball"):
             return Spherical(**data)

@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 class NamedModel(_core.Model):
     """A compiled system and its names; `Model` adds the kernels, and lists the attributes."""
 
+    recompiled = False  # a variant whose tables follow from a description of its own, not from those of its family
+
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
         # the system as it is by now, for words about what it has got since

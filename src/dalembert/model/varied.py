@@ -25,7 +25,7 @@ from .once import WORKED_OUT, once_per_model
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["DERIVED", "derive", "varied"]
+__all__ = ["DERIVED", "derive", "mind_numbers", "varied"]
 
 Array = NDArray[np.float64]
 
@@ -92,6 +92,17 @@ def _mind(family: Model, group: Group, values: Array, item: str) -> None:
         refuse_values(family.system, group, values, item)
 
 
+def mind_numbers(family: Model, parameters: Array, item: str) -> None:
+    """Refuse numbers of many models, parameters (k, n), that a part of the description cannot have."""
+    own = family.compiled.numbers
+    rows = parameters[:, family.element_numbers :]
+    changed = (rows != own.values).any(axis=0)
+    for group in own.groups:
+        if changed[group.span].any():
+            for values in np.unique(rows[:, group.span], axis=0):
+                _mind(family, group, values, item)
+
+
 # ---- rows that repeat others
 
 
@@ -130,6 +141,7 @@ def _compiled_again(model: Model) -> Model:
     )
     again._join(family)
     again._points = {}
+    again.recompiled = True
     _take(again, made)
     again.independent_rows = tuple(name for name, lean in zip(made.names.rows, made.lean, strict=True) if lean)
     return again

@@ -22,7 +22,7 @@ from .dry_modes import Modes, RowsAtRest, Verdict
 from .dry_rows import DryRows, Response
 from .events import Situation
 from .holding import Holding
-from .jumping_laws import MIDDLE, JumpingLaws
+from .jumping_laws import JumpingLaws
 
 __all__ = ["Decider"]
 
@@ -114,8 +114,7 @@ class Decider:
         places = {int(place) for place in rows.places[modes.locked]}
         if not places and not modes.slides:
             return conditions
-        branches = dict.fromkeys(modes.laws, MIDDLE)
-        return conditions.changed(locked=self.base.locked | places, branches=branches, sliding=frozenset(modes.slides))
+        return conditions.changed(locked=self.base.locked | places, **modes.of_laws)
 
     # ---- deciding
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..analysis.box import DEPENDENT, BoxSolution, pivot
 from ..analysis.cone import solve_cones
+from .jumping_laws import MIDDLE
 
 __all__ = ["Modes", "RowsAtRest", "Verdict"]
 
@@ -62,6 +63,11 @@ class Modes:
         """Return whether the same rows stick and slip, the same way."""
         same = np.array_equal(self.stuck, other.stuck) and np.array_equal(self.side, other.side)
         return same and bool((np.abs(self.sign - other.sign) <= SAME_WAY).all())
+
+    @property
+    def of_laws(self) -> dict[str, Any]:
+        """What of conditions says how laws stand."""
+        return {"branches": dict.fromkeys(self.laws, MIDDLE), "sliding": frozenset(self.slides)}
 
     def plain(self) -> dict[str, Any]:
         """Return what it consists of as lists."""

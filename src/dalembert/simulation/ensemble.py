@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +16,25 @@ from .. import _core
 from ..analysis.named_starts import named_count
 from ..errors import IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
-from ..model.conditions import checked_parameter, followed, parameter_place
-from ..result import Labels, Motion, Output, Result, Stats, always
+from ..result import EventRecord, Labels, Motion, Output, Result, Stats, always
 from ..result.outputs.output import value_of
 from ..system import System
-from .breaks import breaks_until, timetable
-from .ensemble_files import ensemble_dataset, load_ensemble, loaded_runs, loaded_taking, save_ensemble
+from .ensemble_files import (
+    ensemble_dataset,
+    ensemble_statistics,
+    load_ensemble,
+    loaded_runs,
+    loaded_taking,
+    save_ensemble,
+)
 from .interrupt import Interrupt, keep_for_next
+from .members import Members
 from .motion_notes import motion_notes
-from .open_loops import OPEN, widest
+from .open_loops import OPEN
 from .options import Options
 from .retaken import Retaken
 from .settling import stepped_over
 from .small_notes import small_notes
-from .start import rows_of, start_states
 
 if TYPE_CHECKING:
     import xarray
@@ -47,9 +53,10 @@ _REASONS = {
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
     "stopped": "interrupted",
+    "event": "an event ended it",
     "crawls": "its steps became so short that the end is out of reach: a force may jump to and fro",
 }
-_STATUS = {"reached": "finished", "stopped": "interrupted"}
+_STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
 
 class Ensemble:
@@ -64,7 +71,7 @@ class Ensemble:
     x : (B, n, nx)
         NaN from where a run failed or was interrupted.
     status : tuple of str, (B,)
-        ``"finished"``, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
+        ``"finished"``, ``"event"`` where one ended it, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
     reached : (B,) s
         Time that each run got to.
     stats : Stats
@@ -98,8 +105,9 @@ class Ensemble:
         return len(self.q)
 
     def __repr__(self) -> str:
-        counts = {status: self.status.count(status) for status in ("failed", "interrupted")}
-        ending = ", ".join(f"{count} {status}" for status, count in counts.items() if count) or "all finished"
+        words = {"event": "ended by an event", "failed": "failed", "interrupted": "interrupted"}
+        counts = {word: self.status.count(status) for status, word in words.items()}
+        ending = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "all finished"
         return f"<Ensemble of {self.model.system.name!r}: {len(self)} runs, {len(self.t)} times, {ending}>"
 
     def about(self, what: Any) -> Output:
@@ -142,13 +150,18 @@ class Ensemble:
             return None
         every = self._taken.start
         start = State(q=every.q[number], v=every.v[number], t=every.t, x=every.x[number])
-        return replace(self._taken, conditions=conditions, start=start)
+        return replace(self._taken, conditions=conditions, start=start, apart=self._members.apart)
 
     def _got(self, number: int) -> int:
         """Return how many of the times a run has come to."""
         if not self.model.nq:
             return int((self.t <= self.reached[number]).sum())
         return int(np.isfinite(self.q[number]).all(axis=-1).sum())
+
+    @property
+    def events(self) -> list[list[EventRecord]]:
+        """What happened in each run, (B,) lists."""
+        return [[] if run is None else run.events for run in self._runs or [None] * len(self)]
 
     @property
     def labels(self) -> Labels:
@@ -183,6 +196,38 @@ class Ensemble:
             Outputs to add, each as a variable of its name; vectors have the dimension ``"axis"``.
         """
         return ensemble_dataset(self, names)
+
+    def statistics(
+        self, names: str | Sequence[str], quantiles: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+    ) -> xarray.Dataset:
+        """Return what outputs are over all runs: mean, standard deviation, extremes, quantiles.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            Outputs.
+        quantiles : sequence of float
+            Parts of the runs that lie below.
+
+        Returns
+        -------
+        xarray.Dataset
+            For each output a variable over ``"statistic"`` (``"mean"``, ``"std"``, ``"least"``, ``"largest"``,
+            ``"quantile 0.05"``, ...) and ``"time"``; ``"runs"`` counts those that got so far, which are all that
+            enter.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("pendulum")
+        >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+        >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
+        >>> runs = simulate(s, 0.5, state={"A": np.linspace(0.1, 0.3, 21)}, times=[0.0, 0.5])
+        >>> found = runs.statistics("A.position")["A.position"]
+        >>> found.sel(statistic=["mean", "quantile 0.95"]).values[:, 0].round(3)
+        array([0.2 , 0.29])
+        """
+        return ensemble_statistics(self, [names] if isinstance(names, str) else names, quantiles)
 
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write all runs to a file, ``.nc`` (NetCDF) or ``.zarr``, as `Result.save` does with one.
@@ -220,9 +265,11 @@ class Ensemble:
         return cls(conditions, arrays["t"], states, note["ends"], reached, stats, numbers, runs, taken)
 
     def _conditions_of(self, number: int) -> Conditions:
-        if self._parameters is None:
-            return self._conditions
-        return self._conditions.changed(parameters=self._parameters[number])
+        return self._members[number]
+
+    @cached_property
+    def _members(self) -> Members:
+        return Members(self._conditions, len(self), self._parameters)
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
@@ -285,34 +332,30 @@ def simulate_many(
 ) -> Ensemble:
     """Return `count` runs; see `simulate`. `one` makes a single one, `said`: notes so far."""
     began, model = time.perf_counter(), conditions.model
-    numbers = _parameter_rows(conditions, parameters, count)
-    groups = _alike(conditions, numbers, count)
-    q, v, x, notes = _starts(groups, state, t_start, count, limits)
+    members = Members.of(conditions, parameters, count)
+    groups = members.groups()
+    q, v, x, notes = members.starts(state, t_start, limits)
     notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     with Interrupt() as interrupt:
         parts = []
-        for rows, own in groups:
-            elements = None if numbers is None else np.ascontiguousarray(numbers[rows, : model.element_numbers])
-            table = _break_table(own, elements, len(rows), t_start, t_end, options, breaks)
-            q_0, v_0, x_0 = (np.ascontiguousarray(part[rows]) for part in (q, v, x))
-            stepper = options.integrator(own)
-            parts.append(
-                stepper.batch(t_start, t_end, wanted, q_0, v_0, x_0, elements, _core.threads(), *table, interrupt.flag)
-            )
-    order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
+        for group in groups:
+            table = members.breaks(group, t_start, t_end, options, breaks)
+            q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in (q, v, x))
+            stepper, how = options.integrator(group.conditions), (_core.threads(), *table, interrupt.flag)
+            parts.append(stepper.batch(t_start, t_end, wanted, q_0, v_0, x_0, group.elements, group.own, *how))
+    order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
     outcomes, reached, counts, *states = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
-    for rows, own in groups if options.project else ():
-        done = rows[[ends[run] == "reached" for run in rows]]
-        gaps = widest(own, float(wanted[-1]), *(np.ascontiguousarray(part[done, -1]) for part in states))[2]
-        for run in done[gaps > OPEN]:
+    for group in groups if options.project else ():
+        done = group.rows[[ends[run] == "reached" for run in group.rows]]
+        q_1, v_1, x_1 = (np.ascontiguousarray(part[done, -1]) for part in states)
+        for run in done[members.gaps(group, done, float(wanted[-1]), q_1, v_1, x_1) > OPEN]:
             ends[run] = "open"
     if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is
         k = ends.index("crawls")
-        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
-        told = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k])).message
+        told = one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k])).message
         notes.append(f"run {k} and {ends.count('crawls') - 1} more: {told}")
     total = counts.sum(axis=0).astype(int)
     implicit = int((counts[:, 3] > 0).sum()) if options.watch else 0
@@ -337,75 +380,15 @@ def simulate_many(
         keep_for_next(interrupt)
     every_state = states[0], states[1], states[2]
     taken = Retaken(conditions, options, breaks, (t_start, t_end), State(q=q, v=v, t=t_start, x=x))
-    ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, numbers, taken=taken)
+    ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, members.numbers, taken=taken)
     if ends[0] == "reached" and not interrupt.pressed:
         stats.notes.extend(stepped_over(conditions, options, wanted, *(part[0] for part in states)))
     return ensemble
 
 
-def _alike(conditions: Conditions, numbers: Array | None, count: int) -> list[tuple[NDArray[np.intp], Conditions]]:
-    """Return runs that differ in parameters of elements at most, and their conditions: the core takes these at once."""
-    if numbers is None:
-        return [(np.arange(count), conditions)]
-    _, which = np.unique(numbers[:, conditions.model.element_numbers :], axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    rows = [np.flatnonzero(which == k) for k in range(int(which.max()) + 1)]
-    return [(row, conditions.changed(parameters=numbers[row[0]])) for row in rows]
-
-
-def _starts(
-    groups: list[tuple[NDArray[np.intp], Conditions]],
-    state: State | Mapping[str, Any] | None,
-    t: float,
-    count: int,
-    limits: bool,
-) -> tuple[Array, Array, Array, list[str]]:
-    """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
-    if len(groups) == 1:
-        return start_states(groups[0][1].model, state, t, count, limits=limits)
-    found, notes = [], []
-    for rows, own in groups:
-        mine, mine_of = _own_rows(state, rows)
-        size, called = (count, None) if mine is state else (len(rows), rows.tolist())
-        *begin, said = start_states(own.model, mine, t, size, limits=limits, rows=called)
-        found.append([part[mine_of] for part in begin])
-        notes += [note for note in said if note not in notes]
-    order = np.argsort(np.concatenate([rows for rows, _ in groups]), kind="stable")
-    q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
-    return q, v, x, notes
-
-
-def _own_rows(
-    state: State | Mapping[str, Any] | None, rows: NDArray[np.intp]
-) -> tuple[State | Mapping[str, Any] | None, NDArray[np.intp]]:
-    """Return the start of some runs, and where they stand in it: the others need not close the loops of these."""
-    if not isinstance(state, State):
-        return state, rows
-    parts = {name: getattr(state, name) for name in ("q", "v", "x")}
-    own = {name: part[rows] for name, part in parts.items() if part is not None and np.ndim(part) == 2}
-    return (replace(state, **own), np.arange(len(rows))) if own else (state, rows)
-
-
-def _break_table(
-    conditions: Conditions,
-    numbers: Array | None,
-    count: int,
-    t_start: float,
-    t_end: float,
-    options: Options,
-    also: Array,
-) -> tuple[Array, NDArray[np.int64]]:
-    """Return the breaks of one run after another, and where those of each begin and the last end, (count + 1,)."""
-
-    def of(given: Conditions) -> Array:
-        return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
-
-    if numbers is None or not timetable(conditions.model).uses:
-        rows = [of(conditions)] * count
-    else:
-        rows = [of(conditions.changed(parameters=np.append(row, conditions.model.own_numbers))) for row in numbers]
-    spans = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return np.concatenate([np.zeros(0), *rows]), spans
+def _got_to(run: Result) -> float:
+    """Return how far a run got, s: its last state, or the event that ended it."""
+    return float(run.events[-1].t if run.status == "event" else run.t[-1])
 
 
 def simulate_each(
@@ -430,16 +413,15 @@ def simulate_each(
         Of these runs; once a key was pressed, no other is begun.
     """
     model = conditions.model
-    numbers = _parameter_rows(conditions, parameters, count)
-    q, v, x, notes = _starts(_alike(conditions, numbers, count), state, t_start, count, limits)
+    members = Members.of(conditions, parameters, count)
+    q, v, x, notes = members.starts(state, t_start, limits)
     sizes = (model.nq, model.nv, model.nx)
     states = [np.full((count, len(times), size), np.nan) for size in sizes]
     runs: list[Result] = []
     for k in range(count):
         if interrupt.pressed:
             break
-        own = conditions if numbers is None else conditions.changed(parameters=numbers[k])
-        result = one(own, State(q=q[k], v=v[k], t=t_start, x=x[k]))
+        result = one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k]))
         for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
             part[k, : len(rows)] = rows
         runs.append(result)
@@ -449,24 +431,10 @@ def simulate_each(
     stats = replace(runs[0].stats, **dict(zip(_SUMMED, total, strict=True)), notes=every)
     if len(each) > MOST_NOTES:
         stats.notes.append(f"and {len(each) - MOST_NOTES} more; see ensemble[k].stats.notes")
-    named = {"finished": "reached", "interrupted": "stopped"}
+    named = {"finished": "reached", "interrupted": "stopped", "event": "event"}
     left = count - len(runs)  # not begun
     ends = [*(named.get(run.status, run.message) for run in runs), *["stopped"] * left]
-    reached = np.array([*(run.t[-1] for run in runs), *[t_start] * left])
+    reached = np.array([*map(_got_to, runs), *[t_start] * left])
     every_run = [*runs, *[None] * left]
-    return Ensemble(conditions, times, (states[0], states[1], states[2]), ends, reached, stats, numbers, every_run)
-
-
-def _parameter_rows(conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> Array | None:
-    """Return all parameters of each run, (count, n), if any are given."""
-    if not given:
-        return None
-    model = conditions.model
-    rows = np.tile(conditions.parameters, (count, 1))
-    for name, value in given.items():
-        column = rows_of(f"parameter {name!r}", np.reshape(value, (-1, 1)) if np.ndim(value) else value, count, 1)
-        place = parameter_place(model, name, "simulate")
-        rows[:, place] = [checked_parameter(model, name, number, "simulate") for number in column[:, 0]]
-    for row in rows:
-        followed(model, row, given, "simulate")
-    return rows
+    whole = states[0], states[1], states[2]
+    return Ensemble(conditions, times, whole, ends, reached, stats, members.numbers, every_run)

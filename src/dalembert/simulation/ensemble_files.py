@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import finite_number
+from ..errors import ModelError
 from ..io.datasets import states_dataset
 from ..io.formats import read_file, write_file
 from ..io.results import check_model, mind_holds, read_conditions, result_of, run_note
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from .ensemble import Ensemble
 
-__all__ = ["ensemble_dataset", "load_ensemble", "loaded_runs", "loaded_taking", "save_ensemble"]
+__all__ = ["ensemble_dataset", "ensemble_statistics", "load_ensemble", "loaded_runs", "loaded_taking", "save_ensemble"]
 
 Array = NDArray[np.float64]
 
@@ -38,6 +40,27 @@ def ensemble_dataset(ensemble: Ensemble, names: Sequence[str] = ()) -> xarray.Da
         data = data.assign_coords(parameter=list(ensemble.model.parameter_names))
         data["parameters"] = (("run", "parameter"), numbers[:, list(ensemble.model.parameter_names.values())])
     return data.assign_attrs(title=ensemble.labels.system)
+
+
+def ensemble_statistics(ensemble: Ensemble, names: Sequence[str], quantiles: Sequence[float]) -> xarray.Dataset:
+    """Return statistics of outputs over all runs; see `Ensemble.statistics`."""
+    import xarray
+
+    parts = [finite_number(part, item="statistics", field="quantiles") for part in quantiles]
+    wrong = [part for part in parts if not 0 <= part <= 1]
+    if wrong:
+        raise ModelError("statistics", "quantiles", wrong[0], "give numbers from 0 to 1")
+    data = states_dataset(ensemble, names, lead=("run",))
+    wanted = [name for name in data.data_vars if name not in ("q", "v", "x") or name in names]
+    there = data[wanted]
+    plain = (there.mean("run"), there.std("run"), there.min("run"), there.max("run"))
+    found = [*plain, *(there.quantile(part, "run").drop_vars("quantile") for part in parts)]
+    labels = ["mean", "std", "least", "largest", *(f"quantile {part:g}" for part in parts)]
+    whole = xarray.concat(found, xarray.DataArray(labels, dims="statistic", name="statistic"))
+    for name in wanted:
+        whole[name].attrs = dict(data[name].attrs)
+    got = np.isfinite(ensemble.q).all(axis=-1) if ensemble.model.nq else ensemble.t <= ensemble.reached[:, None]
+    return whole.assign(runs=("time", got.sum(axis=0))).assign_attrs(title=ensemble.labels.system)
 
 
 def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:

@@ -41,6 +41,8 @@ class Retaken:
         Start and end.
     start : State
         Of one run; of many, before one of them is chosen.
+    apart : bool
+        Whether own numbers stood in lanes, each run's beside those of others.
     """
 
     conditions: Conditions
@@ -48,6 +50,7 @@ class Retaken:
     breaks: Array
     span: tuple[float, float]
     start: State
+    apart: bool = False
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
@@ -56,9 +59,11 @@ class Retaken:
         breaks = self._known_breaks()
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
+        model = self.conditions.model
+        own = model.own_numbers[None] if self.apart and not model.recompiled else None
         with Interrupt() as interrupt:
             _, reached, _, *states = self.options.integrator(self.conditions).batch(
-                begin, end, wanted, q, v, x, None, 1, *table, interrupt.flag
+                begin, end, wanted, q, v, x, None, own, 1, *table, interrupt.flag
             )
         if interrupt.pressed:
             raise KeyboardInterrupt

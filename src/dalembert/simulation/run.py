@@ -109,7 +109,7 @@ class Run:
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
-        self._slid: tuple[Conditions, Conditions] | None = None
+        self._branched: tuple[Conditions, Conditions] | None = None
         switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
         sampled = times is not None and not watch.events and self.history is None and not len(switchings.whole)
@@ -173,12 +173,18 @@ class Run:
         self.g = self.watched(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
     def _take_switchings(self) -> None:
-        """Keep the branches of laws that steps were on; where the motion slides between two, a segment begins."""
-        for t, slides in self.track.switchings.take(self.integrator):
+        """Keep the branches of laws that steps were on; where the motion slides between two, a segment begins.
+
+        After that it leaves the jump so slowly that its states do not tell the branch: it is held while it is the same.
+        """
+        for t, slides, sides in self.track.switchings.take(self.integrator):
             last = self.segments[-1]
             self.notes += self.track.switchings.notes(self.model, t, slides)
-            if slides != last.conditions.sliding:
-                conditions = self.conditions.changed(sliding=slides)
+            before, ours = last.conditions, self.conditions.branches
+            left = {k: float(sides[k]) for k in before.sliding - slides if abs(sides[k]) == 1.0}
+            left |= {k: side for k, side in before.branches.items() if sides[k] == side}
+            if slides != before.sliding or {**left, **ours} != before.branches:
+                conditions = self.conditions.changed(sliding=slides, branches={**left, **ours})
                 self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_slack))
 
     def change_conditions(self, conditions: Conditions) -> None:
@@ -333,17 +339,18 @@ class Run:
         if self.dry is not None:
             dry = np.empty((len(self.dry.events), len(t)))
             for rows, conditions in self.track.conditions(t):
-                dry[:, rows] = self.dry.values(self._sliding(conditions.sliding), t[rows], q[rows], v[rows], x[rows])
+                dry[:, rows] = self.dry.values(self._on_branches(conditions), t[rows], q[rows], v[rows], x[rows])
             values = np.vstack([values, dry])
         return values
 
-    def _sliding(self, slides: frozenset[int]) -> Conditions:
-        """Return the present conditions with thresholds along which the motion slides."""
-        if slides == self.conditions.sliding:
-            return self.conditions
-        key, kept = self.conditions, self._slid
-        if kept is None or kept[0] is not key or kept[1].sliding != slides:
-            self._slid = kept = key, key.changed(sliding=slides)
+    def _on_branches(self, at: Conditions) -> Conditions:
+        """Return the present conditions with the branches of laws, and where the motion slides, of others."""
+        key = self.conditions
+        if at.sliding == key.sliding and at.branches == key.branches:
+            return key
+        kept = self._branched
+        if kept is None or kept[0] is not key or kept[1].sliding != at.sliding or kept[1].branches != at.branches:
+            self._branched = kept = key, key.changed(sliding=at.sliding, branches=at.branches)
         return kept[1]
 
     def _handle_events(self, rows: tuple[Array, ...]) -> bool:
@@ -524,10 +531,12 @@ class Run:
             self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
             self.conditions = self.conditions.like(plain)
             self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
-        self.conditions = self.conditions.changed(sliding=frozenset())
         self.track.switchings.fill(*point["switchings"])
+        laws: dict[str, Any] = {"branches": None, "sliding": frozenset()}
         if self.dry is not None:
             self.dry.restore(point["dry"])
+            laws = self.dry.modes.of_laws
+        self.conditions = self.conditions.changed(**laws)
         if self.sampling is not None:
             begin, times, tau = point["answers"]
             self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))

@@ -211,8 +211,8 @@ def simulate(
     if count is None:
         must = {"state": asked_state(state), "t_start": t_start, "friction": friction, "stops": stops}
         return task.one(stream, resume, must)
-    if watch.events or stream is not None or resume:
-        what = "events" if watch.events else "stream" if stream is not None else "resume"
+    if stream is not None or resume:
+        what = "stream" if stream is not None else "resume"
         raise ModelError("simulate", what, "given", f"many runs at once take no {what}: simulate them one by one")
     return task.many(count, parameters)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -312,15 +312,15 @@ def start_states(
     count: int,
     *,
     limits: bool = True,
-    rows: Sequence[int] | None = None,
+    runs: NDArray[np.intp] | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return q (count, nq), v (count, nv) and x (count, nx) of many runs to start from, and what was done to them.
 
-    rows : what the runs are called, if not by their numbers here
+    `runs` (count,) are their numbers, where these are some of all for whom start values by name are given.
     """
-    called = range(count) if rows is None else rows
+    runs = np.arange(count) if runs is None else runs
     if isinstance(state, Mapping) and named_count(model, state) is not None:
-        return _named_states(model, state, t_start, count, limits)
+        return _named_states(model, state, t_start, runs, limits)
     notes: list[str] = []
     given = state if isinstance(state, State) else None
     if given is None:
@@ -336,8 +336,8 @@ def start_states(
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
     if widest.max() > FAR:
         raise AssemblyError(
-            f"state {called[int(widest.argmax())]} does not close the loops: it is open by {widest.max():.3g} m or "
-            "rad; close them with da.assemble(...)"
+            f"state {int(runs[widest.argmax()])} does not close the loops: it is open by {widest.max():.3g} m or rad; "
+            "close them with da.assemble(...)"
         )
     q, v = q.copy(), v.copy()
     moved = np.zeros(count)
@@ -358,12 +358,12 @@ def start_states(
 
 
 def _named_states(
-    model: Model, values: Mapping[str, Any], t: float, count: int, limits: bool
+    model: Model, values: Mapping[str, Any], t: float, runs: NDArray[np.intp], limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return q, v and x of many runs whose start values are given by name, and what they do not meet, run by run."""
-    found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in range(count)]
+    found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
     q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
-    notes = [f"run {run}: {note}" for run, (_, mine) in enumerate(found) for note in mine]
+    notes = [f"run {run}: {note}" for run, (_, mine) in zip(runs.tolist(), found, strict=True) for note in mine]
     if len(notes) > _SAID:
         notes = [*notes[:_SAID], f"... and {len(notes) - _SAID} more of the kind"]
     return q, v, x, notes

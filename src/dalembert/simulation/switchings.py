@@ -38,16 +38,16 @@ class Switchings:
         self.parts: list[tuple[Array, Array]] = []
         self.told: set[str] = set()
 
-    def take(self, integrator: _core.Integrator) -> Iterator[tuple[float, frozenset[int]]]:
-        """Take what an integrator has passed; give times, and thresholds along which the motion slides from then."""
+    def take(self, integrator: _core.Integrator) -> Iterator[tuple[float, frozenset[int], Array]]:
+        """Take what an integrator has passed; give times, thresholds along which the motion slides then, and sides."""
         if not len(self.whole):
             return
         times, sides = integrator.take_switches()
         if len(times):
             self.parts.append((times, sides))
         slides = (sides == 0) & ~self.whole
-        for t, row in zip(times.tolist(), slides, strict=True):
-            yield t, frozenset(np.flatnonzero(row).tolist())
+        for t, row, side in zip(times.tolist(), slides, sides, strict=True):
+            yield t, frozenset(np.flatnonzero(row).tolist()), side
 
     def notes(self, model: Model, t: float, slides: frozenset[int]) -> list[str]:
         """Return what is said the first time that a law holds the motion where it jumps."""

@@ -143,11 +143,11 @@ class Task:
                 own = own.changed(history=History(self.model))
             line = Progress(self.t_start, self.t_end, False)
             dry = None if self.dry is None else self.dry.fresh(own.model)
-            watch = Watch(self.model, ())
+            watch = Watch(self.model, self.watch.events)
             run = Run(own, self.options, self.t_end, stored, watch, line, interrupt, dry, self.breaks)
             return carry_out(run, start, self.t_start, [], None, "return")
 
-        apart = self.dry is not None or self.conditions.history is not None
+        apart = self.dry is not None or self.conditions.history is not None or bool(self.watch.events)
         if not apart and not isinstance(self.conditions.control, Sampled):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
             return simulate_many(*given, self.on_error, self.breaks, one, self.said, self.limits)

@@ -93,6 +93,7 @@ class Member:
         return np.stack([x, y, np.cross(x, y)], axis=2)
 
 
+@recorded
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
     """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
     if theory not in ("euler", "timoshenko"):

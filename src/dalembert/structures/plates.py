@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..checks import finite_number
 from ..errors import ModelError
+from ..recipes import recorded
 from .sections import Material
 from .structure import Structure
 
@@ -28,6 +29,7 @@ _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 _POWERS = np.array([(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3), (3, 1), (1, 3)])
 
 
+@recorded
 def plate_structure(
     x: float, y: float, thickness: float, material: Material, *, elements: tuple[int, int] = (8, 8)
 ) -> Structure:

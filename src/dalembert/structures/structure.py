@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.flexible import FlexibleBody, check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
+from ..recipes import recorded_method
 
 if TYPE_CHECKING:
     from .beams import Beams
@@ -160,6 +161,7 @@ class Structure:
 
     # ---- changes
 
+    @recorded_method("structure")
     def with_mass(
         self, node: Any, mass: float, *, inertia: ArrayLike | None = None, centre: ArrayLike = (0.0, 0.0, 0.0)
     ) -> Structure:
@@ -199,6 +201,7 @@ class Structure:
             raise ModelError(item, "node", place, "it has no rotations: attach the inertia to a rigid region's node")
         return replace(self, mass=self.mass + added, full_mass=self.full_mass + added, total_mass=None)
 
+    @recorded_method("structure")
     def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
         """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for hinges and frames.
 
@@ -213,6 +216,7 @@ class Structure:
 
         return rigid_region(self, nodes, at)
 
+    @recorded_method("structure")
     def mean_region(self, nodes: ArrayLike, at: Any = None, *, weights: ArrayLike | None = None) -> Structure:
         """Return the structure with a new last node that follows the mean motion of others (as by RBE3).
 
@@ -232,6 +236,7 @@ class Structure:
 
     # ---- reduction
 
+    @recorded_method("structure")
     def reduce(
         self,
         modes: ModeSet | None = None,

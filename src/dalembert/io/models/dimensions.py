@@ -42,7 +42,7 @@ _USUAL = {
     **dict.fromkeys(
         [
             "value", "amplitude", "offset", "ratio", "coefficient", "static_coefficient", "restitution", "exponent",
-            "gear",
+            "gear", "teeth_1", "teeth_2",
             "toe_strain", "stiffening", "nu", "shear_y", "shear_z", "start", "end", "values", "coefficients", "law",
             "terms", "integral", "before", "after", "gain", "parameters", "numerator", "denominator", "B", "C", "D",
             "setpoint", "excitation", "input", "time", "degree", "count", "elements", "reference", "force", "moment",
@@ -80,7 +80,7 @@ _OWN: dict[str, dict[str, str]] = {
     "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomHinge": {"position": ""},
     "Table": {"outside": "", "values": ""}, "TractionFilm": {"slip_speed": "m/s", "load": ""},
     "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
-    "Rayleigh": {"alpha": "1/s", "beta": "s"},
+    "Structure": {"total_mass": "kg"}, "Rayleigh": {"alpha": "1/s", "beta": "s"},
     "GeneralisedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
 }  # fmt: skip
 

@@ -33,6 +33,8 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
             maker = getattr(room, name)
             if inspect.isclass(maker) and name not in _NOT_MADE:
                 found[name] = maker
+    for name in ("gear", "belt", "rack_and_pinion", "screw_coupling"):
+        found[name] = getattr(constraints, name)
     for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh"):
         found[name] = getattr(shapes, name)
     found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
@@ -44,9 +46,26 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
 def _structures() -> dict[str, Callable[..., Any]]:
     from ... import structures
 
-    names = ("Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan")
+    names = (
+        "Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan",
+        "GivenModes", "Structure", "plate_structure", "frame_structure",
+    )  # fmt: skip
+    methods = ("with_mass", "rigid_region", "mean_region", "reduce")
     given = {"FlexibleBody": FlexibleBody, "Stiffening": Stiffening, "Rayleigh": Rayleigh, "sparse": sparse}
-    return {**{name: getattr(structures, name) for name in names}, **given}
+    changes = {name: _of_structure(getattr(structures.Structure, name)) for name in methods}
+    return {**{name: getattr(structures, name) for name in names}, **changes, **given}
+
+
+def _of_structure(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of structures as a maker whose first argument is called ``structure``."""
+
+    def made(structure: Any, **named: Any) -> Any:
+        return method(structure, **named)
+
+    signature = inspect.signature(method)
+    first, *others = signature.parameters.values()
+    made.__signature__ = signature.replace(parameters=[first.replace(name="structure"), *others])  # type: ignore[attr-defined]
+    return made
 
 
 def sparse(shape: Sequence[int], rows: Sequence[int], columns: Sequence[int], values: Sequence[float]) -> Any:

@@ -21,7 +21,8 @@ __all__ = ["schema"]
 
 _NUMBER = r"^\s*(=.*|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s+[A-Za-zµμ1].*)$"
 _SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
-_FLEXIBLE = ("FlexibleBody", "beam", "frame")
+_FLEXIBLE = ("FlexibleBody", "beam", "frame", "reduce")
+_COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
 Schema = dict[str, Any]
 
 
@@ -36,6 +37,7 @@ def schema() -> Schema:
     kinds = known_kinds()
     joined = (Hinge, Constraint, Coupling, CustomCoupling, ForceElement)
     connected = [name for name, maker in kinds.items() if inspect.isclass(maker) and issubclass(maker, joined)]
+    connected += _COUPLINGS
     between = {"description": "what it connects: bodies, markers or coordinates", "$ref": "#/$defs/ends"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

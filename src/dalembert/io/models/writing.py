@@ -255,10 +255,10 @@ class _Writer:
             return self._expression(value, item)
         if isinstance(value, str):
             return _text(value)
+        if isinstance(value, np.generic):  # first, for some of them are a float of Python too
+            return value.item()
         if value is None or isinstance(value, (bool, int, float)):
             return value
-        if isinstance(value, np.generic):
-            return value.item()
         if isinstance(value, os.PathLike):
             return self._file(os.fsdecode(value))
         if isinstance(value, np.ndarray):
