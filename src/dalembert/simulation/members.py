@@ -1,8 +1,9 @@
 """What differs between the runs of an ensemble, and which of them the core takes side by side.
 
 Numbers of elements and own numbers of the description stand in lanes: the core reads those of each run. Runs are taken
-apart where what Python evaluates, or a search for what closes a loop, knows the numbers of one model, and where other lengths make other rows of the loops
-repeat each other. Starts, breaks and gaps of loops are worked out once for all runs that agree in what they depend on.
+apart where what Python evaluates, or a search for what closes a loop, knows the numbers of one model, and where other
+lengths make other rows of the loops repeat each other. Starts, breaks and gaps of loops are worked out once for all
+runs that agree in what they depend on.
 """
 
 from __future__ import annotations

@@ -59,8 +59,9 @@ class CustomHinge(Hinge):
 
     With time in its formulas the hinge has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
     wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power that the
-    prescribed motion takes. A hinge whose loop is cut at it is obeyed by 6 - n rows, found numerically (see
-    `KinematicChain`); hinges of the library are cut first.
+    prescribed motion takes. For six coordinates on a moving base, let a hinge of time alone, ``coordinates=()``, carry
+    a body without mass, and the others be on that. A hinge whose loop is cut at it is obeyed by 6 - n rows, found
+    numerically (see `KinematicChain`); hinges of the library are cut first.
 
     Examples
     --------
@@ -99,7 +100,11 @@ class CustomHinge(Hinge):
             clocked = names
         if not 1 <= len(clocked) <= _MOST:
             raise ModelError(
-                item, "coordinates", names, f"give one to {_MOST}, or up to {_MOST - 1} if the time `t` is used"
+                item,
+                "coordinates",
+                names,
+                f"give one to {_MOST}, or up to {_MOST - 1} if the time `t` is used: beyond that let time move a body "
+                "without mass, by a hinge without coordinates, and the others move on that",
             )
         object.__setattr__(self, "coordinates", clocked)
         self.__dict__["programs"] = programs
