@@ -7,6 +7,7 @@ one state or on a batch; `simulate` gives a `Result`. What is here is what most 
     da.laws  da.attitudes                               what drives them
     da.shapes  da.structures                            bodies, rigid and flexible
     da.library  da.tribology  da.rotation  da.errors    ready systems, bearings and films, rotations, what can go wrong
+    da.formulations                                     the same motion as Kane, Newton, Lagrange write it
 
 Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.Bushing``.
 """
@@ -67,7 +68,7 @@ from .statics import equilibrium, equilibrium_path
 from .system import System
 
 if TYPE_CHECKING:
-    from . import library, natural, structures, tribology
+    from . import formulations, library, natural, structures, tribology
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
@@ -146,6 +147,7 @@ __all__ = [
     "errors",
     "flops",
     "floquet",
+    "formulations",
     "gear",
     "hinges",
     "impulse",
@@ -194,7 +196,7 @@ __all__ = [
 _ROOMS = ("hinges", "constraints", "elements", "laws", "attitudes", "shapes", "structures", "rotation", "errors")
 _FURTHER = ("analysis", "bodies", "inverse", "linear", "model", "motion", "result", "simulation", "statics")
 _LATER = {  # what takes time to import and many do without
-    **dict.fromkeys(("library", "natural", "structures", "tribology")),
+    **dict.fromkeys(("formulations", "library", "natural", "structures", "tribology")),
     "load": "io",
     "save": "io",
     "symbolic_equations": "symbolic",

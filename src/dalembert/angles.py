@@ -145,7 +145,7 @@ def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ",
 
     Examples
     --------
-    >>> euler_velocity([0.3, 0.4, 0.5], [0.0, 0.0, 2.0], "XYZ", axes="turned")
+    >>> euler_velocity([0.3, 0.4, 0.5], [0.0, 0.0, 2.0], "XYZ", axes="turned").round(12)
     array([0., 0., 2.])
     """
     w = euler_axes(angles, convention, axes=axes)

@@ -7,7 +7,6 @@ import pytest
 from flexible_systems import beam
 
 import dalembert as da
-from dalembert.oracles.kane import Kane
 from dalembert.oracles.operators import Operators
 from dalembert.result.outputs.find import names
 
@@ -55,7 +54,6 @@ def test_start_values():
         (lambda s: s.initial(arm_system().bodies["arm"], position=[0.0] * 4), "not a body of this system"),
         (lambda s: s.compile().mixed_dynamics(np.zeros(6), np.zeros(6), np.zeros(6), np.zeros(6), "arm"), "of modes"),
         (lambda s: Operators(s, np.zeros(6)), "flexible"),
-        (lambda s: Kane(s, np.zeros(6)), "flexible"),
         (lambda s: s.compile().forward_dynamics(np.zeros(5), np.zeros(6)), "6"),
     ],
 )

@@ -46,6 +46,7 @@ ROOMS = (
     "linear",
     "statics",
     "symbolic",
+    "formulations",
     "studies",
     "library",
     "view",

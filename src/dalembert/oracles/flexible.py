@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..bodies.rigid import Body
     from ..system import System
 
-__all__ = ["FlexibleOperators", "node_motion"]
+__all__ = ["FlexibleOperators", "NodeMotion", "body_inertia", "node_motion", "turned"]
 
 Array = NDArray[np.float64]
 
@@ -195,8 +195,8 @@ class FlexibleOperators:
             R = R_O @ hinge.outboard.rotation.T @ d.R.T
             p = p_O - R @ d.p
             self.poses.append((R, p))
-            Pi_t, Pi_d = _turned(R_P) @ t.Pi, _turned(R) @ d.Pi
-            H = (_turned(R_I) @ motion.H).T  # at the outboard marker
+            Pi_t, Pi_d = turned(R_P) @ t.Pi, turned(R) @ d.Pi
+            H = (turned(R_I) @ motion.H).T  # at the outboard marker
             H_F = H @ phi(p - p_O)
             Pi_F = phi(p - p_O).T @ Pi_d
             A = np.vstack([Pi_t.T, phi(p_I - p_P)])
@@ -204,18 +204,18 @@ class FlexibleOperators:
             V.append(phi(p - p_I).T @ V_t + H_F.T @ own - Pi_F @ rate)
             # a(k), 4.12 of the report on the source: node t, across the hinge, and back from node d
             w_P, w_t, w = V[parent][:3], V_t[:3], V[-1][:3]
-            alpha, acc = _seen(w_P, R_P @ t.p, Pi_t @ rates[parent], _turned(R_P) @ t.bias)
-            r, relative, bias = p_O - p_I, H.T @ own, _turned(R_I) @ motion.bias
+            alpha, acc = _seen(w_P, R_P @ t.p, Pi_t @ rates[parent], turned(R_P) @ t.bias)
+            r, relative, bias = p_O - p_I, H.T @ own, turned(R_I) @ motion.bias
             acc = acc + np.cross(alpha, r)
             more = _seen(w_t, r, relative, bias)
             alpha_O, acc_O = alpha + more[0], acc + more[1]
-            of_d = _seen(w, p_O - p, Pi_d @ rate, _turned(R) @ d.bias)
+            of_d = _seen(w, p_O - p, Pi_d @ rate, turned(R) @ d.bias)
             alpha_k = alpha_O - of_d[0]
             a = np.concatenate([alpha_k, acc_O - of_d[1] - np.cross(alpha_k, p_O - p)])
             body = self.system.bodies[self.forest.bodies[k + 1]]
-            M, b, elastic = _inertia(body, eta, rate, R.T @ V[-1][:3])
+            M, b, elastic = body_inertia(body, eta, rate, R.T @ V[-1][:3])
             X = np.eye(nm + 6)
-            X[nm:, nm:] = _turned(R)
+            X[nm:, nm:] = turned(R)
             self.bodies.append(_Body(nm, H_F, Pi_F, A, phi(p - p_I), X @ M @ X.T, a, X @ b, elastic))
             etas.append(eta)
             rates.append(rate)
@@ -430,7 +430,7 @@ def _seen(w: Array, arm: Array, relative: Array, bias: Array) -> tuple[Array, Ar
     return np.cross(w, relative[:3]) + bias[:3], np.cross(w, np.cross(w, arm) + 2 * relative[3:]) + bias[3:]
 
 
-def _inertia(body: Body, eta: Array, rate: Array, w: Array) -> tuple[Array, Array, Array]:
+def body_inertia(body: Body, eta: Array, rate: Array, w: Array) -> tuple[Array, Array, Array]:
     """Return M (nm + 6, nm + 6), gyroscopic and elastic loads (nm + 6,), in body axes."""
     flexible = body.flexible
     if flexible is None or not flexible.nm:
@@ -445,7 +445,8 @@ def _inertia(body: Body, eta: Array, rate: Array, w: Array) -> tuple[Array, Arra
     return integrals.mass_matrix(eta, order), integrals.bias(eta, rate, w, order), elastic
 
 
-def _turned(R: Array) -> Array:
+def turned(R: Array) -> Array:
+    """Return R twice on the diagonal, (6, 6)."""
     six = np.zeros((6, 6))
     six[:3, :3] = six[3:, 3:] = R
     return six

@@ -14,7 +14,11 @@ equations of motion need:
 
 with a_i = V_dot[i, j] v_j and alpha_i = omega_dot[i, j] v_j. Forces that do no work never appear.
 The source has ball joints and dextral angles; here every hinge contributes the columns of its own
-motion, and its speeds need not be rates of coordinates.
+motion, and its speeds need not be rates of coordinates. A flexible body has its modal speeds besides, and more rows:
+
+    V_m = J v, J = [modal rows; omega; V],    A += J^T M J,    f -= J^T (M J' v + b + K eta + D eta')
+
+with its mass matrix M and gyroscopic loads b (Jain & Rodriguez 1990, section 3; `oracles.flexible`).
 
 Everything is in world axes. This module shares no dynamics with `operators` and does not use the
 compiled core: the three are checked against one another. Cost O(nb nv^2), and O(nv^3) to solve.
@@ -22,32 +26,22 @@ compiled core: the three are checked against one another. Cost O(nb nv^2), and O
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.markers import Marker
 from ..checks import finite_array
-from ..compile.flexible import refuse_flexible
-from ..connections.hinges import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Hinge,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-)
-from ..errors import ModelError, SingularityError
+from ..compile.flexible import modes_of
+from ..errors import SingularityError
+from .flexible import body_inertia, turned
+from .frames import MovingFrame, Relative, motion_rate, node_relative
 
 if TYPE_CHECKING:
+    from ..bodies.markers import Marker
     from ..system import System
-    from ..topology import TreeHinge
+    from ..topology import Forest, TreeHinge
 
 __all__ = ["Kane", "motion_rate"]
 
@@ -55,53 +49,6 @@ Array = NDArray[np.float64]
 
 # smallest eigenvalue of the mass matrix, scaled to unit diagonal, that is not rounding error
 _SINGULAR = 1e-13
-
-
-def motion_rate(hinge: Hinge, q: Array, v: Array) -> Array:
-    """Return dH/dt (6, nv) of a hinge, column by column, seen from its first marker.
-
-    A column of H belongs to an axis that is fixed in the first marker (rate zero), in the second
-    marker, or in the cross of a universal joint; it turns with what it is fixed in. The sum
-    ``motion_rate(q, v) @ v`` is the hinge's ``bias(q, v)``.
-    """
-    H = hinge.motion(q)
-    rate = np.zeros_like(H)
-    match hinge:
-        case Spherical() | Free():
-            w = H[:3] @ v
-            rate[:3] = np.cross(w, H[:3], axisb=0, axisc=0)
-            rate[3:] = np.cross(w, H[3:], axisb=0, axisc=0)
-        case Universal():
-            rate[:3, 1] = np.cross(H[:3, 0] * v[0], H[:3, 1])
-        case Fixed() | Revolute() | Prismatic() | Screw() | Cylindrical() | Planar():
-            pass
-        case _:
-            raise ModelError("Kane's equations", "hinge", hinge.kind, "only the hinges of the library are known here")
-    return rate
-
-
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """A moving frame: pose, partial velocities of its origin, and their rates; world axes."""
-
-    R: Array  # (3, 3)
-    p: Array  # (3,)
-    omega: Array  # (nv, 3)
-    V: Array
-    omega_dot: Array
-    V_dot: Array
-
-    @classmethod
-    def at_rest(cls, nv: int) -> _Frame:
-        return cls(np.eye(3), np.zeros(3), *np.zeros((4, nv, 3)))
-
-    def fixed(self, position: Array, rotation: Array, v: Array) -> _Frame:
-        """Return the frame that is fixed in this one at `position`, `rotation` (2.18), (2.22)."""
-        r = self.R @ position
-        r_dot = np.cross(v @ self.omega, r)
-        V = self.V + np.cross(self.omega, r)
-        V_dot = self.V_dot + np.cross(self.omega_dot, r) + np.cross(self.omega, r_dot)
-        return _Frame(self.R @ rotation, self.p + r, self.omega, V, self.omega_dot, V_dot)
 
 
 class Kane:
@@ -112,16 +59,20 @@ class Kane:
     system : System
         Chords are ignored: the equations are those of the tree.
     q : (nq,) rad or m
-        Coordinates, hinge by hinge in the order of ``system.forest().hinges``.
+        Coordinates, hinge by hinge in the order of ``system.forest().hinges``; the modal coordinates of a flexible body
+        after its hinge's.
     v : (nv,) rad/s or m/s
         Speeds; default at rest.
+    forest : Forest
+        Of the system, if it is at hand.
 
     Attributes
     ----------
     omega, omega_dot : (nb, nv, 3)
         Partial angular velocities of the bodies, and their time rates: (2.4), (2.6).
     V, V_dot : (nb, nv, 3)
-        Partial velocities of the mass centres, and their time rates: (2.18), (2.22).
+        Partial velocities of the mass centres (of flexible bodies: of the origins), and their time rates: (2.18),
+        (2.22).
     R : (nb, 3, 3), origins, centers : (nb, 3) m
         Rotations, origins and mass centres of the bodies, in tree order.
     m : (nb,) kg, I : (nb, 3, 3) kg m2
@@ -139,73 +90,101 @@ class Kane:
     array([14.715])
     """
 
-    def __init__(self, system: System, q: ArrayLike, v: ArrayLike | None = None) -> None:
+    def __init__(
+        self, system: System, q: ArrayLike, v: ArrayLike | None = None, *, forest: Forest | None = None
+    ) -> None:
         self.system = system
-        self.forest = system.forest()
-        refuse_flexible(system, "Kane")
-        hinges = self.forest.hinges
-        self.nb = self.forest.nb
-        self.nq, self.nv = sum(h.element.nq for h in hinges), sum(h.element.nv for h in hinges)
+        self.forest = system.forest() if forest is None else forest
+        system = self.forest.system
+        hinges, bodies = self.forest.hinges, [system.bodies[name] for name in self.forest.bodies[1:]]
+        self.nb, self.modes = self.forest.nb, [modes_of(body) for body in bodies]
+        sizes = [(h.element.nq + nm, h.element.nv + nm) for h, nm in zip(hinges, self.modes, strict=True)]
+        self.q_spans, self.v_spans = (_spans([size[k] for size in sizes]) for k in (0, 1))
+        self.nq, self.nv = (sum(size[k] for size in sizes) for k in (0, 1))
         self.q = finite_array(q, (self.nq,), item=f"system {system.name!r}", field="q")
         self.v = np.zeros(self.nv) if v is None else self._speeds(v, "v")
+        self.bodies = bodies
 
-        frames = [_Frame.at_rest(self.nv)]  # ground, then the bodies' own
-        first_q = first_v = 0
-        for hinge, parent in zip(hinges, self.forest.parent, strict=True):
-            q_slice = slice(first_q, first_q + hinge.element.nq)
-            v_slice = slice(first_v, first_v + hinge.element.nv)
-            frames.append(self._outboard_frame(hinge, frames[parent], q_slice, v_slice))
-            first_q, first_v = q_slice.stop, v_slice.stop
-
-        bodies = [system.bodies[name] for name in self.forest.bodies[1:]]
-        centers = [f.fixed(b.com, np.eye(3), self.v) for f, b in zip(frames[1:], bodies, strict=True)]
-        self.origins = np.array([f.p for f in frames[1:]])
+        self.frames = [MovingFrame.at_rest(self.nv)]  # ground, then the bodies' own
+        for k, hinge in enumerate(hinges):
+            self.frames.append(self._outboard_frame(k, hinge, self.frames[self.forest.parent[k]]))
+        own = self.frames[1:]
+        # of flexible bodies the origin
+        centers = [f if b.flexible else f.fixed(b.com, np.eye(3), self.v) for f, b in zip(own, bodies, strict=True)]
+        self.origins = np.array([f.p for f in own])
         self.centers = np.array([f.p for f in centers])
         self.R = np.array([f.R for f in centers])
         self.omega, self.omega_dot = np.array([f.omega for f in centers]), np.array([f.omega_dot for f in centers])
         self.V, self.V_dot = np.array([f.V for f in centers]), np.array([f.V_dot for f in centers])
         self.m = np.array([b.mass for b in bodies])
         self.I = np.array([f.R @ b.inertia @ f.R.T for f, b in zip(centers, bodies, strict=True)])
+        rigid = np.array([not b.flexible for b in bodies], dtype=float)
+        # what (3.28), (3.29) sum over; flexible bodies add theirs
+        self._m, self._I = self.m * rigid, self.I * rigid[:, None, None]
 
-    def _outboard_frame(self, hinge: TreeHinge, parent: _Frame, q_slice: slice, v_slice: slice) -> _Frame:
-        """Return the frame of the body that a hinge carries, given its parent's.
+    # ---- frames
 
-        One relation joins the user's first marker F and second marker S, with d from F to S:
+    def modal(self, body: int) -> tuple[Array, Array, slice]:
+        """Return modal coordinates, their speeds, and which speeds these are, of a body by number; ground is 0."""
+        if body == 0 or not self.modes[body - 1]:
+            return np.zeros(0), np.zeros(0), slice(0, 0)
+        q, v, nm = self.q_spans[body - 1], self.v_spans[body - 1], self.modes[body - 1]
+        span = slice(v.stop - nm, v.stop)
+        return self.q[q.stop - nm : q.stop], self.v[span], span
 
-            omega_S = omega_F + w           V_S = V_F + omega_F x d + u
+    def marker(self, marker: Marker) -> MovingFrame:
+        """Return the moving frame of a marker."""
+        number = self.forest.number[marker.body.name]
+        node = self.frames[number].beyond(node_relative(marker, *self.modal(number)), self.v)
+        return node.fixed(np.zeros(3), marker.rotation, self.v)
 
-        and w, u, d the hinge's own in axes that turn with F. It is solved for whichever is unknown.
-        """
-        element, q, v = hinge.element, self.q[q_slice], self.v[v_slice]
+    def _outboard_frame(self, k: int, hinge: TreeHinge, parent: MovingFrame) -> MovingFrame:
+        """Return the frame of the body that a hinge carries: parent, its node, hinge, own node, own frame."""
+        element = hinge.element
+        q_span, v_span = self.q_spans[k], self.v_spans[k]
+        q, span = self.q[q_span][: element.nq], slice(v_span.start, v_span.start + element.nv)
         C, c = element.pose(q)
-        known = parent.fixed(hinge.inboard.position, hinge.inboard.rotation, self.v)
-        R_F = known.R @ C.T if hinge.reversed else known.R
-        d = R_F @ c
-        w, u, w_local, u_local = np.zeros((4, self.nv, 3))
-        w[v_slice], u[v_slice] = _rows(R_F, element.motion(q))
-        w_local[v_slice], u_local[v_slice] = _rows(R_F, motion_rate(element, q, v))
+        motion = Relative(C, c, element.motion(q), motion_rate(element, q, self.v[span]), span)
+        node = node_relative(hinge.inboard, *self.modal(int(self.forest.parent[k])))
+        known = parent.beyond(node, self.v).fixed(np.zeros(3), hinge.inboard.rotation, self.v)
+        found = known.before(motion, self.v) if hinge.reversed else known.beyond(motion, self.v)
+        own = found.fixed(np.zeros(3), hinge.outboard.rotation.T, self.v)
+        return own.before(node_relative(hinge.outboard, *self.modal(k + 1)), self.v)
 
-        sign = -1.0 if hinge.reversed else 1.0
-        omega = known.omega + sign * w
-        omega_F = known.omega if not hinge.reversed else omega
-        w_F = self.v @ omega_F
-        w_dot = np.cross(w_F, w) + w_local
-        omega_dot = known.omega_dot + sign * w_dot
-        omega_dot_F = known.omega_dot if not hinge.reversed else omega_dot
-        d_dot = np.cross(w_F, d) + self.v @ u
-        V = known.V + sign * (np.cross(omega_F, d) + u)
-        V_dot = known.V_dot + sign * (np.cross(omega_dot_F, d) + np.cross(omega_F, d_dot) + np.cross(w_F, u) + u_local)
-        R = R_F if hinge.reversed else R_F @ C
-        return _body_of(hinge.outboard, _Frame(R, known.p + sign * d, omega, V, omega_dot, V_dot), self.v)
+    def flexible(self) -> list[tuple[Array, Array, Array, Array]]:
+        """Return J, J' (nm + 6, nv), M (nm + 6, nm + 6) and loads without accelerations (nm + 6,), of flexible bodies.
+
+        About the origins of their frames, world axes.
+        """
+        found = []
+        for k, body in enumerate(self.bodies, start=1):
+            if not body.flexible:
+                continue
+            eta, rate, span = self.modal(k)
+            frame, rows = self.frames[k], np.eye(self.nv)[span]
+            M, b, elastic = body_inertia(body, eta, rate, frame.R.T @ (self.v @ frame.omega))
+            X = np.eye(len(eta) + 6)
+            X[len(eta) :, len(eta) :] = turned(frame.R)
+            J, J_dot = np.vstack([rows, frame.J]), np.vstack([np.zeros_like(rows), frame.J_dot])
+            found.append((J, J_dot, X @ M @ X.T, X @ (b + elastic)))
+        return found
 
     # ---- arrays of the equations of motion
 
     def mass_matrix(self) -> Array:
         """Return A (nv, nv), (3.28)."""
-        translation = np.einsum("i,ijk,irk->rj", self.m, self.V, self.V)
-        rotation = np.einsum("ikn,ijn,irk->rj", self.I, self.omega, self.omega)
-        A: Array = translation + rotation
-        return A
+        translation = np.einsum("i,ijk,irk->rj", self._m, self.V, self.V)
+        rotation = np.einsum("ikn,ijn,irk->rj", self._I, self.omega, self.omega)
+        A: Array = translation + rotation + self.armature()
+        return A + sum((J.T @ M @ J for J, _, M, _ in self.flexible()), np.zeros_like(A))
+
+    def armature(self) -> Array:
+        """Return the inertias of drive trains (nv, nv), at the speeds of their hinges."""
+        diagonal = np.zeros(self.nv)
+        for hinge, span in zip(self.forest.hinges, self.v_spans, strict=True):
+            if hinge.element.armature is not None:
+                diagonal[span.start : span.start + hinge.element.nv] = hinge.element.armature
+        return np.diag(diagonal)
 
     def inertia_forces(self) -> Array:
         """Return f (nv,), the generalized inertia forces at v' = 0.
@@ -215,22 +194,25 @@ class Kane:
         a = np.einsum("ijk,j->ik", self.V_dot, self.v)
         alpha = np.einsum("ijk,j->ik", self.omega_dot, self.v)
         w = np.einsum("ijk,j->ik", self.omega, self.v)
-        Iw, I_alpha = np.einsum("ikn,in->ik", self.I, w), np.einsum("ikn,in->ik", self.I, alpha)
-        forces = np.einsum("irk,i,ik->r", self.V, self.m, a)
+        Iw, I_alpha = np.einsum("ikn,in->ik", self._I, w), np.einsum("ikn,in->ik", self._I, alpha)
+        forces = np.einsum("irk,i,ik->r", self.V, self._m, a)
         moments = np.einsum("irk,ik->r", self.omega, I_alpha + np.cross(w, Iw))
         f: Array = -(forces + moments)
-        return f
+        return f - sum((J.T @ (M @ (J_dot @ self.v) + b) for J, J_dot, M, b in self.flexible()), np.zeros_like(f))
 
     def active_forces(self, loads: ArrayLike | None = None) -> Array:
         """Return the generalized forces (nv,) of gravity and of `loads` (nb, 6), (3.7).
 
         erratum: (3.7) prints V_irk with F_jk; both belong to the same body.
         """
-        force, moment = self.m[:, None] * self.system.gravity, np.zeros((self.nb, 3))
+        force, moment = self._m[:, None] * self.system.gravity, np.zeros((self.nb, 3))
+        weights = np.zeros(self.nv)
+        for J, _, M, _ in self.flexible():
+            weights += J.T @ M[:, -3:] @ self.system.gravity
         if loads is not None:
             at_center = self._reduce(loads)
             force, moment = force + at_center[:, 3:], moment + at_center[:, :3]
-        return self._generalized(force, moment)
+        return self._generalized(force, moment) + weights
 
     def generalized_impulse(self, impulses: ArrayLike) -> Array:
         """Return the generalized impulse (nv,) of impulses [moment; force] (nb, 6) at body origins, (4.4).
@@ -334,18 +316,20 @@ class Kane:
             involved = np.abs(vectors[:, 0]) > 0.1
         else:
             involved = scale == 0
-        names = [f"{h.name}.{name}" for h in self.forest.hinges for name in h.element.speeds]
+        names = [
+            name
+            for hinge, body, nm in zip(self.forest.hinges, self.bodies, self.modes, strict=True)
+            for name in (
+                *(f"{hinge.name}.{speed}" for speed in hinge.element.speeds),
+                *(f"{body.name}.eta[{k}]" for k in range(nm)),
+            )
+        ]
         raise SingularityError(
             f"the mass matrix of system {self.system.name!r} is singular: "
             f"{', '.join(names[r] for r in speeds[involved])} can change without moving any inertia"
         )
 
 
-def _rows(R: Array, columns: Array) -> tuple[Array, Array]:
-    """Return the angular and the linear parts of (6, n) columns as rows (n, 3), turned by R."""
-    return (R @ columns[:3]).T, (R @ columns[3:]).T
-
-
-def _body_of(marker: Marker, frame: _Frame, v: Array) -> _Frame:
-    """Return the frame of the body whose marker moves as `frame`."""
-    return frame.fixed(-marker.rotation.T @ marker.position, marker.rotation.T, v)
+def _spans(sizes: list[int]) -> list[slice]:
+    ends = np.cumsum([0, *sizes])
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

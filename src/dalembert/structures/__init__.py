@@ -9,6 +9,7 @@ from .plates import plate_structure
 from .recovery import BeamStresses, beam_stresses, section_forces
 from .report import ModeReport
 from .sections import Material, Section
+from .segmented import SegmentedBeam
 from .solids import solid_structure
 from .structure import Structure
 
@@ -24,6 +25,7 @@ __all__ = [
     "ModeReport",
     "ModeSet",
     "Section",
+    "SegmentedBeam",
     "SlenderBody",
     "Structure",
     "beam",

@@ -1,0 +1,26 @@
+"""One system, many formulations: the same motion as Kane, Newton and Euler, Lagrange and Sol would find it.
+
+For reading, teaching and checking: each gives its own arrays by name, and the accelerations that follow from them. They
+are dense and slow; the kernels of a model are recursive and fast, and must agree.
+"""
+
+from .compare import Compared, Comparison, compare
+from .kane import KaneEquations, kane
+from .lagrange import Lagrange, lagrange
+from .newton_euler import NewtonEuler, newton_euler
+from .sol import SolArrays, partial_velocities, sol_arrays
+
+__all__ = [
+    "Compared",
+    "Comparison",
+    "KaneEquations",
+    "Lagrange",
+    "NewtonEuler",
+    "SolArrays",
+    "compare",
+    "kane",
+    "lagrange",
+    "newton_euler",
+    "partial_velocities",
+    "sol_arrays",
+]

@@ -1,0 +1,151 @@
+"""A system at one state: what all formulations begin from.
+
+Inertia comes from bodies, hinges and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
+What elements do, and the rows of closed loops in hinge speeds,
+
+    P v' + c = 0                                                                                                   (1)
+
+are taken from the model: formulations differ in inertia and in how constraints are dealt with, not in these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import finite_array
+from ..connections.hinges import Hinge
+from ..errors import ModelError
+from ..model import Model, State, as_model
+from ..oracles.kane import Kane
+from ..simulation import start_state
+from ..system import System
+
+__all__ = ["Setting", "setting"]
+
+Array = NDArray[np.float64]
+
+RANK = 1e-9
+"""Singular values below this share of the largest are those of rows that repeat others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A model at one state, with hinge forces and loads from outside.
+
+    Attributes
+    ----------
+    model : Model
+    q, v, x : (nq,), (nv,), (nx,)
+    t : float, s
+    tau : (nv,) N m or N
+    loads : (nb, 6) N m and N
+    """
+
+    model: Model
+    q: Array
+    v: Array
+    x: Array
+    t: float
+    tau: Array
+    loads: Array
+
+    @cached_property
+    def kane(self) -> Kane:
+        """Partial velocities of all bodies, and their rates."""
+        return Kane(self.model.system, self.q, self.v, forest=self.model.forest)
+
+    @cached_property
+    def reported(self) -> dict[str, Array]:
+        """What elements do: ``applied`` (nv) at hinges and modes, ``body_loads`` (nb, 6) at origins, ``cut_effort``."""
+        parts = ["applied", "body_loads", "cut_effort"]
+        return self.model.report(parts, self.t, self.q, self.v, self.x, tau=self.tau, loads=self.loads)
+
+    @property
+    def body_loads(self) -> Array:
+        """[moment; force] (nb, 6) of elements and from outside on bodies, at their origins, world axes."""
+        return self.reported["body_loads"] + self.loads
+
+    @property
+    def hinge_forces(self) -> Array:
+        """(nv,) of elements and from outside at hinges and modes."""
+        return self.reported["applied"] + self.tau
+
+    @cached_property
+    def forces(self) -> Array:
+        """Generalised forces (nv,) of elements and from outside, along the hinge speeds; without weights."""
+        Q = self.hinge_forces.copy()
+        for frame, load in zip(self.kane.frames[1:], self.body_loads, strict=True):
+            Q += frame.J.T @ load
+        return Q
+
+    @cached_property
+    def closures(self) -> NDArray[np.intp]:
+        """Rows of the model's loops that hold at all times; others hold hinges only while they stick."""
+        model = self.model
+        holds = {
+            f"{chord.name}.{row}"
+            for chord in model.forest.chords
+            if isinstance(chord.element, Hinge)
+            for row in chord.element.holds
+        }
+        return np.array([k for k, name in enumerate(model.constraint_names) if name not in holds], dtype=np.intp)
+
+    @cached_property
+    def driven(self) -> NDArray[np.intp]:
+        """Speeds that drives prescribe."""
+        return np.flatnonzero(~np.isnan(self.model.drive_motion(self.t)[1]))
+
+    @cached_property
+    def rows(self) -> tuple[Array, Array, Array]:
+        """Rows of loops and drives, S v = s and S v' + c = 0: S (n, nv), s (n,), c (n,); see `row_names`."""
+        model, kept = self.model, self.closures
+        _, speeds, accelerations = model.drive_motion(self.t)
+        S, s, c = np.eye(model.nv)[self.driven], speeds[self.driven], -accelerations[self.driven]
+        if model.nc:
+            target = model.row_motion(self.t)
+            drift = target[1] - model.constraint_drift(self.q, t=self.t)
+            bias = model.constraint_bias(self.q, self.v, t=self.t) - target[2]
+            S = np.vstack([model.constraint_jacobian(self.q, t=self.t)[kept], S])
+            s, c = np.concatenate([drift[kept], s]), np.concatenate([bias[kept], c])
+        return S, s, c
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows of loops, then of the driven speeds."""
+        names, speeds = self.model.constraint_names, self.model.speed_names
+        return (*(names[k] for k in self.closures), *(f"drive of {speeds[k]}" for k in self.driven))
+
+    @property
+    def row_owners(self) -> tuple[str, ...]:
+        """Connections that the rows belong to; none for drives."""
+        owners = self.model.constraint_connections
+        return (*(owners[k] for k in self.closures), *("" for _ in self.driven))
+
+
+def setting(
+    system: System | Model,
+    state: State | Mapping[str, Any] | None,
+    *,
+    tau: ArrayLike | None = None,
+    loads: ArrayLike | None = None,
+) -> Setting:
+    """Return a system at a state: one, start values by name, or those described if there is none."""
+    model = as_model(system)
+    found = state if isinstance(state, State) else start_state(model, state)[0]
+    if np.ndim(found.q) != 1:
+        raise ModelError("formulation", "state", np.shape(found.q), "give one state, not a batch")
+    item = "formulation"
+    q = finite_array(found.q, (model.nq,), item=item, field="state.q")
+    v = finite_array(found.v, (model.nv,), item=item, field="state.v")
+    x = finite_array(found.x if np.size(found.x) else model.state_starts(), (model.nx,), item=item, field="state.x")
+    forces = finite_array(np.zeros(model.nv) if tau is None else tau, (model.nv,), item=item, field="tau")
+    on_bodies = finite_array(
+        np.zeros((model.nb, 6)) if loads is None else loads, (model.nb, 6), item=item, field="loads"
+    )
+    return Setting(model, q, v, x, float(found.t), forces, on_bodies)
