@@ -164,8 +164,8 @@ def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
     near = result.at(np.array([a, b]))
     loads = [near.output(f"{turning.force.name}.{load}") for load in _LOADS]
     jumped = np.concatenate([np.diff(load, axis=0).ravel() for load in loads])
-    size = np.concatenate([np.abs(load).max(axis=0).ravel() for load in loads])
-    return bool(np.abs(jumped).max() > _JUMP * size.max())
+    size = max(float(np.abs(result.output(f"{turning.force.name}.{load}")).max()) for load in _LOADS)
+    return bool(np.abs(jumped).max() > _JUMP * size)
 
 
 def _all_turning(model: Model) -> list[_Turning]:

@@ -1,9 +1,8 @@
 """What differs between the runs of an ensemble, and which of them the core takes side by side.
 
 Numbers of elements and own numbers of the description stand in lanes: the core reads those of each run. Runs are taken
-apart where what Python evaluates, or a search for what closes a loop, knows the numbers of one model, and where other
-lengths make other rows of the loops repeat each other. Starts, breaks and gaps of loops are worked out once for all
-runs that agree in what they depend on.
+apart where what Python evaluates knows the numbers of one model, and where other lengths make other rows of the loops
+repeat each other. Starts, breaks and gaps of loops are worked out once for all runs that agree in what they depend on.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..connections.constraints.chains import KinematicChain
-from ..connections.hinges import Hinge
 from ..model import Conditions, Model, State
 from ..model.conditions import checked_parameter, followed, parameter_place
 from ..model.varied import mind_numbers
@@ -100,7 +97,7 @@ class Members:
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.apart:
             return [Together(everyone, self[0], elements, None)]
-        if self.conditions.host is not None or ("joint" in self.kinds and _searches(self.conditions.model)):
+        if self.conditions.host is not None:
             alike = _alike(numbers[:, count:])
             return [Together(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
         mind_numbers(self.conditions.model.family, numbers, "simulate")
@@ -167,12 +164,6 @@ def _kinds(model: Model, numbers: Array) -> frozenset[str]:
     differs = (own != own[0]).any(axis=0)
     groups = model.family.compiled.numbers.groups
     return frozenset(_kind(group) for group in groups if differs[group.span].any())
-
-
-def _searches(model: Model) -> bool:
-    """Return whether rows of loops are searched for lane by lane, with formulas that know one set of numbers."""
-    elements = [chord.element for chord in model.forest.chords]
-    return any(isinstance(e, KinematicChain) or (isinstance(e, Hinge) and not e.kernel) for e in elements)
 
 
 def _kind(group: Any) -> str:
