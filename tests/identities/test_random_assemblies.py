@@ -1,4 +1,4 @@
-"""Random assemblies of every kind close their power balance, and are the limit of the same with light bodies as nodes."""
+"""Random assemblies of every kind close their power balance, and are the limit of light bodies in place of nodes."""
 
 from __future__ import annotations
 
