@@ -63,17 +63,21 @@ class Showing:
         view: str = "auto",
         inertia: bool = False,
         exaggerate: float = 1.0,
+        parameters: Mapping[str, tuple[float, float]] | None = None,
         open_browser: bool | None = None,
         port: int = 0,
     ) -> Any:
         """Show the system in a browser, or in a notebook where it stands, to be turned and pulled about.
 
-        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider.
+        Bodies follow the pointer as far as loops and limits let them; every coordinate has a slider. The page tells
+        freedoms, energy and balance as it moves, and finds the equilibrium that is downhill.
 
         Parameters
         ----------
         q : (nq,) rad or m
             Where it begins; as it starts if left out.
+        parameters : dict of str to (low, high)
+            Numbers of the system that get sliders: ``{"crank.tip.x": (0.05, 0.15)}``; `parameters` lists them.
         view, inertia, exaggerate, open_browser, port
             As of `Result.view`.
 
@@ -85,12 +89,15 @@ class Showing:
         from .view.web.scenes import Wanted
 
         wanted = Wanted(view=view, inertia=inertia, exaggerate=exaggerate)
-        return view_system(cast("System", self), q, wanted=wanted, open_browser=open_browser, port=port)
+        return view_system(
+            cast("System", self), q, wanted=wanted, parameters=parameters, open_browser=open_browser, port=port
+        )
 
     def play(
         self,
         inputs: Mapping[str, tuple[float, float]] | None = None,
         *,
+        keys: Mapping[str, tuple[str, str]] | None = None,
         speed: float = 1.0,
         view: str = "auto",
         open_browser: bool | None = None,
@@ -102,7 +109,10 @@ class Showing:
         Parameters
         ----------
         inputs : dict of str to (low, high)
-            Numbers of elements with their ranges: ``{"motor.u": (-12.0, 12.0)}``.
+            Numbers with their ranges: ``{"motor.u": (-12.0, 12.0)}``; any of `parameters`.
+        keys : dict of str to (str, str)
+            Keys that hold an input at its lowest and its highest value while they are pressed, as in
+            ``{"motor.u": ("a", "d")}``. Left out, arrows do so for the first two inputs.
         speed : float
             Seconds of motion in a second; where the machine cannot keep pace the page says so.
         view, open_browser, port
@@ -120,4 +130,4 @@ class Showing:
 
         wanted = Wanted(view=view, speed=speed)
         system = cast("System", self)
-        return play_system(system, inputs or {}, wanted=wanted, open_browser=open_browser, port=port, **run)
+        return play_system(system, inputs or {}, wanted=wanted, keys=keys, open_browser=open_browser, port=port, **run)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .analysis.mobility import Mobility
     from .model import Model
     from .natural import NaturalModel
+    from .structures import SegmentedBeam, SlenderBody
     from .topology import Forest
 
 __all__ = ["Initial", "System"]
@@ -164,6 +165,9 @@ class System(Showing):
         """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
         return self.compile().parameter_table
 
+    @overload
+    def body(self, name: str, shape: SegmentedBeam) -> SlenderBody: ...
+    @overload
     def body(
         self,
         name: str,
@@ -174,15 +178,27 @@ class System(Showing):
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
-    ) -> Body:
+    ) -> Body: ...
+    def body(
+        self,
+        name: str,
+        shape: Any = None,
+        *,
+        mass: float | None = None,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        inertia_axes: Any = None,
+        strict: bool = True,
+    ) -> Body | SlenderBody:
         """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
 
         Parameters
         ----------
         name : str
-        shape : Shape or FlexibleBody
+        shape : Shape, FlexibleBody or SegmentedBeam
             ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
-            Mass, com and inertia are those of the shape where they are not given.
+            A beam of segments becomes several bodies; what is returned has `start`, `end` and `at(arc)`. Mass, com and
+            inertia are those of the shape where they are not given.
         mass : float, kg
             Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
             homogeneous shape. With a flexible body: the mass it should have, to be compared.
@@ -200,6 +216,12 @@ class System(Showing):
         ModelError
             If the name is taken, or the numbers are not those of a possible rigid body.
         """
+        put_into = getattr(shape, "put_into", None)
+        if put_into is not None:
+            if any(given is not None for given in (mass, com, inertia, inertia_axes)):
+                raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")
+            segments: SlenderBody = put_into(self, name)
+            return segments
         self._claim(name, "body")
         body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes, strict=strict)
         self.bodies[name] = body
@@ -207,7 +229,11 @@ class System(Showing):
 
     @overload
     def connect(
-        self, name: str, element: Hinge | Constraint, first: Body | Marker | str, second: Body | Marker | str
+        self,
+        name: str,
+        element: Hinge | Constraint,
+        first: Body | Marker | SlenderBody | str,
+        second: Body | Marker | SlenderBody | str,
     ) -> Connection: ...
     @overload
     def connect(
@@ -774,13 +800,14 @@ class System(Showing):
             remedy = f"it moves as {first.name!r} does: give markers at two nodes of {first.body.name!r}"
             raise ModelError(item, field, second.name, remedy)
 
-    def endpoint(self, item: str, field: str, end: Body | Marker | str) -> Marker:
+    def endpoint(self, item: str, field: str, end: Body | Marker | SlenderBody | str) -> Marker:
         """Return the marker that an end of a connection is; `item` and `field` are for errors."""
         if isinstance(end, str):
             try:
                 end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
             except ModelError as error:
                 raise ModelError(item, field, end, error.remedy) from None
+        end = getattr(end, "start", end)  # of a slender body: where it begins
         if isinstance(end, Body):  # hinges hold the material, not the frame from which deformation is measured
             end = end.origin if end.flexible is None else end.at()
         marker = end

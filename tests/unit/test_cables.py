@@ -130,6 +130,47 @@ def test_a_rod_spun_up_lags_and_comes_back() -> None:
     assert abs(lag[-1]) < 0.02 and np.linalg.norm(tip[-1]) == pytest.approx(1.0, abs=2e-3)
 
 
+def test_a_beam_of_segments_is_one_call_and_bends_to_the_elastica() -> None:
+    x, y = elastica(10.0)
+    s = da.System("cantilever", gravity=(0, 0, 0))
+    rod = s.body("rod", da.beam(1.0, WIRE, RUBBER, segments=24))
+    s.connect("A", da.Fixed(), s.ground, rod)  # it stands for its beginning
+    s.connect("F", da.Load(force=(0, 0, -10.0 * EI)), rod.end)
+    tip = s.compile().pose(rod.end, da.equilibrium(s).q)[1]
+    assert np.hypot(*(tip[[0, 2]] - [x, -y])) < 3e-4
+    again = bent(24, 1, 10.0)
+    assert np.allclose(tip, again, atol=1e-9)
+
+
+def test_a_beam_of_segments_spun_up_bends_far_and_converges() -> None:
+    """A hub that makes half a turn in 0.6 s: the tip lags by more than a right angle, whatever the segments."""
+
+    def lag(n: int) -> tuple[np.ndarray, float]:
+        s = da.System("spin-up", gravity=(0, 0, 0))
+        soft = da.Material(E=2e8, nu=0.3, density=DENSITY)
+        rod = s.body("rod", da.beam(1.0, WIRE, soft, segments=n, torsion=False, damping=da.Rayleigh(beta=5e-3)))
+        s.connect("A", da.Revolute("z"), s.ground, rod)
+        s.drive("A", position=da.Ramp(0.0, np.pi, 0.6))
+        result = da.simulate(s, 0.6, method="radau", rtol=1e-6, atol=1e-7, times=np.linspace(0, 0.6, 7))
+        line = rod.line(result)
+        tip = np.einsum("nji,nj->ni", result["rod_0.rotation"], line[:, -1])
+        assert np.abs(result["energy.balance"]).max() < 1e-5
+        return tip, float(np.arctan2(tip[:, 1], tip[:, 0]).min())
+
+    coarse, middle, fine = (lag(n) for n in (6, 12, 24))
+    assert fine[1] < -np.pi / 2
+    assert np.abs(middle[0] - fine[0]).max() < 0.1 * np.abs(coarse[0] - middle[0]).max()
+
+
+def test_options_of_the_other_kind_of_beam_are_refused() -> None:
+    with pytest.raises(ModelError, match="modes"):
+        da.beam(1.0, WIRE, RUBBER, segments=4, modes=da.CantileverModes(2))
+    with pytest.raises(ModelError, match="segments=n"):
+        da.beam(1.0, WIRE, RUBBER, stretching=True)
+    with pytest.raises(ModelError, match="follows from section"):
+        da.System("s").body("rod", da.beam(1.0, WIRE, RUBBER, segments=4), mass=1.0)
+
+
 def test_twist_is_that_of_a_shaft() -> None:
     s = da.System("shaft", gravity=(0, 0, 0))
     rod = da.cable(s, "rod", 1.0, WIRE, RUBBER, segments=5, stretching=True)

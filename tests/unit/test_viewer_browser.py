@@ -1,5 +1,6 @@
 """The viewer in a real browser: it loads, plays, is pulled about, and asks nobody outside for anything."""
 
+import io
 import shutil
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import image
 
 import dalembert as da
 from dalembert.library.mechanisms import four_bar
@@ -162,3 +164,83 @@ def test_a_live_run_moves_answers_its_slider_and_is_pulled(browser: Any) -> None
         assert shown.errors == []
         shown.page.close()
     assert viewer.closed.is_set()
+
+
+def test_modes_are_chosen_by_keys_and_coloured_by_stress(browser: Any, tmp_path: Path) -> None:
+    s = da.System("arm", gravity=(0, 0, 0))
+    steel = da.Material(E=210e9, nu=0.3, density=7850)
+    arm = s.body("arm", da.beam(1.0, da.Section.rectangle(0.03, 0.01), steel, elements=6))
+    s.connect("A", da.Fixed(), s.ground, arm)
+    modes = da.modes(s)
+    shown = Page(browser, modes.view(path=tmp_path / "modes.html", colors="stress").as_uri())
+    shown.still()
+    shown.get("viewer.player.go(0)")
+    first = shown.pixels()
+    assert shown.get("viewer.world.frames.field[0]") == pytest.approx(shown.get("viewer.world.cast.largest"), rel=1e-5)
+    shown.page.locator("canvas.scene").focus()
+    shown.page.keyboard.press("PageDown")
+    shown.page.wait_for_timeout(150)
+    assert f"{modes.frequencies[1]:.4g} Hz" in shown.page.locator(".title").inner_text()
+    assert shown.pixels() != first
+    shown.page.keyboard.press("End")
+    assert shown.get("viewer.player.time") == 1.0
+    assert shown.errors == []
+    shown.page.close()
+
+
+def _coloured(shown: Page) -> int:
+    """Return how many pixels of the scene are neither white nor grey."""
+    picture = image.imread(io.BytesIO(shown.pixels()))
+    return int((np.ptp(picture[..., :3], axis=-1) > 0.2).sum())
+
+
+def test_a_section_cuts_away_what_is_near(browser: Any, tmp_path: Path) -> None:
+    s = da.System("block", gravity=(0, 0, -9.81))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(1.0, 1.0, 1.0, mass=1.0)))
+    shown = Page(browser, da.simulate(s, 0.1).export(tmp_path / "block.html").as_uri())
+    shown.still()
+    whole = _coloured(shown)
+    shown.page.click("button[title='show or hide the panel']")
+    cut = shown.page.locator(".slider", has_text="section").locator("input")
+    cut.evaluate("(element) => { element.value = 1; element.dispatchEvent(new Event('input')); }")
+    shown.page.click("button[title='show or hide the panel']")
+    shown.page.wait_for_timeout(200)
+    assert shown.get("viewer.renderer.clippingPlanes.length") == 1
+    assert _coloured(shown) < 0.1 * whole, "of the block nothing is left"
+    shown.page.close()
+
+
+def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: Any) -> None:
+    s = four_bar()
+    name = "B.first.x"
+    length = float(s.parameters[name].value)
+    with s.view(parameters={name: (0.8 * length, 1.2 * length)}, open_browser=False) as viewer:
+        shown = Page(browser, viewer.address)
+        assert "1 freedom" in shown.page.locator(".facts").inner_text()
+        shown.get(f"viewer.session.set('{name}', {1.1 * length})")
+        shown.wait("!viewer.session.busy")
+        hand: Any = viewer.answer
+        assert hand.puppet.model.system.parameters[name].value == pytest.approx(1.1 * length)
+        at = shown.get("viewer.world.document.joints.find((joint) => joint.name === 'B').at.at[0]")
+        shown.page.click("button:has-text('equilibrium')")
+        shown.wait("!viewer.session.busy")
+        shown.wait("viewer.session.busy === false")
+        assert "in equilibrium" in shown.page.locator(".facts").inner_text()
+        assert np.abs(hand.puppet.model.constraint_residual(hand.puppet.q)).max() < 1e-9
+        assert at == at and shown.errors == []
+        shown.page.close()
+
+
+def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
+    s = da.System("motor", gravity=(0, 0, 0))
+    s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=1.0)))
+    s.connect("motor", da.Element("hinge", "u - 0.5*ds", inputs={"u": 0.0}, active=True), "A")
+    with s.play({"motor.u": (-5.0, 5.0)}, keys={"motor.u": ("a", "d")}, open_browser=False) as viewer:
+        shown = Page(browser, viewer.address)
+        shown.page.locator("canvas.scene").focus()
+        shown.page.keyboard.down("d")
+        shown.wait("Math.abs(viewer.world.frames.matrices[1].elements[0] - 1) > 0.02")
+        shown.page.keyboard.up("d")
+        shown.wait("!viewer.session.busy")
+        assert shown.errors == []
+        shown.page.close()

@@ -29,6 +29,12 @@ export class Eye {
     return [unit(right), unit(up), towards];
   }
 
+  // from the middle of the scene to the reader of a plane view, or to where the camera stands
+  get towards() {
+    if (this.world.document.plane) return this.#axes()[2];
+    return new Vector3().subVectors(this.camera.position, this.controls.target).normalize();
+  }
+
   look(preset) {
     const [right, up, towards] = this.#axes();
     const directions = {

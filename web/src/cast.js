@@ -1,19 +1,21 @@
 // One configuration of all bodies: drawn once for the motion itself, and once more for each that is laid over it.
 
-import { DoubleSide, DynamicDrawUsage, Group, Matrix4, Mesh, MeshLambertMaterial } from "three";
+import { BufferAttribute, Color, DoubleSide, DynamicDrawUsage, Group, Matrix4, Mesh, MeshLambertMaterial } from "three";
 import { Crowd, edgesOf } from "./crowd.js";
 import { Frames } from "./motion.js";
 import { meshGeometry } from "./shapes.js";
+import { shade } from "./scale.js";
 import { levelsOf } from "./simpler.js";
 
 export class Cast {
-  // shade: a colour for all of it; opacity: of all of it; software: a processor draws
-  constructor(document, { shade = null, opacity = 1, software = false } = {}) {
+  // tint: a colour for all of it; opacity: of all of it; software: a processor draws
+  constructor(document, { tint = null, opacity = 1, software = false } = {}) {
     this.group = new Group();
-    this.frames = new Frames(document.bodies.length, document.modes);
+    this.frames = new Frames(document.bodies.length, document.modes, document.motion.field?.values.shape[1]);
+    this.largest = document.motion.field?.largest ?? 0;
     this.hidden = new Set();
-    this.rigid = this.#rigid(document, shade, opacity, software);
-    this.flexible = this.#flexible(document, shade, opacity);
+    this.rigid = this.#rigid(document, tint, opacity, software);
+    this.flexible = this.#flexible(document, tint, opacity);
   }
 
   #material(color, opacity, flat) {
@@ -26,7 +28,7 @@ export class Cast {
   }
 
   // parts that share a mesh are drawn together
-  #rigid(document, shade, opacity, software) {
+  #rigid(document, tint, opacity, software) {
     const groups = new Map();
     for (const part of document.rigid) {
       const key = `${part.mesh}/${part.opacity}/${part.kind}`;
@@ -37,18 +39,23 @@ export class Cast {
     return Array.from(groups.values(), (parts) => {
       const [levels, edges] = meshes[parts[0].mesh];
       const material = this.#material("#ffffff", parts[0].opacity * opacity, false);
-      const items = parts.map((part) => ({ part, color: shade ?? part.color }));
+      const items = parts.map((part) => ({ part, color: tint ?? part.color }));
       const crowd = new Crowd(this.group, levels, material, items, { edges, software });
       const offsets = parts.map((part) => new Matrix4().makeTranslation(...part.at));
       return { crowd, parts, offsets, kind: parts[0].kind };
     });
   }
 
-  #flexible(document, shade, opacity) {
+  #flexible(document, tint, opacity) {
     return document.flexible.map((part) => {
       const geometry = meshGeometry(part);
       geometry.getAttribute("position").setUsage(DynamicDrawUsage);
-      const mesh = new Mesh(geometry, this.#material(shade ?? part.color, part.opacity * opacity, true));
+      const field = part.nodes && !tint;
+      const mesh = new Mesh(geometry, this.#material(field ? "#ffffff" : tint ?? part.color, part.opacity * opacity, true));
+      if (field) {
+        mesh.material.vertexColors = true;
+        geometry.setAttribute("color", new BufferAttribute(new Float32Array(part.corners.length), 3).setUsage(DynamicDrawUsage));
+      }
       mesh.matrixAutoUpdate = false;
       mesh.frustumCulled = false;
       this.group.add(mesh);
@@ -68,6 +75,7 @@ export class Cast {
       mesh.visible = !this.hidden.has(part.owner);
       mesh.matrix.copy(this.frames.matrices[part.frame]);
       bend(mesh.geometry, part, corners, this.frames.eta);
+      if (mesh.material.vertexColors) paint(mesh.geometry, part, this.frames.field, this.largest || 1);
     }
   }
 
@@ -102,6 +110,13 @@ export class Cast {
       crowd?.fade(seen);
     }
   }
+}
+
+function paint(geometry, part, field, largest) {
+  const colors = geometry.getAttribute("color");
+  const color = new Color();
+  part.nodes.forEach((node, k) => shade(field[node] / largest, color).toArray(colors.array, 3 * k));
+  colors.needsUpdate = true;
 }
 
 function bend(geometry, part, corners, eta) {

@@ -5,15 +5,19 @@ import { unpack } from "./bundle.js";
 import { Eye } from "./camera.js";
 import { Sight } from "./crowd.js";
 import { button, make } from "./elements.js";
+import { keys } from "./keys.js";
 import { Labels } from "./labels.js";
 import { Pace, byProcessor } from "./pace.js";
 import { panel } from "./panel.js";
 import { Player } from "./player.js";
 import { Plots } from "./plots.js";
 import { Pointing } from "./pointing.js";
+import { Scale } from "./scale.js";
 import { Session } from "./session.js";
 import { STYLE } from "./style.js";
 import { World } from "./world.js";
+
+const ROOM = 720; // pixels from which on the panel stands beside the scene, not over it
 
 export function mount(element, bytes, { ask, stream } = {}) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
@@ -47,21 +51,45 @@ export function mount(element, bytes, { ask, stream } = {}) {
     world.place();
     redraw();
   };
+  session.onscene = (other) => { world.renew(other); redraw(); };
   const pointing = new Pointing({
     world, eye, canvas, say,
     pull: (frame, local, target) => session.pull(frame, local, target),
     settle: () => session.release(),
+    cut: () => renderer.clippingPlanes,
   });
 
-  const side = panel({ world, eye, plots, labels, pointing, session, redraw, settle: () => resize() });
+  const scale = new Scale();
+  scale.show(scene.motion.field);
+  const cycles = scene.cycles ?? null;
+  let chosen = 0;
+  const turn = (k) => {
+    chosen = (k + cycles.length) % cycles.length;
+    world.turn(cycles[chosen].motion);
+    scale.show(scene.motion.field);
+    title.textContent = `${scene.name}, ${cycles[chosen].name}`;
+    side.choose?.(chosen);
+    redraw();
+  };
+  const title = make("div", { className: "title", textContent: cycles ? `${scene.name}, ${cycles[0].name}` : scene.name });
+  const cut = (share) => { renderer.clippingPlanes = world.cut(share, eye.towards); redraw(); };
+  const side = panel({ world, eye, plots, labels, pointing, session, redraw, turn, cut, settle: () => resize() });
   side.hidden = !scene.panel;
-  const menu = make("div", { className: "menu" }, button("☰", "show or hide the panel", () => { side.hidden = !side.hidden; }));
-  const stage = make("div", { className: "stage" }, canvas, labels.box, make("div", { className: "title", textContent: scene.name }), said, menu, side);
-  const page = make("div", { className: "viewer" }, stage, plots.box, player.bar);
+  const menu = make("div", { className: "menu" }, button("☰", "show or hide the panel", () => unfold()));
+  const stage = make("div", { className: "stage" }, canvas, labels.box, title, said, scale.box, menu, side);
+  const page = make("div", { className: "viewer", tabIndex: -1 }, stage, plots.box, player.bar);
+  const cycle = cycles ? (by) => turn(chosen + by) : null;
+  stage.append(keys({ page, player, eye, labels, world, unfold, session, redraw, cycle }));
   root.replaceChildren(make("style", { textContent: STYLE }), page);
 
+  function unfold() {
+    side.hidden = !side.hidden;
+    resize();
+  }
+
   function resize() {
-    const { clientWidth: width, clientHeight: height } = stage;
+    stage.classList.toggle("beside", !side.hidden && stage.clientWidth > ROOM);
+    const { clientWidth: width, clientHeight: height } = canvas;
     if (!width || !height) return;
     renderer.setPixelRatio(pace.ratio);
     renderer.setSize(width, height, false);
@@ -73,20 +101,13 @@ export function mount(element, bytes, { ask, stream } = {}) {
   resize();
   eye.look(scene.plane ? "front" : "space");
   eye.controls.addEventListener("change", redraw);
-  page.addEventListener("keydown", (event) => {
-    if (event.key === " " && event.target.tagName !== "BUTTON") {
-      event.preventDefault();
-      player.toggle();
-    }
-  });
-
   const sight = new Sight();
   function draw() {
     eye.update();
     pointing.update();
     world.draw(sight.look(eye.camera, stage.clientHeight));
     renderer.render(world.scene, eye.camera);
-    labels.place(eye.camera, stage.clientWidth, stage.clientHeight);
+    labels.place(eye.camera, canvas.clientWidth, canvas.clientHeight);
     plots.draw(player.time);
   }
 
@@ -113,7 +134,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   if (scene.play && world.motion.times.length > 1) player.toggle(true);
   const stop = stream?.((block) => session.take(block));
   return {
-    world, player, eye, pointing, session, plots, renderer, pace,
+    world, player, eye, pointing, session, plots, renderer, pace, turn,
     get frames() { return frames; },
     destroy() {
       alive = false;

@@ -11,6 +11,7 @@ export class Motion {
     this.times = motion.times;
     this.poses = motion.poses;
     this.eta = motion.eta;
+    this.field = motion.field?.values;
     this.start = this.times[0];
     this.end = this.times[this.times.length - 1];
   }
@@ -39,7 +40,8 @@ export class Motion {
 
 // The frames of one configuration: matrices of ground and bodies, and modal coordinates.
 export class Frames {
-  constructor(bodies, modes) {
+  constructor(bodies, modes, nodes = 0) {
+    this.field = new Float32Array(nodes); // what colours the nodes of flexible bodies
     this.matrices = Array.from({ length: bodies + 1 }, () => new Matrix4());
     this.eta = new Float32Array(modes);
     this.position = new Vector3();
@@ -50,6 +52,10 @@ export class Frames {
   at(motion, time) {
     const [a, b, share] = motion.locate(time);
     this.between(motion.poses, motion.eta, a, b, share);
+    const nodes = this.field.length;
+    for (let k = 0; motion.field && k < nodes; k += 1) {
+      this.field[k] = motion.field[a * nodes + k] + share * (motion.field[b * nodes + k] - motion.field[a * nodes + k]);
+    }
   }
 
   between(poses, eta, a, b, share) {

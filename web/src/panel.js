@@ -8,7 +8,7 @@ function section(title, open, ...children) {
   return found;
 }
 
-export function panel({ world, eye, plots, labels, pointing, session, redraw, settle }) {
+export function panel({ world, eye, plots, labels, pointing, session, redraw, turn, cut, settle }) {
   const { document: scene } = world;
   const changed = (act) => (value) => {
     act(value);
@@ -28,6 +28,7 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, se
   const view = section("view", true,
     make("div", { className: "row" }, ...looks, flat), follow,
     slider("see-through", { low: 0, high: 0.95, value: 0, step: 0.05 }, changed((share) => world.cast.fade(1 - share))),
+    slider("section", { low: 0, high: 1, value: 0, step: 0.01 }, cut),
     layer("grid", "grid"), layer("ground", "bearings"), check("elements", true, changed((on) => { world.layers.elements.visible = on; show("element", on); })), layer("axes", "axes of joints"),
     check("joints", true, changed((on) => show("joint", on))),
     check("names", false, changed((on) => { labels.box.hidden = !on; })),
@@ -61,6 +62,12 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, se
   });
   session.onvalues = (values) => coordinates.forEach((row, k) => { if (values?.[k] !== undefined) row.set(values[k]); });
   const inputs = (scene.controls?.inputs ?? []).map((each) => slider(each.name, each, (value) => session.set(each.name, value)));
+  const numbers = (scene.controls?.parameters ?? []).map((each) => slider(each.name, each, (value) => session.set(each.name, value)));
+  const told = make("div", { className: "facts", textContent: scene.controls?.facts ?? "" });
+  session.onfacts = (text) => { told.textContent = text; };
+  const facts = scene.controls?.facts !== undefined
+    ? section("mechanism", true, told, button("equilibrium", "go downhill to where nothing moves", () => session.rest()))
+    : section("mechanism", false);
   const back = coordinates.length ? [button("back to the start", "as the system was given", () => session.reset())] : [];
 
   const tracks = (scene.tracks ?? []).map((track) => {
@@ -79,8 +86,15 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, se
     return row;
   });
 
-  return make("div", { className: "panel" },
-    view, section("pointer", true, pointer), section("inputs", true, ...inputs),
+  const shapes = make("select", { title: "mode", ariaLabel: "mode" });
+  (scene.cycles ?? []).forEach(({ name }, k) => shapes.append(make("option", { value: k, textContent: name })));
+  shapes.addEventListener("change", () => turn(Number(shapes.value)));
+  const cycles = scene.cycles ? section("modes", true, shapes) : section("modes", false);
+
+  const found = make("div", { className: "panel" },
+    cycles, view, section("pointer", true, pointer), facts, section("inputs", true, ...inputs), section("parameters", true, ...numbers),
     section("coordinates", coordinates.length <= 12, ...coordinates, ...back), arrows,
     section("plots", tracks.length <= 12, ...tracks), section("bodies", bodies.length <= 14, ...bodies));
+  found.choose = (k) => { shapes.value = k; };
+  return found;
 }

@@ -23,12 +23,11 @@ export class Player {
     const choice = make("select", { title: "seconds of motion in a second", ariaLabel: "speed" });
     for (const each of speeds) choice.append(make("option", { value: each, textContent: `${each} ×`, selected: each === speed }));
     choice.addEventListener("change", () => { this.speed = Number(choice.value); });
-    const again = button("↻", "begin again at the end", () => {
-      this.loop = !this.loop;
-      again.classList.toggle("on", this.loop);
-    });
-    again.classList.add("on");
-    this.bar = make("div", { className: "bar" }, this.play, this.range, this.clock, choice, again);
+    this.choice = choice;
+    this.speeds = speeds;
+    this.repeat = button("↻", "begin again at the end", () => this.again());
+    this.repeat.classList.add("on");
+    this.bar = make("div", { className: "bar" }, this.play, this.range, this.clock, choice, this.repeat);
     const span = Math.max(motion.end - motion.start, 1e-9);
     this.digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(span / 1000))));
     this.bar.hidden = motion.times.length < 2;
@@ -40,6 +39,25 @@ export class Player {
     this.play.textContent = on ? "❚❚" : "▶";
     this.#write();
     if (on && this.time >= this.motion.end) this.go(this.motion.start);
+  }
+
+  again() {
+    this.loop = !this.loop;
+    this.repeat.classList.toggle("on", this.loop);
+  }
+
+  faster(by) {
+    const place = Math.min(Math.max(this.speeds.indexOf(this.speed) + by, 0), this.speeds.length - 1);
+    this.speed = this.speeds[place];
+    this.choice.value = this.speed;
+  }
+
+  // by stored frames
+  step(by) {
+    this.toggle(false);
+    const [row, , share] = this.motion.locate(this.time);
+    const { times } = this.motion;
+    this.go(times[Math.min(Math.max(by < 0 && share > 0 ? row : row + by, 0), times.length - 1)]);
   }
 
   go(time) {

@@ -4,8 +4,8 @@ import { BufferGeometry, Float32BufferAttribute, Line, LineBasicMaterial, Matrix
 import { figures } from "./elements.js";
 
 export class Pointing {
-  constructor({ world, eye, canvas, say, pull, settle }) {
-    Object.assign(this, { world, eye, canvas, say, pull, settle });
+  constructor({ world, eye, canvas, say, pull, settle, cut }) {
+    Object.assign(this, { world, eye, canvas, say, pull, settle, cut });
     this.mode = "look";
     this.grip = null;
     this.picked = [];
@@ -34,7 +34,7 @@ export class Pointing {
   #hit(event) {
     this.#aim(event);
     for (const { part, point } of this.world.cast.met(this.ray)) {
-      if (this.mode === "pull" && part.frame === 0) continue;
+      if ((this.mode === "pull" && part.frame === 0) || this.cut().some((plane) => plane.distanceToPoint(point) < 0)) continue;
       const inverse = new Matrix4().copy(this.world.frames.matrices[part.frame]).invert();
       return { part, point: point.clone(), local: point.clone().applyMatrix4(inverse) };
     }

@@ -10,6 +10,8 @@ export class Session {
     this.onposes = () => {};
     this.onvalues = () => {};
     this.onsay = () => {};
+    this.onfacts = () => {};
+    this.onscene = () => {};
   }
 
   get there() {
@@ -30,6 +32,10 @@ export class Session {
 
   reset() {
     this.#send({ kind: "reset" });
+  }
+
+  rest() {
+    this.#send({ kind: "rest" });
   }
 
   // one question at a time; of those of a kind that wait only the last is asked
@@ -54,6 +60,8 @@ export class Session {
   take(bytes) {
     const answer = unpack(bytes);
     if (answer.say !== undefined) this.onsay(answer.say);
+    if (answer.scene) this.onscene(answer.scene);
+    if (answer.facts !== undefined) this.onfacts(answer.facts);
     if (answer.poses) this.onposes(answer);
     if (answer.values) this.onvalues(answer.values);
   }

@@ -5,11 +5,21 @@ export const STYLE = `
   font: 13px/1.35 system-ui, sans-serif; color: #222; background: #fbfbfa; }
 .stage { position: relative; flex: 1; min-height: 0; }
 .stage canvas.scene { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; outline: none; }
+.stage.beside canvas.scene { width: calc(100% - 282px); }
+.stage.beside .labels { right: 282px; }
 .labels { position: absolute; inset: 0; pointer-events: none; overflow: hidden; }
 .labels span { position: absolute; white-space: nowrap; font-size: 11px; text-shadow: 0 0 3px #fff, 0 0 3px #fff; }
 .labels .joint { color: #666; font-style: italic; }
 .title { position: absolute; left: 10px; top: 8px; font-weight: 600; pointer-events: none; }
 .say { position: absolute; left: 10px; top: 28px; max-width: 60%; color: #555; pointer-events: none; }
+.scale { position: absolute; left: 10px; bottom: 10px; width: 200px; font-size: 11px; pointer-events: none; }
+.scale[hidden], .help[hidden] { display: none; }
+.gradient { height: 10px; border-radius: 2px; margin: 2px 0; }
+.ends { display: flex; justify-content: space-between; font-variant-numeric: tabular-nums; }
+.help { position: absolute; left: 10px; top: 50px; background: #ffffffee; border: 1px solid #d5d5d0; border-radius: 6px;
+  padding: 8px 14px; display: grid; grid-template-columns: auto 1fr; gap: 2px 14px; }
+.help b { font-weight: 600; }
+.facts { color: #333; font-variant-numeric: tabular-nums; padding: 2px 0; white-space: pre-line; }
 .menu { position: absolute; right: 8px; top: 8px; }
 .panel { position: absolute; right: 8px; top: 42px; width: 264px; max-height: calc(100% - 50px); overflow-y: auto;
   background: #ffffffee; border: 1px solid #d5d5d0; border-radius: 6px; padding: 4px 10px 8px; }
@@ -22,7 +32,7 @@ button.on { background: #dfeaf3; border-color: #0072b2; }
 :focus-visible { outline: 2px solid #0072b2; outline-offset: 1px; }
 .check { display: flex; align-items: center; gap: 6px; padding: 1px 0; overflow-wrap: anywhere; }
 .check i { width: 10px; height: 10px; border-radius: 2px; flex: none; }
-.slider { display: grid; grid-template-columns: 78px 1fr 58px; gap: 6px; align-items: center; padding: 1px 0; }
+.slider { display: grid; grid-template-columns: 88px 1fr 54px; gap: 6px; align-items: center; padding: 1px 0; }
 .slider span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .slider output { text-align: right; font-variant-numeric: tabular-nums; }
 input[type=range] { width: 100%; accent-color: #0072b2; }

@@ -2,7 +2,7 @@
 
 import {
   AmbientLight, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, GridHelper, Group, HemisphereLight,
-  Line, LineBasicMaterial, Matrix4, MeshLambertMaterial, Quaternion, Scene, Vector3,
+  Line, LineBasicMaterial, Matrix4, MeshLambertMaterial, Plane, Quaternion, Scene, Vector3,
 } from "three";
 import { Cast } from "./cast.js";
 import { Crowd } from "./crowd.js";
@@ -39,22 +39,26 @@ export class World {
     this.cast = new Cast(document, { software });
     this.frames = this.cast.frames;
     this.others = (document.overlays ?? []).map((overlay) => {
-      const cast = new Cast(document, { shade: overlay.color, opacity: GHOST, software });
+      const cast = new Cast(document, { tint: overlay.color, opacity: GHOST, software });
       this.scene.add(cast.group);
       return { cast, motion: new Motion(overlay.motion, document.bodies.length, document.modes), name: overlay.name };
     });
     this.scene.add(this.cast.group);
     this.layers = {};
-    this.crowds = [];
     this.scale = 1;
     this.#lights();
+    this.#build();
+    this.show(this.motion.start);
+  }
+
+  #build() {
+    this.crowds = [];
     this.#grid();
     this.#feet();
     this.#lines();
     this.#axes();
     this.#traces();
     this.#arrows();
-    this.show(this.motion.start);
   }
 
   #layer(name) {
@@ -132,26 +136,33 @@ export class World {
   #traces() {
     const group = this.#layer("traces");
     this.traces = (this.document.traces ?? []).map((trace, k) => {
-      const { motion } = this;
-      const count = motion.times.length;
-      const points = new Float32Array(3 * count);
-      const frames = new Frames(this.document.bodies.length, this.document.modes);
-      const point = new Vector3();
-      for (let i = 0; i < count; i += 1) {
-        frames.between(motion.poses, motion.eta, i, i, 0);
-        frames.point(trace.at, point).toArray(points, 3 * i);
-      }
       const geometry = new BufferGeometry();
-      geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
       const color = ["#d55e00", "#0072b2", "#009e73", "#cc79a7"][k % 4];
       const faint = new Line(geometry, new LineBasicMaterial({ color, transparent: true, opacity: 0.25 }));
-      const path = new Line(geometry.clone(), new LineBasicMaterial({ color }));
+      const path = new Line(new BufferGeometry(), new LineBasicMaterial({ color }));
       for (const line of [faint, path]) {
         line.frustumCulled = false;
         group.add(line);
       }
-      return { trace, path };
+      return { trace, path, faint };
     });
+    this.#trace();
+  }
+
+  // the paths of points over the whole motion
+  #trace() {
+    const { motion } = this;
+    const count = motion.times.length;
+    const frames = new Frames(this.document.bodies.length, this.document.modes);
+    const point = new Vector3();
+    for (const { trace, path, faint } of this.traces) {
+      const points = new Float32Array(3 * count);
+      for (let i = 0; i < count; i += 1) {
+        frames.between(motion.poses, motion.eta, i, i, 0);
+        frames.point(trace.at, point).toArray(points, 3 * i);
+      }
+      for (const line of [path, faint]) line.geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
+    }
   }
 
   #arrows() {
@@ -171,6 +182,36 @@ export class World {
     for (const { arrow, largest } of this.arrows) {
       this.largest[arrow.kind] = Math.max(this.largest[arrow.kind] ?? 0, largest);
     }
+  }
+
+  // show another of the motions that a scene has, such as modes
+  turn(motion) {
+    this.document.motion = motion;
+    Object.assign(this.motion, new Motion(motion, this.document.bodies.length, this.document.modes));
+    this.cast.largest = motion.field?.largest ?? 0;
+    this.#trace();
+    this.show(this.time);
+  }
+
+  // the same system with other numbers: other shapes, the same things on the page
+  renew(document) {
+    for (const group of [this.cast.group, ...Object.values(this.layers)]) this.scene.remove(group);
+    const shown = Object.fromEntries(Object.entries(this.layers).map(([name, group]) => [name, group.visible]));
+    Object.assign(this.document, document, { modes: document.motion.eta.shape[1] });
+    this.radius = document.radius;
+    const { hidden, frames } = this.cast;
+    this.cast = new Cast(this.document, { software: this.software });
+    Object.assign(this.cast, { hidden, frames });
+    this.scene.add(this.cast.group);
+    this.#build();
+    for (const [name, on] of Object.entries(shown)) this.layers[name].visible = on;
+  }
+
+  // what is nearer to the reader than a share of the depth is cut away
+  cut(share, towards) {
+    const half = 0.5 * this.reach + 8 * this.radius;
+    const from = this.middle.dot(towards);
+    return share > 0 ? [new Plane(towards.clone().negate(), from + half - 2 * half * share)] : [];
   }
 
   // ---- frame by frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -149,14 +149,18 @@ class Modes:
         return int(k)
 
     def _reach(self, mode: int) -> float:
-        """Return the largest displacement of a body frame, turns at the length of the system, in one mode."""
-        reach = max(
-            float(
-                np.linalg.norm(np.abs(s.translation[mode])) + self.space.model.length * np.abs(s.rotation[mode]).max()
-            )
+        """Return the largest displacement of a body frame, turns at the length of the system, or a node in one mode."""
+        model = self.space.model
+        found = [
+            float(np.linalg.norm(np.abs(s.translation[mode])) + model.length * np.abs(s.rotation[mode]).max())
             for s in self.shapes.values()
-        )
-        return max(reach, 1e-300)
+        ]
+        for name in model.flexible_names:
+            body = model.system.bodies[name].flexible
+            assert body is not None
+            bent = body.shapes[:, 3:] @ self.motions[model.v_slice(name), mode]
+            found.append(float(np.linalg.norm(np.abs(bent), axis=1).max()))
+        return max([*found, 1e-300])
 
     def _scale(self, mode: int) -> float:
         p = self.space.model.poses(self.state.q).position
@@ -175,7 +179,60 @@ class Modes:
 
         return animate_mode(self, self._number(k), size, frames, **options)
 
+    def view(
+        self,
+        which: int | Sequence[int] | None = None,
+        size: float | None = None,
+        *,
+        path: Any = None,
+        view: str = "auto",
+        speed: float = 1.0,
+        colors: str = "",
+        exaggerate: float = 1.0,
+        inertia: bool = False,
+        open_browser: bool | None = None,
+        port: int = 0,
+    ) -> Any:
+        """Show modes in a browser, or in a notebook where it stands, each going round in a second.
+
+        Parameters
+        ----------
+        which : int or list of int
+            The lowest twelve if left out; the page lets you choose among them.
+        size : float, m or rad
+            The largest displacement; a share of the system's own size if left out.
+        path : str or Path
+            Write a page, ``.html``, that plays without a network, in place of showing it.
+        speed : float
+            Rounds a second.
+        colors : str
+            ``"stress"`` or ``"displacement"`` of flexible bodies.
+        view, exaggerate, inertia, open_browser, port
+            As of `Result.view`.
+
+        Returns
+        -------
+        Viewer, in a notebook a widget; or the path
+        """
+        from ..view.web import view_modes
+        from ..view.web.scenes import Wanted
+
+        wanted = Wanted(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
+        return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)
+
     # ---- words
+
+    def told(self, k: int) -> str:
+        """Return number, frequency and damping of a mode in words."""
+        value = self.eigenvalues[self._number(k)]
+        if value == 0.0:
+            return f"mode {k}: rigid-body mode"
+        if not value.imag:
+            return f"mode {k}: {'grows' if value.real > 0 else 'decays'}, {value.real:+.4g}/s"
+        damped = abs(value.real) > 1e-9 * abs(value)
+        return f"mode {k}: {self.frequencies[k]:.4g} Hz" + (
+            f", damping ratio {self.damping_ratios[k]:.3g}" if damped else ""
+        )
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

@@ -146,6 +146,7 @@ class Pictures:
         speed: float = 1.0,
         inertia: bool = False,
         exaggerate: float = 1.0,
+        colors: str = "",
         open_browser: bool | None = None,
         port: int = 0,
     ) -> Any:
@@ -171,6 +172,8 @@ class Pictures:
             Show bodies without a shape as boxes of their mass and inertia.
         exaggerate : float
             Factor of all deformations of flexible bodies.
+        colors : str
+            What flexible bodies are coloured by: ``"stress"`` (von Mises) or ``"displacement"``.
         open_browser : bool
             False: only serve, at the `address` of what is returned. True: a browser even in a notebook.
         port : int
@@ -184,7 +187,7 @@ class Pictures:
         from ..view.web import view_result
 
         self._model()
-        wanted = _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate)
+        wanted = _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors)
         return view_result(self, wanted, open_browser=open_browser, port=port)
 
     def export(
@@ -200,6 +203,7 @@ class Pictures:
         speed: float = 1.0,
         inertia: bool = False,
         exaggerate: float = 1.0,
+        colors: str = "",
     ) -> Path:
         """Write the motion: ``.html``, a page that plays without a network, ``.glb`` for Blender and slides, or a film.
 
@@ -210,12 +214,12 @@ class Pictures:
         from ..view.web import export
 
         self._model()
-        return export(self, path, _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate))
+        return export(self, path, _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors))
 
 
 def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: Any) -> Any:
     from ..view.web.scenes import Wanted
 
-    plots, arrows, beside, inertia, exaggerate = more
+    plots, arrows, beside, inertia, exaggerate, colors = more
     paths, plots, arrows = ([each] if isinstance(each, str) else list(each) for each in (trace, plots, arrows))
-    return Wanted(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate)
+    return Wanted(view, fps, speed, paths, plots, arrows, dict(beside or {}), inertia, exaggerate, colors)

@@ -6,9 +6,10 @@ from .members import Member, beam, frame, frame_structure
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
 from .nastran import read_nastran
 from .plates import plate_structure
-from .recovery import BeamStresses, beam_stresses, section_forces
+from .recovery import BeamStresses, beam_stresses, nodal_mises, section_forces
 from .report import ModeReport
 from .sections import Material, Section
+from .segmented import SegmentedBeam
 from .solids import solid_structure
 from .structure import Structure
 
@@ -24,6 +25,7 @@ __all__ = [
     "ModeReport",
     "ModeSet",
     "Section",
+    "SegmentedBeam",
     "SlenderBody",
     "Structure",
     "beam",
@@ -31,6 +33,7 @@ __all__ = [
     "cable",
     "frame",
     "frame_structure",
+    "nodal_mises",
     "plate_structure",
     "read_nastran",
     "read_structure",

@@ -72,7 +72,8 @@ def cable(
     material : Material
     segments : int
     shapes : 1 or 2
-        Curvature constant, or linear, along a segment.
+        Curvature constant, or linear, along a segment. With 2, fewer segments do, but they must not turn by more than
+        about 0.3 rad each: displacements of second order are all they have.
     torsion, stretching : bool
         Whether segments twist, and stretch. What is stiff asks for small steps of explicit methods: a line that
         hardly stretches is best kept at its length.

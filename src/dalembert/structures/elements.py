@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Elements"]
+__all__ = ["Elements", "averaged"]
 
 Array = NDArray[np.float64]
 
@@ -30,3 +30,12 @@ class Elements(Protocol):
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of displacements (6 n, k)."""
         ...
+
+
+def averaged(nodes: NDArray[np.int64], values: Array, n: int) -> Array:
+    """Return the means (n, ...) at nodes of values (e, c, ...) at corners of elements, whose nodes are (e, c)."""
+    total = np.zeros((n, *values.shape[2:]))
+    count = np.bincount(nodes.ravel(), minlength=n)
+    np.add.at(total, nodes, values)
+    result: Array = total / np.maximum(count, 1).reshape(-1, *[1] * (total.ndim - 1))
+    return result

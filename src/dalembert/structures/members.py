@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from ..recipes import recorded
 from .beams import Beams
 from .mode_sets import ModeSet
 from .sections import Material, Section
+from .segmented import SegmentedBeam
 from .structure import Structure
 
 __all__ = ["Member", "beam", "frame", "frame_structure"]
@@ -125,6 +126,36 @@ def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", ma
     return Structure(nodes, beams.assembled(beams.mass(), n), stiffness, elements=beams)
 
 
+@overload
+def beam(
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    elements: int | None = 10,
+    up: ArrayLike | None = None,
+    theory: str = "timoshenko",
+    mass: str = "consistent",
+    modes: ModeSet | None = None,
+    damping: Any = None,
+    order: str = "full",
+    stiffening: bool = False,
+    load_nodes: Any = (),
+    segments: None = None,
+) -> FlexibleBody: ...
+@overload
+def beam(
+    points: ArrayLike,
+    section: Section,
+    material: Material,
+    *,
+    segments: int,
+    up: ArrayLike | None = None,
+    damping: Any = None,
+    shapes: int = 1,
+    torsion: bool = True,
+    stretching: bool = False,
+) -> SegmentedBeam: ...
 @recorded
 def beam(
     points: ArrayLike,
@@ -140,7 +171,11 @@ def beam(
     order: str = "full",
     stiffening: bool = False,
     load_nodes: Any = (),
-) -> FlexibleBody:
+    segments: int | None = None,
+    shapes: int = 1,
+    torsion: bool = True,
+    stretching: bool = False,
+) -> FlexibleBody | SegmentedBeam:
     """Return a flexible body: a beam along a line.
 
     Parameters
@@ -160,6 +195,12 @@ def beam(
         Default ``CantileverModes(6)``: six vibrations with the first node held, to which the body frame is attached.
     damping, order, stiffening, load_nodes
         As in `Structure.reduce`.
+    segments : int
+        For a beam that bends as far as it likes: so many segments with a frame each, one fixed to the other, in place
+        of one body with modes. ``s.body(name, beam)`` then makes them and returns a `SlenderBody`. Sections stay normal
+        to the line; of the other options, `up` and `damping` go with it.
+    shapes, torsion, stretching
+        Of segments, as in `cable`.
 
     Examples
     --------
@@ -168,7 +209,30 @@ def beam(
     >>> arm = da.beam(1.0, da.Section.rectangle(0.03, 0.01), steel, elements=12, modes=da.CantileverModes(4))
     >>> arm
     <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.355 Hz>
+
+    One that bends by its own length:
+
+    >>> s = da.System("whip")
+    >>> whip = s.body("whip", da.beam(1.0, da.Section.circle(0.002), steel, segments=12))
+    >>> hinge = s.connect("A", da.Revolute("y"), s.ground, whip)
+    >>> whip
+    <SlenderBody 'whip': 12 segments, 1 m>
     """
+    if segments is not None:
+        for name, value, usual in (
+            ("theory", theory, "timoshenko"),
+            ("mass", mass, "consistent"),
+            ("modes", modes, None),
+            ("order", order, "full"),
+            ("elements", elements, 10),
+            ("load_nodes", tuple(load_nodes), ()),
+        ):
+            if value != usual:
+                raise ModelError("beam", name, value, "segments have shapes of their own: leave it out, or segments")
+        return SegmentedBeam(points, section, material, segments, shapes, torsion, stretching, up, damping)
+    if (shapes, torsion, stretching) != (1, True, False):
+        remedy = "these are of segments: give segments=n, or leave them out"
+        raise ModelError("beam", "shapes, torsion, stretching", (shapes, torsion, stretching), remedy)
     member = Member(points, section, material, elements=elements, up=up)
     structure = frame_structure([member], theory=theory, mass=mass)
     return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)

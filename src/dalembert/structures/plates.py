@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..checks import finite_number
 from ..errors import ModelError
 from ..recipes import recorded
+from .elements import averaged
 from .sections import Material
 from .structure import Structure
 
@@ -125,6 +126,20 @@ class PlateElements:
             tensor = forces[:, [[0, 2], [2, 1]]]  # (ne, 2, 2, k)
             total += weight * np.einsum("eabk,eam,ebn->kmn", tensor, slopes, slopes, optimize=True)
         return total
+
+    def nodal_stresses(self, modes: Array, n: int) -> Array:
+        """Return stresses (2, n, 3, 3, nm) Pa at the nodes of both faces in modes (6 n, nm), means of the elements."""
+        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
+        terms = np.linalg.inv(np.concatenate([_corner_rows(self.a * i, self.b * j) for i, j in _CORNERS]))
+        faces = []
+        for height in (0.5 * self.thickness, -0.5 * self.thickness):
+            at = [_point(i, j, self.a, self.b, terms) for i, j in _CORNERS]
+            rows = np.array([self._plane() @ (p.strain - height * p.curvature) for p in at])  # (4, 3, 24)
+            plane = np.einsum("cil,elm->ecim", rows, local)
+            whole = np.zeros((*plane.shape[:2], 3, 3, plane.shape[-1]))
+            whole[:, :, :2, :2] = plane[:, :, [[0, 2], [2, 1]]]
+            faces.append(averaged(self.corners, whole, n))
+        return np.array(faces)
 
     def _plane(self) -> Array:
         """Return the plane stress matrix (3, 3) Pa."""

@@ -11,7 +11,7 @@ from ..bodies.flexible import FlexibleBody
 from ..errors import ModelError
 from .structure import Structure
 
-__all__ = ["BeamStresses", "beam_stresses", "section_forces"]
+__all__ = ["BeamStresses", "beam_stresses", "nodal_mises", "section_forces"]
 
 Array = NDArray[np.float64]
 
@@ -96,6 +96,46 @@ def beam_stresses(
         radius = np.nan if section.torsion_radius is None else section.torsion_radius
         torsion[:, chosen] = np.abs(part[..., 3]) * radius / section.J
     return BeamStresses(axial, bending, normal, torsion, np.sqrt(normal**2 + 3 * torsion**2))
+
+
+def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
+    """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
+
+    Of beams, the larger of the elements that meet at a node, in the worst point of the section; of plates, the larger
+    of both faces; of plates and solids, stresses of the elements that meet are averaged before.
+
+    Raises
+    ------
+    ModelError
+        If nothing is known of the body's elements, or a reduction removed nodes.
+
+    Examples
+    --------
+    >>> import numpy as np, dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> arm = da.beam(1.0, da.Section.rectangle(0.03, 0.01), steel, elements=10)
+    >>> nodal_mises(arm, np.zeros(arm.nm)).shape
+    (1, 11)
+    """
+    structure = body.structure
+    values = np.atleast_2d(np.asarray(eta, dtype=float))
+    if isinstance(structure, Structure) and structure.beams is not None:
+        mises = beam_stresses(body, values).mises
+        found = np.zeros((len(values), body.n))
+        for side in range(2):
+            for k, node in enumerate(structure.beams.ends[:, side]):
+                found[:, node] = np.fmax(found[:, node], mises[:, k, side])
+        return found
+    elements = structure.elements if isinstance(structure, Structure) else None
+    if elements is None or not hasattr(elements, "nodal_stresses") or body.lacks_nodes:
+        raise ModelError(
+            "stresses", "body", body, "they are known of bodies made from beams, plates or solids, all nodes kept"
+        )
+    by_mode = elements.nodal_stresses(body.modes, body.n)  # (faces, n, 3, 3, nm)
+    total = np.tensordot(values, by_mode, axes=(1, 4))  # (k, faces, n, 3, 3)
+    deviator = total - np.trace(total, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
+    result: Array = np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
+    return result
 
 
 def _beam_structure(body: FlexibleBody) -> Structure:

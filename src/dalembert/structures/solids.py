@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingPackageError, ModelError
+from .elements import averaged
 from .sections import Material
 from .structure import Structure
 
@@ -101,17 +102,30 @@ class SolidElements:
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of u (6 n, k)."""
-        G, nu = float(self.material.G or 0.0), float(self.material.nu or 0.0)
         weights = self.basis.dx.ravel()
         slopes = self._slopes(modes)
         total = np.zeros((u.shape[1], modes.shape[1], modes.shape[1]))
         for case, D in enumerate(self._slopes(u)):
-            strain = (D + D.swapaxes(0, 1)) / 2
-            volume = np.trace(strain)  # of the two axes of the tensor, at every point
-            stress = 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
+            stress = self._stress(D)
             pulled = np.einsum("abq,mibq->miaq", stress * weights, slopes)
             total[case] = np.tensordot(pulled, slopes, axes=((1, 2, 3), (1, 2, 3)))
         return total
+
+    def nodal_stresses(self, modes: Array, n: int) -> Array:
+        """Return stresses (1, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm), means of the elements."""
+        nodes = self.basis.element_dofs.T  # (ne, corners)
+        each = np.array([self._stress(D) for D in self._slopes(modes)])  # (nm, 3, 3, points)
+        mean = each.reshape(*each.shape[:3], len(nodes), -1).mean(axis=-1)  # (nm, 3, 3, ne)
+        spread = np.broadcast_to(np.moveaxis(mean, (0, 3), (3, 0))[:, None], (*nodes.shape, 3, 3, len(mean)))
+        return averaged(nodes, spread, n)[None]
+
+    def _stress(self, slopes: Array) -> Array:
+        """Return stresses (3, 3, points) Pa from slopes of displacements, likewise."""
+        G, nu = float(self.material.G or 0.0), float(self.material.nu or 0.0)
+        strain = (slopes + slopes.swapaxes(0, 1)) / 2
+        volume = np.trace(strain)  # of the two axes of the tensor, at every point
+        result: Array = 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
+        return result
 
     def _slopes(self, motions: Array) -> Array:
         """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of integration."""

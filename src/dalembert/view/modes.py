@@ -21,12 +21,8 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
     ends = [state.q for state in modes.states(k, np.array([0.0, np.pi]), size)]
     path = options.pop("path", None)
     axes = draw(modes.space.model, np.array([*ends, modes.state.q]), **options)
-    value = modes.eigenvalues[k]
-    title = "rigid-body mode" if value == 0.0 else f"{modes.frequencies[k]:.4g} Hz"
-    if value and abs(value.real) > 1e-9 * abs(value):
-        title += f", damping ratio {modes.damping_ratios[k]:.3g}"
     if hasattr(axes, "set_title"):
-        axes.set_title(f"mode {k}: {title}", fontsize=9)
+        axes.set_title(modes.told(k), fontsize=9)
     if path is not None:
         style.save(axes.figure, path)
     return axes

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies.flexible import FlexibleBody
 from ...bodies.markers import Marker
+from ...errors import ModelError
 from ...model import Model
 from ...rotation import quaternions
+from ...structures.recovery import nodal_mises
 from ..draw import spread
 from ..parts import Part, joint_radius, parts_of
 from ..projection import Growth, Placement, choose_view, exaggerated, held_motions, node_frames
@@ -26,6 +29,7 @@ Array = NDArray[np.float64]
 
 _TRIANGLES = 8000  # of a mesh
 _FITTED = 60  # configurations that are looked at for the limits
+_FIELDS = {"stress": ("von Mises stress", "Pa"), "displacement": ("displacement by bending", "m")}
 _GROUNDED = ("Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance")
 
 
@@ -43,12 +47,25 @@ class Stage:
         As for `draw`.
     exaggerate : float
         Factor of all deformations.
+    colors : str
+        What flexible bodies are coloured by: ``"stress"``, ``"displacement"``; by body if empty.
     """
 
     def __init__(
-        self, model: Model, q: Array, *, view: str = "auto", inertia: bool = False, exaggerate: float = 1.0
+        self,
+        model: Model,
+        q: Array,
+        *,
+        view: str = "auto",
+        inertia: bool = False,
+        exaggerate: float = 1.0,
+        colors: str = "",
     ) -> None:
-        self.model = model
+        if colors and colors not in _FIELDS:
+            raise ModelError("view", "colors", colors, f"flexible bodies are coloured by {' or '.join(_FIELDS)}")
+        if colors and not model.flexible_names:
+            raise ModelError("view", "colors", colors, f"{model.system.name!r} has no flexible bodies: leave it out")
+        self.model, self.colors = model, colors
         self.exaggerate = exaggerate
         placements = [Placement.of(model, row, exaggerate) for row in q[spread(len(q), _FITTED)]]
         self.view = choose_view(model, placements[0], view)
@@ -57,11 +74,13 @@ class Stage:
         self.reach = float((self.high - self.low).max()) or 1.0
         self._first = placements[0]
         self._held = held_motions(model) if exaggerate != 1 and model.forest.chords else {}
-        self._etas = {}
-        start = 0
+        self._etas, self._nodes = {}, {}
+        start = nodes = 0
         for name in model.flexible_names:
-            self._etas[model.forest.number[name]] = start
+            number = model.forest.number[name]
+            self._etas[number], self._nodes[number] = start, nodes
             start += model.q_slice(name).stop - model.q_slice(name).start
+            nodes += len(self._flexible_body(name).nodes)
         self.modes = start
 
     # ---- what is there
@@ -162,20 +181,38 @@ class Stage:
         """Return a part that bends: corners in axes of its body, and what each mode adds to them, (modes, k, 3) m."""
         starts = node_frames(self.model)
         name = max((n for n in starts if starts[n] <= part.frames.min()), key=lambda n: starts[n])
-        body = self.model.system.bodies[name].flexible
-        assert body is not None
+        body = self._flexible_body(name)
         number, nodes = self.model.forest.number[name], part.frames - starts[name]
         shapes, offsets = self._grown(number, body.shapes, body.nodes)[nodes], part.solid.corners
         moved = shapes[:, 3:] + np.cross(shapes[:, :3], offsets[:, :, None], axis=1)
         mesh = _mesh(part, body.nodes[nodes] + offsets)
-        return mesh | {"frame": number, "eta": self._etas[number], "modes": np.moveaxis(moved, 2, 0)}
+        found = mesh | {"frame": number, "eta": self._etas[number], "modes": np.moveaxis(moved, 2, 0)}
+        return found | ({"nodes": self._nodes[number] + nodes} if self.colors else {})
+
+    def _flexible_body(self, name: str) -> FlexibleBody:
+        body = self.model.system.bodies[name].flexible
+        assert body is not None
+        return body
 
     # ---- how it moves
 
     def motion(self, times: Array, q: Array) -> dict[str, Any]:
         """Return times (n,), poses (n, nb, 7) [x y z, quaternion x y z w] and modal coordinates (n, modes)."""
         drawn = q if self.exaggerate == 1 or self._held else exaggerated(self.model, q, self.exaggerate)
-        return {"times": times, **self.poses(drawn)}
+        return {"times": times, **self.poses(drawn), **({"field": self._field(q)} if self.colors else {})}
+
+    def _field(self, q: Array) -> dict[str, Any]:
+        """Return what colours the nodes of all flexible bodies, (n, nodes), at configurations (n, nq)."""
+        values = []
+        for name in self.model.flexible_names:
+            body, eta = self._flexible_body(name), q[:, self.model.q_slice(name)]
+            if self.colors == "stress":
+                values.append(nodal_mises(body, eta))
+            else:
+                values.append(np.linalg.norm(np.einsum("aim,km->kai", body.shapes[:, 3:], eta), axis=-1))
+        found, (name, unit) = np.concatenate(values, axis=1), _FIELDS[self.colors]
+        known = np.nan_to_num(found)
+        return {"name": name, "unit": unit, "values": known, "largest": float(known.max(initial=0.0))}
 
     def poses(self, q: Array) -> dict[str, Any]:
         """Return the poses of bodies and the modal coordinates at configurations (n, nq)."""

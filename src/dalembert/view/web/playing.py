@@ -14,6 +14,7 @@ from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
 from ...simulation import Live
+from .hand import frame_of, spans
 
 __all__ = ["Player"]
 
@@ -32,7 +33,9 @@ class Player:
     stage : Stage
         Gives the poses that are shown.
     inputs : dict of str to (low, high)
-        Numbers of elements that may be set, with their ranges.
+        Numbers that may be set, with their ranges.
+    keys : dict of str to (str, str)
+        Keys that hold an input at its lowest and its highest value while they are pressed.
     speed : float
         Seconds of motion in a second.
     more
@@ -40,10 +43,18 @@ class Player:
     """
 
     def __init__(
-        self, model: Model, stage: Any, inputs: Mapping[str, tuple[float, float]], speed: float, **more: Any
+        self,
+        model: Model,
+        stage: Any,
+        inputs: Mapping[str, tuple[float, float]],
+        speed: float,
+        *,
+        keys: Mapping[str, tuple[str, str]] | None = None,
+        **more: Any,
     ) -> None:
         self.model, self.stage, self.speed = model, stage, speed
-        self.inputs = {name: _range(model, name, span) for name, span in inputs.items()}
+        self.inputs = spans(model, inputs, "play")
+        self.keys = _checked_keys(keys or {}, self.inputs)
         self._more = more
         mass = sum(body.mass for body in model.system.bodies.values()) or 1.0
         self._spring = mass / _SOFT**2, 1.4 * mass / _SOFT  # N/m, N s/m: near critical for the whole mass
@@ -70,9 +81,10 @@ class Player:
 
     def controls(self) -> dict[str, Any]:
         """Return what the page offers."""
-        numbers = dict(zip(self.model.parameter_names, self.model.parameters, strict=True))
+        numbers = self.model.system.parameters
         rows = [
-            {"name": name, "low": low, "high": high, "value": float(np.clip(numbers[name], low, high))}
+            {"name": name, "low": low, "high": high, "value": float(np.clip(numbers[name].value, low, high))}
+            | ({"keys": self.keys[name]} if name in self.keys else {})
             for name, (low, high) in self.inputs.items()
         ]
         return {"pull": True, "inputs": rows}
@@ -98,9 +110,7 @@ class Player:
         """Take note of a question: it is obeyed before the run goes on."""
         kind = question.get("kind")
         if kind == "pull":
-            frame = question.get("frame")
-            if not isinstance(frame, int) or not 1 <= frame <= self.model.nb:
-                raise ModelError("play", "frame", frame, f"there are bodies 1 to {self.model.nb}")
+            frame = frame_of(question.get("frame"), self.model.nb)
             local = finite_array(question.get("local"), (3,), item="play", field="local")
             target = finite_array(question.get("target"), (3,), item="play", field="target")
             self._next_grip = (self.model.system.bodies[self.model.body_names[frame - 1]].at(*local), target)
@@ -169,11 +179,12 @@ class Player:
             yield {"say": self._said or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
 
 
-def _range(model: Model, name: str, span: Any) -> tuple[float, float]:
-    if name not in model.parameter_names:
-        known = ", ".join(map(repr, list(model.parameter_names)[:8])) or "none in this system"
-        raise ModelError("play", "inputs", name, f"numbers of elements can be set: {known}")
-    low, high = finite_array(span, (2,), item="play", field=f"range of {name!r}")
-    if not low < high:
-        raise ModelError("play", f"range of {name!r}", span, "give the lowest and the highest value")
-    return float(low), float(high)
+def _checked_keys(keys: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, list[str]]:
+    for name, pair in keys.items():
+        if name not in inputs:
+            raise ModelError("play", "keys", name, f"there are {', '.join(map(repr, inputs)) or 'no inputs'}")
+        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(key, str) and key for key in pair):
+            raise ModelError(
+                "play", f"keys of {name!r}", pair, "give two names of keys: ('a', 'd'), ('ArrowDown', 'ArrowUp')"
+            )
+    return {name: list(pair) for name, pair in keys.items()}

@@ -148,6 +148,16 @@ class Puppet:
             values[speed] = q[place]
         return values
 
+    def motions(self) -> tuple[Array, int]:
+        """Return small motions (nv, freedoms) that keep the loops closed, and how many rows are independent."""
+        columns = self._closure.scales.columns
+        if not self.model.nc:
+            return np.diag(columns), 0
+        _, s, Vt = np.linalg.svd(self._closure.jacobian(self.q, self._all))
+        rank = rank_of(s)
+        basis: Array = columns[:, None] * Vt[rank:].T
+        return basis, rank
+
     # ---- by a coordinate
 
     def set(self, coordinate: str, value: float) -> bool:

@@ -21,10 +21,11 @@ from ..scene import find_marker
 from ..style import PALETTE
 from .document import Stage
 
-__all__ = ["Wanted", "scene_of_result", "scene_of_system"]
+__all__ = ["Wanted", "scene_of_modes", "scene_of_result", "scene_of_system"]
 
 Array = NDArray[np.float64]
 
+_PHASES = 32  # of a mode
 _TRACKS = 24  # coordinates that can be plotted without being asked for
 _KINDS = {"force": "force", "moment": "moment", "velocity": "velocity", "momentum": "velocity"}
 
@@ -53,6 +54,8 @@ class Wanted:
         As for `draw`.
     exaggerate : float
         Factor of deformations.
+    colors : str
+        What flexible bodies are coloured by: ``"stress"``, ``"displacement"``.
     """
 
     view: str = "auto"
@@ -64,6 +67,12 @@ class Wanted:
     beside: Mapping[str, Any] = field(default_factory=dict)
     inertia: bool = False
     exaggerate: float = 1.0
+    colors: str = ""
+
+    def stage(self, model: Model, q: Array) -> Stage:
+        """Return the stage of a model that is seen at configurations (n, nq)."""
+        factor = checked_factor(self.exaggerate)
+        return Stage(model, q, view=self.view, inertia=self.inertia, exaggerate=factor, colors=self.colors)
 
 
 def scene_of_system(
@@ -73,7 +82,7 @@ def scene_of_system(
     model = as_model(system)
     wanted = wanted or Wanted()
     rows = configurations(model, assemble(model).q if q is None else q)
-    stage = Stage(model, rows, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
+    stage = wanted.stage(model, rows)
     scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
     scene["arrows"] = stage.loads(np.zeros(1))
     return stage, scene | ({"controls": controls} if controls else {})
@@ -86,7 +95,7 @@ def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]
     times = frame_times(np.asarray(result.t, dtype=float), wanted.fps, wanted.speed)
     shown = result.at(times) if len(result.t) > 1 else result
     q = np.atleast_2d(shown.q)
-    stage = Stage(model, q, view=wanted.view, inertia=wanted.inertia, exaggerate=checked_factor(wanted.exaggerate))
+    stage = wanted.stage(model, q)
     overlays = [
         {"name": name, "color": PALETTE[(k + 1) % len(PALETTE)], "motion": _beside(stage, other, times)}
         for k, (name, other) in enumerate(wanted.beside.items())
@@ -99,7 +108,23 @@ def scene_of_result(result: Any, wanted: Wanted | None = None) -> dict[str, Any]
         "overlays": overlays,
         "speed": wanted.speed,
         "play": True,
-        "panel": bool(wanted.plots or wanted.arrows or overlays),
+        "panel": bool(wanted.plots or wanted.arrows or overlays or wanted.colors),
+    }
+
+
+def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, wanted: Wanted) -> dict[str, Any]:
+    """Return the description of modes of vibration, each a motion that goes round in a second."""
+    phases = np.linspace(0.0, 2 * np.pi, _PHASES + 1)
+    rows = {k: np.array([state.q for state in modes.states(k, phases, size)]) for k in numbers}
+    stage = wanted.stage(modes.space.model, np.concatenate([*rows.values(), modes.state.q[None]]))
+    cycles = [{"name": modes.told(k), "motion": stage.motion(phases / (2 * np.pi), q)} for k, q in rows.items()]
+    return stage.description() | {
+        "motion": cycles[0]["motion"],
+        "cycles": cycles,
+        "traces": stage.traces(markers_of(stage.model, wanted.trace, "trace")),
+        "speed": wanted.speed,
+        "play": True,
+        "panel": True,
     }
 
 

@@ -14,14 +14,16 @@ from ...model import Model, as_model
 from ...system import System
 from ..style import written
 from .bundle import pack
+from .hand import Hand
 from .page import standing_page
 from .playing import Player
 from .puppet import Puppet
-from .scenes import Wanted, scene_of_result, scene_of_system
+from .scenes import Wanted, scene_of_modes, scene_of_result, scene_of_system
 from .server import Viewer
 
-__all__ = ["export", "play_system", "view_result", "view_system"]
+__all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
 
+_MODES = 12  # that are shown if none are named
 _PICTURES = (".gif", ".mp4", ".png")
 
 
@@ -31,15 +33,47 @@ def view_result(result: Any, wanted: Wanted, *, open_browser: bool | None = None
     return _shown(result.model.system.name, description, None, open_browser, port)
 
 
+def view_modes(
+    modes: Any,
+    which: Any,
+    size: float | None,
+    wanted: Wanted,
+    *,
+    path: Any = None,
+    open_browser: bool | None = None,
+    port: int = 0,
+) -> Any:
+    """Show modes of vibration, or write them to a page; return the `Viewer`, the widget or the path."""
+    numbers = list(range(min(len(modes), _MODES))) if which is None else [int(k) for k in np.atleast_1d(which)]
+    if not numbers:
+        raise ModelError("modes", "which", which, "there is no mode to show")
+    description = scene_of_modes(modes, numbers, size, wanted)
+    title = f"modes of {modes.space.model.system.name}"
+    if path is None:
+        return _shown(title, description, None, open_browser, port)
+
+    def write(name: Path) -> None:
+        name.write_text(standing_page(title, pack(description)), encoding="utf-8")
+
+    return written(path, (".html",), "export", write)
+
+
 def view_system(
-    system: System | Model, q: Any = None, *, wanted: Wanted, open_browser: bool | None = None, port: int = 0
+    system: System | Model,
+    q: Any = None,
+    *,
+    wanted: Wanted,
+    parameters: Mapping[str, tuple[float, float]] | None = None,
+    open_browser: bool | None = None,
+    port: int = 0,
 ) -> Any:
     """Show a system that can be pulled about; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
     puppet = Puppet(model, None if q is None else np.asarray(q, dtype=float))
     stage, description = scene_of_system(model, puppet.q, wanted=wanted)
-    description["controls"] = {"pull": True, "coordinates": puppet.coordinates(stage.reach)}
-    return _shown(model.system.name, description, _Hand(puppet, stage), open_browser, port)
+    hand = Hand(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, wanted=wanted))
+    description["controls"] = hand.controls()
+    return _shown(model.system.name, description, hand, open_browser, port)
 
 
 def play_system(
@@ -47,6 +81,7 @@ def play_system(
     inputs: Mapping[str, tuple[float, float]],
     *,
     wanted: Wanted,
+    keys: Mapping[str, tuple[str, str]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
     **run: Any,
@@ -54,42 +89,12 @@ def play_system(
     """Run a system in real time while a browser shows it; return the `Viewer`, whose `close` ends the run."""
     model = as_model(system)
     stage, description = scene_of_system(model, wanted=wanted)
-    player = Player(model, stage, inputs, wanted.speed, **run)
+    player = Player(model, stage, inputs, wanted.speed, keys=keys or {}, **run)
     description["controls"] = player.controls()
     viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
     viewer.at_close(player.close)
     player.start()
     return _opened(viewer, open_browser)
-
-
-class _Hand:
-    """Answers what a page asks of a mechanism that is moved by hand."""
-
-    def __init__(self, puppet: Puppet, stage: Any) -> None:
-        self.puppet, self.stage = puppet, stage
-        self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
-
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
-        puppet, kind, said = self.puppet, question.get("kind"), ""
-        if kind == "pull":
-            body = puppet.model.body_names[_frame(question.get("frame"), puppet.model.nb) - 1]
-            puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
-        elif kind == "set":
-            name = str(question.get("name"))
-            if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
-                said = f"{name} cannot go farther: the loops do not close beyond"
-        elif kind == "reset":
-            puppet.reset()
-        elif kind != "release":
-            raise ModelError("view", "question", kind, "a page asks to pull, set, release or reset")
-        values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
-        return {"say": said, "values": values, **self.stage.poses(puppet.q)}
-
-
-def _frame(number: Any, bodies: int) -> int:
-    if not isinstance(number, int) or not 1 <= number <= bodies:
-        raise ModelError("view", "frame", number, f"there are bodies 1 to {bodies}")
-    return number
 
 
 def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int) -> Any:
