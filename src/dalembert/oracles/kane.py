@@ -287,7 +287,7 @@ class Kane:
     def undetermined(self) -> Array:
         """Return the jumps (k, nv) of speeds, orthonormal, that no body would feel: the null space of A."""
         values, vectors = np.linalg.eigh(self.mass_matrix())
-        return vectors.T[values < _SINGULAR * values[-1]].astype(np.float64)
+        return np.asarray(vectors.T[values < _SINGULAR * values[-1]], dtype=np.float64)
 
     def momenta(self) -> Array:
         """Return the generalized momenta A v, (nv,), (4.8)."""
