@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -68,12 +69,19 @@ SHORT_WAYS = {
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.chart", "view"): "Workspace.plot",
     ("statics.path", "view"): "EquilibriumPath.plot",
-    ("linear.modes", "view"): "Modes.draw, Modes.animate",
+    ("linear.modes", "view"): "Modes.draw, Modes.animate, and its look in notebooks",
+    ("analysis.assemble", "view"): "how an Assembly looks in notebooks",
+    ("analysis.mobility", "view"): "how a Mobility looks in notebooks",
+    ("statics.answer", "view"): "how an Equilibrium looks in notebooks",
     ("linear.response", "view"): "Bode and Nyquist plots",
     ("linear.locus", "view"): "plots of loci and Campbell diagrams",
     ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
     ("natural.mechanism", "view"): "Mechanism.draw",
     ("studies.optimising.answer", "view"): "Optimum.plot",
+    ("studies.optimising.synthesis", "view"): "Linkage.plot",
+    ("studies.optimising.motions", "view"): "OptimalMotion.plot",
+    ("studies.optimising.fitting", "view"): "Fitted.plot",
+    ("studies.uncertain", "view"): "Uncertainty.plot",
     ("io.models.library", "library"): "systems of the library in model files",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
@@ -147,3 +155,13 @@ def test_the_surface_can_be_read() -> None:
     assert len(shown) < 120
     for name in shown:
         assert getattr(da, name).__doc__
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "bench").rglob("*.py")), ids=lambda p: p.name)
+def test_benches_name_what_there_is(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dalembert":
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")
