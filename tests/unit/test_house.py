@@ -78,6 +78,10 @@ SHORT_WAYS = {
     ("natural.motion", "view"): "NaturalMotion.draw, NaturalMotion.animate",
     ("natural.mechanism", "view"): "Mechanism.draw",
     ("studies.optimising.answer", "view"): "Optimum.plot",
+    ("studies.optimising.synthesis", "view"): "Linkage.plot",
+    ("studies.optimising.motions", "view"): "OptimalMotion.plot",
+    ("studies.optimising.fitting", "view"): "Fitted.plot",
+    ("studies.uncertain", "view"): "Uncertainty.plot",
     ("io.models.library", "library"): "systems of the library in model files",
     ("model.hosted", "result"): "inputs of laws that are outputs of a result",
 }
