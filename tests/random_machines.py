@@ -23,7 +23,7 @@ from dalembert.connections.hinges import Hinge
 
 Array = NDArray[np.float64]
 
-__all__ = ["Bang", "machine", "option"]
+__all__ = ["Bang", "add_jumping_laws", "lead", "machine", "option"]
 
 TREE = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
 SPATIAL = (da.Revolute, da.Spherical, da.Revolute, da.Universal, da.Revolute, da.Revolute)
@@ -75,6 +75,51 @@ def roughen(system: da.System, rng: np.random.Generator, *, balls: bool) -> None
             data |= {"lower": start - rng.uniform(0.1, 0.6, n), "upper": start + rng.uniform(0.1, 0.6, n)}
             data["restitution"] = float(rng.uniform(0.0, 0.7))
         system.connections[name] = replace(connection, element=replace(hinge, **data))
+
+
+LAWS = (  # by s and ds of a hinge that starts at S
+    "-3*sign(ds)",
+    "-where(s - S < 0, 200, 50)*(s - S)",
+    "-30*abs(s - S)*(s - S) - 0.5*ds*abs(ds)",
+    "-where(ds > 0, 2, 0.5)*ds - 1.5*sign(s - S)",
+    "5*floor(4*(s - S)) - 2*ds",
+    "-20*max(s - S, 0) + 20*max(S - s - 0.1, 0)",
+    "-8*sign(ds - 0.3)",
+)
+
+
+def add_jumping_laws(system: da.System, seed: int) -> None:
+    """Let laws with jumps and kinks act at the first two hinges of one freedom, beside their friction and stops."""
+    rng = np.random.default_rng(seed + 77)
+    hinges = [n for n, c in system.connections.items() if isinstance(c.element, Hinge) and c.element.nv == 1]
+    for k, name in enumerate(hinges[:2]):
+        law = LAWS[rng.integers(len(LAWS))]
+        start = system.initials.get(name)
+        S = 0.0 if start is None or start.position is None else float(np.atleast_1d(start.position)[0])
+        if rng.random() < 0.3:
+            system.connect(f"law{k}", da.Limits(S - 0.02, S + 0.05, 2e3, 5.0), name)
+        else:
+            system.connect(f"law{k}", da.Element("hinge", law, {"S": S} if "S" in law else {}, active=True), name)
+
+
+def lead(system: da.System, kind: int, seed: int) -> None:
+    """Drive the ball joint in another way: by a spline, speeds, some of them, an angle, accelerations, Euler angles."""
+    rng = np.random.default_rng(seed + 78)
+
+    def wave() -> da.Harmonic:
+        return da.Harmonic(float(rng.uniform(0.2, 1.5)), float(rng.uniform(2, 9)))
+
+    turns = [da.rotation.axis_angle(rng.normal(size=3), float(rng.uniform(-0.4, 0.4))) for _ in range(5)]
+    ways: tuple[dict[str, Any], ...] = (
+        {"rotation": da.AttitudeSpline(np.linspace(-0.01, 0.7, 5), turns)},
+        {"speed": (wave(), wave(), wave())},
+        {"speed": (wave(), None, wave())},
+        {"rotation": da.BryantAngles(None, da.Ramp(0.0, 0.3, 0.8), None)},
+        {"acceleration": (wave(), wave(), wave())},
+        {"rotation": da.EulerAngles((da.Harmonic(0.2, 3.0), da.Ramp(0.3, 0.6, 0.8), wave()))},
+    )
+    system.drives = {name: drive for name, drive in system.drives.items() if drive.connection.name != "S"}
+    system.drive("S", **ways[kind])
 
 
 class Bang:

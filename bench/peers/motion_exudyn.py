@@ -15,10 +15,10 @@ from typing import Any
 import exudyn as exu
 import exudyn.itemInterface as items
 import numpy as np
-from dalembert.connections.energetic import Effort, SpringDamper
 from exudyn.rigidBodyUtilities import HomogeneousTransformation, RigidBodyInertia
 from exudyn.robotics import Robot, RobotBase, RobotLink, RobotTool
 
+from dalembert.connections.elements.plain import Effort, SpringDamper
 from dalembert.connections.hinges import Revolute
 
 from .links import Array, links_of

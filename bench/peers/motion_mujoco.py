@@ -12,7 +12,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from dalembert.connections.energetic import Effort, SpringDamper
+
+from dalembert.connections.elements.plain import Effort, SpringDamper
 
 from .coordinates import Convention, Coordinates
 from .links import Array, links_of

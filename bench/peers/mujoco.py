@@ -16,7 +16,7 @@ from mujoco import (
     mj_rne,
 )
 
-from dalembert.rotation import quaternion_from_matrix
+from dalembert.rotation import to_quaternion
 from dalembert.system import System
 
 from .coordinates import Convention, Coordinates
@@ -183,11 +183,11 @@ def add_link(parent: mujoco.MjsBody, number: int, link: Link) -> mujoco.MjsBody:
     body = parent.add_body(
         name=f"{number}",
         pos=link.p,
-        quat=quaternion_from_matrix(link.R),
+        quat=to_quaternion(link.R),
         mass=link.mass,
         ipos=link.com,
         inertia=moments,
-        iquat=quaternion_from_matrix(axes),
+        iquat=to_quaternion(axes),
         explicitinertial=True,
     )
     for joint in link.joints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_machines import machine, option
+from random_machines import add_jumping_laws, lead, machine, option
 
 import dalembert as da
 
@@ -28,6 +28,30 @@ def test_power_balances_and_methods_agree(seed: int) -> None:
     other = da.simulate(model, END, method="radau", **option(model, seed))
     assert names(other) == names(result)
     np.testing.assert_allclose(other.q[-1], result.q[-1], atol=1e-6)  # moments of rest differ by roots of tolerances
+
+
+def mind_balance_and_methods(model: da.Model, seed: int, error: float) -> None:
+    result, other = (da.simulate(model, END, method=m, **option(model, seed)) for m in ("dop853", "radau"))
+    scale = 1.0 + result["energy.kinetic"].max() + np.ptp(result["energy.potential"])
+    for each in (result, other):
+        assert each.status == "finished"
+        assert np.abs(each["energy.balance"]).max() < 1e-7 * scale
+    assert np.abs(model.difference(other.q[-1], result.q[-1])).max() < error
+
+
+# 31115, 30006, 30046: what jumps where a hinge sticks; 30052: passed while another sticks; 30024: slid along, and left
+@pytest.mark.parametrize("seed", [31112, 31115, 30006, 30046, 30052, 30024])
+def test_laws_that_jump_beside_friction(seed: int) -> None:
+    system = machine(seed)
+    add_jumping_laws(system, seed)
+    mind_balance_and_methods(system.compile(), seed, 1e-5)  # roots of tolerances, at every change
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(0, 51012), (1, 51001), (2, 51002), (3, 51003), (4, 51004), (5, 51010)])
+def test_ball_joints_driven_in_all_ways(kind: int, seed: int) -> None:
+    system = machine(seed)
+    lead(system, kind, seed)
+    mind_balance_and_methods(system.compile(), seed, 1e-6)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:5])

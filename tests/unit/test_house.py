@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -147,3 +148,13 @@ def test_the_surface_can_be_read() -> None:
     assert len(shown) < 120
     for name in shown:
         assert getattr(da, name).__doc__
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "bench").rglob("*.py")), ids=lambda p: p.name)
+def test_benches_name_what_there_is(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dalembert":
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                if not hasattr(module, alias.name):
+                    importlib.import_module(f"{node.module}.{alias.name}")

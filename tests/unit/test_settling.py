@@ -196,6 +196,15 @@ def test_a_control_that_jumps_is_named_in_all_kinds_of_runs(how: dict, times: np
     assert "control bang jumps" in "\n".join([result.message, *result.stats.notes])
 
 
+@pytest.mark.parametrize("method", ["scipy:RK45", "scipy:BDF"])
+def test_loose_steps_of_other_packages_over_a_jump_are_said(method: str) -> None:
+    def bang(state: da.State) -> list[float]:
+        return [-1.0 if state.q[0] + state.v[0] > 0 else 1.0]
+
+    result = da.simulate(block(), 2.0, control=bang, method=method, rtol=1e-3)  # 0.23; that of BDF goes to 11
+    assert any("control bang jumps" in n and f"{method} takes steps over" in n for n in result.stats.notes)
+
+
 def test_steps_of_a_fixed_length_over_steep_slopes_are_not_remarked_upon() -> None:
     def steep(state: da.State) -> list[float]:
         return [-float(np.tanh(300 * (state.q[0] - 0.3)))]

@@ -56,6 +56,18 @@ def test_energies_in_files_do_not_depend_on_stored_times(suffix: str, tmp_path: 
         assert np.array_equal(back[name], result[name])
 
 
+def test_energies_in_files_are_those_of_the_run_also_at_its_own_steps(tmp_path: Path) -> None:
+    s = da.System("block", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x", friction=1.0), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("law", da.Element("hinge", "-3*sign(ds)", active=True), "X")
+    s.connect("pull", da.Effort(da.Harmonic(5.0, 7.0)), "X")
+    result = da.simulate(s, 2.0)
+    result.save(tmp_path / "run.nc")
+    back = da.Result.load(tmp_path / "run.nc", s)
+    for name in ("energy.dissipated", "energy.work", "energy.balance", "law.effort", "X.friction"):
+        assert np.array_equal(back[name], result[name])
+
+
 def test_energies_count_what_events_change_between_stored_times() -> None:
     def stronger(now: da.Situation) -> None:
         now.set("floor.damping", 40.0)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, ModelError
+from ..errors import DalembertError, FileError, ModelError
 from ..model.likeness import difference, likeness
 from .columns import column_names, distinct
 from .datasets import variable_name
@@ -41,8 +42,9 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
         values = result._columns_or_none(name)
         if values is not None:
             arrays[name] = values
-    if result.model is not None and len(result.steps) > len(result.t):
-        arrays |= {name: result[name] for name in _SUMS}
+    if result.model is not None and result.dense is not None:
+        with suppress(DalembertError):  # as after a run that failed
+            arrays |= {name: result[name] for name in _SUMS}
     listed = [names] if isinstance(names, str) else list(names)
     arrays |= {name: result[name] for name in listed if name not in arrays}
     write_file(

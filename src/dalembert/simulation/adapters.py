@@ -35,7 +35,7 @@ from .open_loops import mind_loops
 from .options import Options
 from .progress import Progress
 from .sampling import Sampling
-from .settling import LOOK, SLOW, what_jumps
+from .settling import LOOK, SLOW, stepped_over, what_jumps
 from .tolerances import of_states
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
@@ -410,7 +410,8 @@ class _ForeignRun:
             wanted = times[times <= t[-1]]
             if len(wanted):
                 t, states = wanted, dense(wanted)
-        conditions = self.equations.conditions
+        conditions, options = self.equations.conditions, self.equations.options
+        stats.notes.extend(stepped_over(conditions, options, np.array(self.t), *self.states(), foreign=stats.method))
         stats.notes.extend(motion_notes(Motion(self.model, t, *states, conditions=always(conditions)), [conditions]))
         return Result(
             self.model,

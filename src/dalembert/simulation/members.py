@@ -120,9 +120,11 @@ class Members:
         self, state: State | Mapping[str, Any] | None, t: float, limits: bool
     ) -> tuple[Array, Array, Array, list[str]]:
         """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
-        if self.numbers is None or self.kinds <= set(_INERT):
-            return start_states(self.conditions.model, state, t, self.count, limits=limits)
-        model, found, notes = self.conditions.model, [], []
+        model = self.conditions.model
+        plain = isinstance(state, State) and not (model.nc or model.drives)  # as given, whatever the numbers
+        if self.numbers is None or plain or self.kinds <= set(_INERT):
+            return start_states(model, state, t, self.count, limits=limits)
+        found, notes = [], []
         own = self.numbers[:, model.element_numbers :]
         groups = _alike(own[:, ~_columns(model, _INERT)])
         for rows in groups:

@@ -68,11 +68,19 @@ def keeps_to_itself(conditions: Iterable[Conditions]) -> list[str]:
     return []
 
 
-def stepped_over(conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array) -> list[str]:
-    """Say where steps of a fixed length went over a jump of a control, between rows of states (n, ...)."""
+def stepped_over(
+    conditions: Conditions, options: Options, t: Array, q: Array, v: Array, x: Array, *, foreign: str = ""
+) -> list[str]:
+    """Say where steps of a fixed length, or of another package, went over a jump of a control.
+
+    It is looked for between rows of states (n, ...).
+    """
     control, model = conditions.control, conditions.model
-    if control is None or isinstance(control, Sampled) or not options.step:
+    if control is None or isinstance(control, Sampled) or not (options.step or foreign):
         return []
+    how = f"{foreign} takes steps over its jumps, which its estimates of errors may not see"
+    if not foreign:
+        how = "steps of a fixed length go over its jumps: the error is of the order of a step"
     if len(t) < 2 or keeps_to_itself([conditions]):
         return []
     rows = np.unique(np.linspace(0, len(t) - 1, MOST_ROWS, dtype=int))
@@ -87,8 +95,7 @@ def stepped_over(conditions: Conditions, options: Options, t: Array, q: Array, v
                 return [
                     f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
                     f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
-                    "steps of a fixed length go over its jumps: the error is of the order of a step. Ask it at fixed "
-                    "times, as a digital controller is: give period=..."
+                    f"{how}. Ask it at fixed times, as a digital controller is: give period=..."
                 ]
     except UserFunctionError:
         return []

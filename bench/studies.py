@@ -1,0 +1,222 @@
+"""Ensembles beside MuJoCo's rollout at equal error, what varies from run to run, and what a case of a sweep costs.
+
+    python bench/studies.py [--runs 2000] [--rounds 3] [--no-cluster]
+
+Arms of seven links and four-bars, 2 s each, from random states. Errors are medians over the runs, of hinge angles at
+the end against our own runs at 1e-12. One thread, but for the row that says two.
+"""
+
+from __future__ import annotations
+
+import one_thread  # noqa: F401
+
+# isort: split
+import argparse
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import timing
+
+import dalembert as da
+from dalembert import _core
+from dalembert.errors import LeftOutWarning
+from dalembert.library import chain
+from dalembert.library.mechanisms import four_bar
+
+try:
+    import mujoco
+    from mujoco import rollout
+
+    mujoco.set_mju_user_warning(lambda message: None)  # instead of a log file in the working directory
+except ImportError:
+    mujoco = None
+
+SPAN = 2.0
+THEIRS = 40  # runs of the other engine, which takes them one by one
+KINDS = (
+    "states",
+    "stiffnesses",
+    "masses and lengths",
+    "element states",
+    "a drive",
+    "control as formulas",
+    "control in Python",
+)
+GOAL = 1e-6  # median error that arms are to reach
+Array = np.ndarray
+
+
+def arm() -> da.System:
+    """Return an arm of seven links."""
+    return chain(7)
+
+
+def varied(kind: str, runs: int) -> tuple[da.System, dict[str, Array], Callable[[da.State], Array] | None]:
+    """Return an arm, parameters of each run and control."""
+    s, given, control = arm(), {}, None
+    if kind == "stiffnesses":
+        s.connect("k", da.TorsionSpring(5.0), "hinge_3")
+        given = {"k.stiffness": np.linspace(1.0, 9.0, runs)}
+    elif kind == "masses and lengths":
+        given = {"link_3.mass": np.linspace(0.8, 1.2, runs), "hinge_5.first.z": np.linspace(-0.01, 0.01, runs)}
+    elif kind == "element states":
+        s.connect("k", da.Element("hinge", "-c*(s - m)", {"c": 5.0}, states={"m": (0.0, "(s - m)/0.3")}), "hinge_3")
+    elif kind == "a drive":
+        s.drive("hinge_1", position=da.Harmonic(0.3, 2.0))
+    elif kind == "control as formulas":
+        for k in range(1, 8):
+            s.connect(f"hold {k}", da.Element("hinge", "-k*s", {"k": 2.0}, active=True), f"hinge_{k}")
+    elif kind == "control in Python":
+        control = lambda state: -2.0 * state.q  # noqa: E731
+    return s, given, control
+
+
+def error(found: Array, exact: Array) -> float:
+    """Return the median over runs of the largest error of an angle."""
+    return float(np.median(np.abs(found - exact).max(axis=1)))
+
+
+def ours(model: da.Model, states: da.State, exact: Array, goal: float) -> tuple[float, Callable[[], object], float]:
+    """Return the coarsest tolerance that reaches an error, the call, and the error."""
+    for rtol in 10.0 ** np.arange(-5, -11.1, -0.5):
+        call = lambda rtol=rtol: da.simulate(model, SPAN, state=states, times=[SPAN], rtol=rtol, atol=rtol)  # noqa: E731
+        reached = error(call().q[:, -1], exact)
+        if reached <= goal:
+            break
+    return rtol, call, reached
+
+
+def theirs(
+    system: da.System, states: da.State, exact: Array, goal: float, most: int
+) -> tuple[int, Callable[[], object], float]:
+    """Return how many steps MuJoCo's RK4 needs for an error, the call, and the error."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeftOutWarning)
+        da.save(system, Path(folder) / "system.xml")
+        spec = mujoco.MjSpec.from_file(str(Path(folder) / "system.xml"))
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
+    names = list(system.compile().hinge_names)
+    steps = 500
+    while True:
+        spec.option.timestep = SPAN / steps
+        for equality in spec.equalities:  # as hard as they may be
+            equality.solref[:2], equality.solimp[:] = (2 * SPAN / steps, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
+        model = spec.compile()
+        places = [int(model.jnt_qposadr[model.joint(name).id]) for name in names]
+        start = np.zeros((len(states.q), 1 + model.nq + model.nv))
+        start[:, 1 + np.array(places)], start[:, 1 + model.nq + np.array(places)] = states.q, states.v
+        data = mujoco.MjData(model)
+        call = lambda model=model, data=data, start=start, steps=steps: rollout.rollout(model, data, start, nstep=steps)  # noqa: E731
+        reached = error(call()[0][:, -1, 1 + np.array(places)], exact)
+        if reached <= goal or steps >= most:
+            return steps, call, reached
+        steps *= 2
+
+
+def beside(name: str, system: da.System, states: da.State, goal: float, rounds: int, most: int) -> None:
+    """Print one race."""
+    model = system.compile()
+    exact = da.simulate(model, SPAN, state=states, times=[SPAN], rtol=1e-12, atol=1e-12).q[:, -1]
+    rtol, mine, reached = ours(model, states, exact, goal)
+    few = da.State(q=states.q[:THEIRS], v=states.v[:THEIRS])
+    runs, calls = len(states.q), {"dalembert": mine}
+    line = f"{name:24s} dalembert, rtol {rtol:g}, error {reached:.1e}"
+    if mujoco is not None:
+        steps, call, got = theirs(system, few, exact[:THEIRS], goal, most)
+        calls["MuJoCo"] = call
+        line += f"; MuJoCo, {steps} steps of RK4, error {got:.1e}"
+    times = timing.race(calls, rounds=rounds, slice_time=0.0, clock=time.process_time_ns)
+    own = times["dalembert"].minimum / runs
+    line += f"\n{'':24s} {1e3 * own:.3f} ms a run"
+    if "MuJoCo" in times:
+        peer = times["MuJoCo"].minimum / THEIRS
+        line += f", {1e3 * peer:.3f} ms: {peer / own:.1f}x"
+    print(line)
+
+
+def ensembles(runs: int, rounds: int) -> None:
+    """Print races, and what differs between runs beside runs that differ in their states alone."""
+    _core.set_threads(1)
+    model = arm().compile()
+    rng = np.random.default_rng(0)
+    states = da.State(q=rng.uniform(-1, 1, (runs, model.nq)), v=rng.uniform(-0.5, 0.5, (runs, model.nv)))
+    beside("arm of seven links", arm(), states, GOAL, rounds, 16_000)
+    bars = four_bar()
+    closed = bars.compile()
+    begin, _ = da.start_state(
+        closed, {"A": np.linspace(0.3, 1.2, min(runs, 500)), "A.speed": np.linspace(-2, 2, min(runs, 500))}
+    )
+    beside("four-bar", bars, begin, GOAL, rounds, 4000)
+    calls: dict[str, Callable[[], object]] = {}
+    for kind in (
+        "states",
+        "stiffnesses",
+        "masses and lengths",
+        "element states",
+        "a drive",
+        "control as formulas",
+        "control in Python",
+    ):
+        s, given, control = varied(kind, runs)
+        own = s.compile()
+        few = 50 if control else runs
+        start = da.State(q=states.q[:few], v=states.v[:few])
+        calls[kind] = lambda own=own, given=given, control=control, start=start: da.simulate(
+            own, SPAN, state=start, times=[SPAN], parameters=given, control=control, rtol=1e-6, atol=1e-6
+        )
+    times = timing.race(calls, rounds=rounds, slice_time=0.0, clock=time.process_time_ns)
+    plain = times["states"].minimum / runs
+    for kind, found in times.items():
+        own = found.minimum / (50 if kind == "control in Python" else runs)
+        print(f"{kind:24s} {1e3 * own:.3f} ms a run, {own / plain:.2f} of runs that differ in states")
+    for threads in (1, 2):
+        _core.set_threads(threads)
+        began = time.perf_counter()
+        calls["states"]()
+        print(f"{threads} threads {'':14s} {1e3 * (time.perf_counter() - began) / runs:.3f} ms a run by the clock")
+
+
+def pendulum() -> da.System:
+    """Return what sweeps are over."""
+    s = chain(1, axes="y")
+    s.connect("k", da.TorsionSpring(5.0), "hinge_1")
+    return s
+
+
+def sweeps(cases: int, cluster: bool) -> None:
+    """Print what a case of a sweep costs, by where it runs."""
+    axes = {"k.stiffness": np.linspace(1.0, 9.0, cases)}
+    how = {"t_end": 1.0, "outputs": ["hinge_1.position"], "times": [1.0]}
+    da.sweep(pendulum(), {"k.stiffness": [1.0, 2.0]}, **how)  # packages are imported
+    began = time.perf_counter()
+    da.sweep(pendulum(), axes, **how)
+    one = time.perf_counter() - began
+    print(f"sweep, side by side      {1e6 * one / cases:.1f} us a case")
+    if not cluster:
+        return
+    from dask.distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local, Client(local) as client:
+        da.sweep(pendulum(), {"k.stiffness": [1.0, 2.0]}, client=client, **how)  # workers import
+        began = time.perf_counter()
+        da.sweep(pendulum(), axes, client=client, **how)
+        there = time.perf_counter() - began
+    print(
+        f"sweep, Dask, two workers {1e6 * there / cases:.1f} us a case, {2 * there / one:.2f} of one process per core"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cases", type=int, default=20_000)
+    parser.add_argument("--no-cluster", action="store_true")
+    chosen = parser.parse_args()
+    ensembles(chosen.runs, chosen.rounds)
+    sweeps(chosen.cases, not chosen.no_cluster)
