@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from .io import load, save
     from .library import linkage
     from .structures import Material, Section, Structure, beam
-    from .studies import load_sweep, optimize, sensitivity, sweep
+    from .studies import fit, load_sweep, optimal_motion, optimize, sensitivity, sweep, synthesize, uncertainty
     from .symbolic import symbolic_equations
 
 __version__ = "0.1.0"
@@ -145,6 +145,7 @@ __all__ = [
     "equilibrium",
     "equilibrium_path",
     "errors",
+    "fit",
     "flops",
     "floquet",
     "formulations",
@@ -170,6 +171,7 @@ __all__ = [
     "moment_arms",
     "motion_space",
     "natural",
+    "optimal_motion",
     "optimize",
     "periodic_orbit",
     "plate",
@@ -187,9 +189,11 @@ __all__ = [
     "structures",
     "sweep",
     "symbolic_equations",
+    "synthesize",
     "threads",
     "tribology",
     "tube",
+    "uncertainty",
     "workspace",
 ]
 
@@ -201,7 +205,8 @@ _LATER = {  # what takes time to import and many do without
     "save": "io",
     "symbolic_equations": "symbolic",
     "linkage": "library",
-    **dict.fromkeys(("load_sweep", "optimize", "sensitivity", "sweep"), "studies"),
+    **dict.fromkeys(("fit", "load_sweep", "optimal_motion", "optimize"), "studies"),
+    **dict.fromkeys(("sensitivity", "sweep", "synthesize", "uncertainty"), "studies"),
     **dict.fromkeys(("Material", "Section", "Structure", "beam"), "structures"),
 }
 

@@ -236,7 +236,7 @@ def _triples(item: str, field: str, value: ArrayLike | None, backwards: bool) ->
     """Return numbers (..., 3), in the order of turning."""
     try:
         found = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError(item, field, value, "give three numbers, or an array (..., 3) of them") from None
     if found.shape[-1:] != (3,) or not np.isfinite(found).all():
         raise ModelError(item, field, value, "give three finite numbers, or an array (..., 3) of them")

@@ -27,11 +27,14 @@ __all__ = [
 
 Matrix = NDArray[np.float64]
 
+_LOW, _HIGH = -math.inf, math.inf
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 
 def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
     """Return `value` as a new float64 array of the given shape, or refuse it by name."""
+    if _plainly_finite(value, shape):
+        return np.array(value, dtype=np.float64)
     count = " by ".join(map(str, shape)) if shape else "one"
     wanted = f"{count} real number{'s' * (shape not in ((), (1,)))}"
     value = _in_si(value)
@@ -52,6 +55,15 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
     return array
+
+
+def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
+    """Return whether a value is what most are, a short row of floats or an array of them, and right."""
+    if type(value) is np.ndarray:
+        return value.dtype == np.float64 and value.shape == shape and bool(np.isfinite(value).all())
+    if (type(value) is not list and type(value) is not tuple) or (len(value),) != shape:
+        return False
+    return all(type(x) is float and _LOW < x < _HIGH for x in value)
 
 
 def _in_si(value: Any) -> Any:

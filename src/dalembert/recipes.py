@@ -87,6 +87,8 @@ def record_makers(cls: Class) -> Class:
 
 
 def _bound(signature: inspect.Signature, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    if not given:  # all by name, as from a model file
+        return dict(named)
     arguments = dict(signature.bind(*given, **named).arguments)
     for name in ("self", "cls"):
         arguments.pop(name, None)

@@ -59,6 +59,7 @@ _AXES = {
     sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
 }
 
+_NO_TURN = np.eye(3)
 _UNIT = 8 * float(np.finfo(float).eps)  # how far the square of a length may be from 1 by rounding
 
 
@@ -277,7 +278,7 @@ def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "r
         If the form is none of these, or a matrix is not orthonormal with determinant +1.
     """
     if rotation is None:
-        return np.eye(3)
+        return _NO_TURN.copy()
     if callable(getattr(rotation, "as_matrix", None)):
         rotation = rotation.as_matrix()
     if isinstance(rotation, (tuple, list)) and len(rotation) == 2:

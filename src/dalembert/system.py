@@ -757,9 +757,13 @@ class System(Showing):
 
     def _claim(self, name: str, what: str) -> None:
         a_name(name, item=what)
-        if any(
-            name in parts
-            for parts in ((GROUND,), self.bodies, self.connections, self.couplings, self.forces, self.named)
+        if (
+            name == GROUND
+            or name in self.bodies
+            or name in self.connections
+            or name in self.couplings
+            or name in self.forces
+            or name in self.named
         ):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 

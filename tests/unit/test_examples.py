@@ -33,6 +33,8 @@ PICTURES = {
     "flexible_spacecraft": "flexible_spacecraft.png",
     "space_manipulator": "space_manipulator.png",
     "bicycle": "bicycle.png",
+    "nine_points": "nine_points.png",
+    "swing_up": "swing_up.png",
 }
 
 
@@ -145,6 +147,19 @@ def test_a_spacecraft_keeps_its_momentum_while_its_panels_shake() -> None:
     crossings = np.flatnonzero(np.diff(np.sign(bending["port"][after])))
     rate = np.pi * (len(crossings) - 1) / (np.diff(result.t[after][crossings[[0, -1]]])[0])
     assert found["panel"].frequencies[0] < rate < 2 * found["panel"].frequencies[0]
+
+
+def test_a_coupler_point_passes_nine_points() -> None:
+    found = numbers_of("nine_points")["found"]
+    assert found.exact and found[0].error < 1e-8
+
+
+def test_a_double_pendulum_swings_up_with_full_torques() -> None:
+    """Efforts are at their bounds but for switches, and another integration ends upright."""
+    found = numbers_of("swing_up")["found"]
+    full = np.abs(np.stack(list(found.efforts.values()))) > 8 - 1e-6
+    assert found.status == "optimal" and full.mean() > 0.9
+    assert found.missed < 0.01 and found.time < 1.3
 
 
 def test_the_toggle_snaps_at_the_load_of_virtual_work() -> None:

@@ -119,3 +119,21 @@ def test_a_viewer_left_open_ends_quietly() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr == "" and done.stdout == ""
+
+
+@pytest.mark.parametrize("answer", ["check", "assembly", "modes", "equilibrium"])
+def test_answers_show_a_sketch_and_what_they_say(answer: str) -> None:
+    s = four_bar()
+    s.connect("k", da.TorsionSpring(50.0), "A")
+    made = {
+        "check": s.check,
+        "assembly": lambda: da.assemble(s),
+        "modes": lambda: da.modes(s, da.equilibrium(s)),
+        "equilibrium": lambda: da.equilibrium(s),
+    }
+    found: Any = made[answer]()
+    page, plain = found._repr_html_(), repr(found)
+    assert "<svg" in page and "no sketch" not in page
+    words = {"check": "mobility 1", "assembly": "closed to", "modes": "Hz", "equilibrium": "stable"}
+    assert words[answer] in page
+    assert answer == "equilibrium" or (plain.startswith("<") and "\n" not in plain and len(plain) < 100)

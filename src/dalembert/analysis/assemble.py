@@ -68,6 +68,16 @@ class Assembly:
         wanted = np.zeros(self.model.nv) if v is None else v
         return State(q=self.q.copy(), v=consistent_speeds(self.model, self.q, wanted, fixed=fixed))
 
+    def __repr__(self) -> str:
+        name, more = self.model.system.name, f", {len(self.branches)} ways" if len(self.branches) > 1 else ""
+        return f"<Assembly of {name!r}: closed to {self.residual:.2g} in {self.iterations} steps{more}>"
+
+    def _repr_html_(self) -> str:
+        """Show a sketch and the coordinates in a notebook."""
+        from ..view.rich import assembly_html
+
+        return assembly_html(self)
+
 
 def assemble(
     system: System | Model,

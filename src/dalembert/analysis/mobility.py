@@ -139,6 +139,15 @@ class Mobility:
         near = self.singular_values[: self.rank] < _NEARLY * max(1.0, self.singular_values[0])
         return self.mobility + int(near.sum())
 
+    def __repr__(self) -> str:
+        return f"<Mobility of {self.model.system.name!r}: {self.mobility}>"
+
+    def _repr_html_(self) -> str:
+        """Show a sketch and the report in a notebook."""
+        from ..view.rich import report_html
+
+        return report_html(self)
+
     def __str__(self) -> str:
         model = self.model
         counts = f"{_count(model.nb, 'body', 'bodies')}, {_count(len(model.system.connections), 'connection')}"

@@ -89,16 +89,21 @@ class Body:
         self.mass = 0.0 if mass is None else finite_number(mass, item=item, field="mass")
         self.com = np.zeros(3) if com is None else finite_array(com, (3,), item=item, field="com")
         matrix = np.zeros((3, 3)) if inertia is None else inertia_matrix(inertia, item=item)
-        axes = as_rotation_matrix(inertia_axes, item=item, field="inertia_axes")
-        self.inertia: NDArray[np.float64] = axes @ matrix @ axes.T
-        self.validate()
+        self.inertia: NDArray[np.float64] = matrix
+        if inertia_axes is not None:
+            axes = as_rotation_matrix(inertia_axes, item=item, field="inertia_axes")
+            self.inertia = axes @ matrix @ axes.T
+        self._mind_possible(item)
 
     def _split(self, mass: Any, com: Any, inertia: Any, axes: Any) -> tuple[Any, Any, Any]:
         """Return plain numbers, and keep the expressions of parameters that they follow from."""
         mass, by_mass = split(mass, ("mass",))
         com, by_com = split(com, ("com.x", "com.y", "com.z"))
         flat, by_inertia = inertia, {}
-        if inertia is not None and any(isinstance(x, Expression) for x in np.array(inertia, dtype=object).flat):
+        plain_array = isinstance(inertia, np.ndarray) and inertia.dtype.kind == "f"
+        if not (inertia is None or plain_array) and any(
+            isinstance(x, Expression) for x in np.array(inertia, dtype=object).flat
+        ):
             rows = np.array(inertia, dtype=object)
             labels = {(3,): "xx yy zz", (6,): "xx yy zz xy xz yz", (3, 3): "xx xy xz yx yy yz zx zy zz"}.get(rows.shape)
             if labels is None or axes is not None:
@@ -119,10 +124,14 @@ class Body:
         self.mass = finite_number(self.mass, item=item, field="mass")
         self.com = finite_array(self.com, (3,), item=item, field="com")
         self.inertia = finite_array(self.inertia, (3, 3), item=item, field="inertia")
+        self._mind_possible(item)
+
+    def _mind_possible(self, item: str) -> None:
         if self.mass < 0:
             raise ModelError(item, "mass", self.mass, "a mass must not be negative")
-        scale = float(np.abs(self.inertia).max())
-        if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = self.inertia.tolist()
+        scale = max(map(abs, (xx, xy, xz, yx, yy, yz, zx, zy, zz)))
+        if max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) > 1e-12 * scale:
             raise ModelError(item, "inertia", self.inertia, "an inertia matrix is symmetric")
         fault = self.impossible
         if fault and self.strict:
@@ -176,8 +185,9 @@ class Body:
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
         at = self.at(x, y, z, rotation=rotation, node=node, weights=weights)
-        self.markers[label] = replace(at, label=label)
-        return self.markers[label]
+        at = Marker(at.body, at.position, at.rotation, label, at.shape, at.arm, at.expressions)
+        self.markers[label] = at
+        return at
 
     def decorate(self, shape: Shape, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Visual:
         """Add a shape that is drawn and has no mass, its origin at (x, y, z) m from the body's; return it.
@@ -247,6 +257,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
             raise ModelError(item, "com", com, remedy)
         if inertia_axes is not None:
             raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
+    if not shape.expressions and shape.mass is not None:
+        return shape.mass, shape.com if com is None else com, shape.inertia if inertia is None else inertia
     own, by = shape.inertia.astype(object), shape.expressions
     for label, value in by.items():
         if label.startswith("inertia."):

@@ -27,6 +27,9 @@ from .surfaces import Surface
 __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
 
 
+_MOMENTS = tuple(f"inertia.{a}{b}" for a in "xyz" for b in "xyz")
+
+
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A homogeneous solid.
@@ -276,9 +279,11 @@ def _solid(
 ) -> Shape:
     """Return a shape from its inertia for each kilogram."""
     whole = np.asarray(inertia if mass is None else mass * inertia)
+    if whole.dtype == float and not any(isinstance(x, Expression) for x in (*com, *size.values())):
+        return Shape(kind, {name: float(x) for name, x in size.items()}, mass, np.array(com, float), whole)
     m, by_mass = split(mass, ("mass",))
     c, by_com = split(list(com), ("com.x", "com.y", "com.z"))
-    moments, by_inertia = split(whole.ravel().tolist(), [f"inertia.{a}{b}" for a in "xyz" for b in "xyz"])
+    moments, by_inertia = split(whole.ravel(), _MOMENTS)
     by_inertia = {label: x for label, x in by_inertia.items() if label[-2] <= label[-1]}
     lengths = {name: float(plain(length)) for name, length in size.items()}
     J = np.reshape(moments, (3, 3))

@@ -240,6 +240,12 @@ class Modes:
     def __repr__(self) -> str:
         return f"<Modes {self.space.model.system.name!r}: {len(self)}>"
 
+    def _repr_html_(self) -> str:
+        """Show the table and the lowest modes in a notebook."""
+        from ..view.rich import modes_html
+
+        return modes_html(self)
+
 
 def modes(
     system: System | Model,

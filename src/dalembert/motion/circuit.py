@@ -176,6 +176,16 @@ class Circuit:
         at = finite_array(q, (self._tracer.closed.nq,), item="circuit", field="q")
         return any(self._tracer.on(path, at) is not None for path in self.paths)
 
+    def place(self, q: ArrayLike) -> tuple[int, float] | None:
+        """Return on which way, and at which arclength of it, a configuration (nq,) lies; None if it does not."""
+        at = finite_array(q, (self._tracer.closed.nq,), item="circuit", field="q")
+        for number, path in enumerate(self.paths):
+            near = self._tracer.on(path, at)
+            if near is not None:
+                ahead = float(self._tracer.closed.between(path.q[near], at) @ path.tangents[near])
+                return number, float(path.s[near]) + ahead
+        return None
+
     # ---- special points
 
     @cached_property

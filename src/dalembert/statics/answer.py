@@ -166,6 +166,12 @@ class Equilibrium(State):
             found += [(f"{body}.eta[{k}]", (float(value), "", None)) for k, value in enumerate(self.q[span])]
         return found
 
+    def _repr_html_(self) -> str:
+        """Show a sketch and the report in a notebook."""
+        from ..view.rich import report_html
+
+        return report_html(self)
+
     def __repr__(self) -> str:
         model, pace = self.model, 1e-12 * float(np.abs(self.v).max(initial=0.0))
         moving = pace > 0.0

@@ -1,4 +1,4 @@
-"""Pictures of searches: how the objective came down."""
+"""Pictures of searches: how the objective came down, and linkages that go through points."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..motion import circuits
 from . import style
 
 if TYPE_CHECKING:
-    from ..studies.optimising import Optimum
+    from ..studies.optimising import Linkage, OptimalMotion, Optimum
 
-__all__ = ["plot_optimum"]
+__all__ = ["plot_linkage", "plot_motion", "plot_optimum"]
 
 _WIDTH, _HEIGHT = 6.0, 3.6  # inches
 
@@ -58,3 +59,55 @@ def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
         if path is not None:
             style.save(axes.figure, path)
     return axes
+
+
+def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Any:
+    """Draw a linkage at its first position with the points that it goes through and the paths of its markers."""
+    model, q = linkage.model, linkage.q
+    plane = "".join("xyz"[k] for k in linkage.plane)
+    points = [w for w in linkage.wanted if w.kind == "point"]
+    every = circuits(model, q=q[0]) if model.nc else ()
+    with style.styled():
+        axes = model.system.draw(q[0], view=plane, ax=ax)
+        for number, w in enumerate(points):
+            color = style.PALETTE[number % len(style.PALETTE)]
+            columns = list(linkage.plane) if w.values.shape[1] == 2 else [0, 1, 2]
+            for circuit in every:
+                on = [j for j, one in enumerate(q) if circuit.contains(one)]
+                for way in circuit.paths if on else ():
+                    x, y = model.pose(w.name, way.q)[1][:, list(linkage.plane)].T
+                    axes.plot(x, y, color=color, linewidth=1.2, zorder=1.5)
+            at = w.values[:, [columns.index(k) for k in linkage.plane]]
+            axes.plot(*at.T, "o", color=style.INK, markersize=4, zorder=5)
+            for j, spot in enumerate(at):
+                axes.annotate(str(j), spot, xytext=(4, 4), textcoords="offset points", fontsize=8)
+        axes.autoscale(tight=False)
+        axes.relim()
+        axes.autoscale_view()
+        if path is not None:
+            style.save(axes.figure, path)
+    return axes
+
+
+def plot_motion(found: OptimalMotion, *, path: Any = None) -> Any:
+    """Plot coordinates above and efforts below, over time, and return both axes."""
+    style.matplotlib()
+    model = found.result.model
+    assert model is not None
+    with style.styled():
+        picture = style.figure(6.0, 4.6, shown=path is None)
+        above, below = picture.subplots(2, 1, sharex=True)
+        for k, name in enumerate(model.speed_names):
+            above.plot(found.t, found.q[:, k], ".-", markersize=4, label=name)
+        for name, effort in found.efforts.items():
+            below.plot(found.t, effort, ".-", markersize=4, label=name)
+        above.set_ylabel("coordinates [rad, m]")
+        below.set_ylabel("efforts [N m, N]")
+        below.set_xlabel("t [s]")
+        for axes in (above, below):
+            axes.grid(True)
+            axes.set_axisbelow(True)
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
+        if path is not None:
+            style.save(picture, path)
+    return above, below

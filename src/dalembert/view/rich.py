@@ -1,10 +1,10 @@
-"""What notebooks show of systems and results: a sketch, and a table."""
+"""What notebooks show of systems, results and answers: a sketch, and a table or the report."""
 
 from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from ..errors import DalembertError
 from ..model import as_model
 from .draw import draw
 
-__all__ = ["result_html", "system_html"]
+__all__ = ["assembly_html", "modes_html", "report_html", "result_html", "system_html"]
 
 _MOST = 40  # rows of a table
+_MODES = 4  # that are drawn
 
 
 def system_html(system: Any) -> str:
@@ -50,10 +51,40 @@ def result_html(result: Any) -> str:
     return _page(repr(result), picture, _table(rows, ("coordinate", "least", "largest", "last", "unit")))
 
 
+def report_html(answer: Any) -> str:
+    """Return a sketch of where something was found, a mobility or an equilibrium, beside its report."""
+    return _page("", _sketch(answer.model, answer.q), _words(str(answer)))
+
+
+def assembly_html(assembly: Any) -> str:
+    """Return a sketch of a closed configuration beside its coordinates."""
+    model, names = assembly.model, assembly.model.compiled.names
+    rows = [
+        (name, f"{value:.6g}", unit, f"{np.degrees(value):.4g}°" if unit == "rad" else "")
+        for name, unit, value in zip(model.coordinate_names, names.coordinate_units, assembly.q, strict=True)
+    ]
+    return _page(repr(assembly), _sketch(model, assembly.q), _table(rows, ("coordinate", "value", "unit", "")))
+
+
+def modes_html(modes: Any) -> str:
+    """Return the report of modes, and sketches of the lowest."""
+
+    def sketch(k: int) -> str:
+        return _svg(lambda path: modes.draw(k, path=path), width="18em")
+
+    pictures = "".join(sketch(k) for k in range(min(len(modes), _MODES)))
+    return _page("", _words(str(modes)), pictures)
+
+
+def _words(text: str) -> str:
+    return f'<pre style="margin: 0; white-space: pre-wrap; max-width: 60em">{html.escape(text)}</pre>'
+
+
 def _page(title: str, picture: str, table: str) -> str:
     """Return title, picture and table side by side."""
     box = "display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start"
-    return f'<div><code>{html.escape(title)}</code><div style="{box}">{picture}{table}</div></div>'
+    head = f"<code>{html.escape(title)}</code>" if title else ""
+    return f'<div>{head}<div style="{box}">{picture}{table}</div></div>'
 
 
 def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
@@ -67,11 +98,17 @@ def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
 
 def _sketch(system: Any, q: Any = None) -> str:
     """Return a drawing as SVG; nothing where there is no matplotlib, or what is described cannot be assembled."""
+    return _svg(lambda path: draw(as_model(system), q, path=path))
+
+
+def _svg(drawn: Callable[[Path], Any], width: str = "32em") -> str:
+    """Return what a function draws into a file as SVG, or why there is none."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             name = Path(folder) / "sketch.svg"
-            draw(as_model(system), q, path=name)
+            drawn(name)
             text = name.read_text(encoding="utf-8")
     except DalembertError as error:
         return f'<div style="max-width: 20em; color: #777">no sketch: {html.escape(str(error))}</div>'
-    return f'<div style="max-width: 32em">{text[text.index("<svg") :]}</div>'
+    drawing = text[text.index("<svg") :].replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
+    return f'<div style="max-width: {width}">{drawing}</div>'

@@ -137,6 +137,8 @@ class Hinge:
             value = getattr(self, field)
             if value is None:
                 continue
+            if type(value) is float and self.nv == 1:
+                value = [value]
             one = isinstance(value, Expression)
             labels = [f"{field}[{k}]" for k in range(self.nv)]
             value, found = split(value, labels)
@@ -147,7 +149,6 @@ class Hinge:
                 value = finite_array(value, (self.nv,), item=self.kind, field=field)
             if field not in ("lower", "upper") and (value < 0).any():
                 raise ModelError(self.kind, field, value, "it must not be negative")
-            value = np.array(value)
             value.flags.writeable = False
             object.__setattr__(self, field, value)
         if kept:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelError
+from ...errors import GradientError, ModelError
 from ...model import Model
-from .evaluating import Record
+from .evaluating import Evaluator, Record
 from .goals import Goal
 from .variables import Variables
 
@@ -97,6 +97,7 @@ class Optimum:
     method: str
     notes: list[str]
     model: Model | None = field(repr=False)
+    evaluator: Evaluator = field(repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +137,13 @@ class Optimum:
             raise ModelError("optimize", "model", None, "the system was made by a function: call it with `values`")
         names = self.model.parameter_names
         return self.model.with_parameters({name: value for name, value in self.values.items() if name in names})
+
+    def slopes(self) -> Array:
+        """Return derivatives (k, n) of the objective, or of all that is squared in it, by the variables."""
+        found = self.evaluator.slopes(self.x)
+        if found is None:
+            raise GradientError("the best point has no derivatives: neighbours of it fail")
+        return self.evaluator.sign * found[0]
 
     def plot(self, *, ax: Any = None, path: Any = None) -> Any:
         """Plot how the objective came down, and return the matplotlib axes."""

@@ -142,7 +142,7 @@ class Evaluator:
         if here.error:
             return None
         if here.by is None:
-            here.by = self._derivatives(x, here)
+            here.by = self.derivatives(x, here)
         if here.by is None:
             return None
         n, by = len(self.variables), here.by
@@ -153,7 +153,8 @@ class Evaluator:
             return None
         return (own, others) if all(np.isfinite(part).all() for part in (own, *others)) else None
 
-    def _derivatives(self, x: Array, here: Evaluation) -> dict[str, Array] | None:
+    def derivatives(self, x: Array, here: Evaluation) -> dict[str, Array] | None:
+        """Return derivatives of all outputs, (..., n) by label; None where neighbours fail."""
         n = len(self.variables)
         by = {name: np.eye(n)[k] for k, name in enumerate(self.variables.names)}
         for number, job in enumerate(self.jobs):

@@ -12,16 +12,16 @@ from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
 from ..cases import Case
-from ..jobs import TASKS, Job
+from ..jobs import TASKS, Job, sorted_names
 from ..readings import as_readings
 from .answer import Optimum
 from .evaluating import Evaluator
 from .goals import as_goals
 from .programs import mind_method
 from .searching import searches
-from .variables import make_variables, spread
+from .variables import Variables, make_variables, spread
 
-__all__ = ["optimize"]
+__all__ = ["make_job", "optimize"]
 
 _ITEM = "optimize"
 _TIMES = 101  # of runs, if none are given, as in `sweep`
@@ -109,6 +109,7 @@ def optimize(
     jobs = _jobs(system, task, outputs, minimize, maximize, settings)
     model = jobs[0].source if isinstance(jobs[0].source, Model) else None
     variables = make_variables(_ITEM, over, start, model)
+    _mind_names(jobs, variables)
     labels = tuple(reading.label for job in jobs for reading in job.readings)
     wanted = _wanted(minimize, maximize, labels, jobs)
     free = not any(job.readings for job in jobs)  # answers of a function have labels of their own
@@ -120,6 +121,16 @@ def optimize(
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
     points = spread(_ITEM, variables, starts, seed)
     return searches(evaluator, points, method, float(tolerance), int(most), int(seed), model)
+
+
+def _mind_names(jobs: list[Job], variables: Variables) -> None:
+    """Refuse names that no model knows, before anything runs."""
+    for job in jobs:
+        if isinstance(job.source, Model):
+            try:
+                sorted_names(job.source, job.task, Case(0, variables.named(variables.start)))
+            except ModelError as error:
+                raise ModelError(_ITEM, error.field, error.value, error.remedy) from None
 
 
 def _named(wanted: Any, subject_to: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -153,12 +164,12 @@ def _jobs(system: Any, task: Any, outputs: Any, minimize: Any, maximize: Any, se
             )
         if not isinstance(outputs, Mapping) or set(outputs) != set(task):
             raise ModelError(_ITEM, "outputs", outputs, "give those of each task, by the names of the tasks")
-        return [_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
+        return [make_job(source, name, outputs[name], dict(given)) for name, given in task.items()]
     if isinstance(wanted, (tuple, list)):  # (name, reduction)
         outputs = {" ".join(map(str, wanted)): tuple(wanted), **_as_dict(outputs)}
     elif outputs is None and isinstance(wanted, str) and not callable(task):
         outputs = [wanted]
-    return [_job(source, task, outputs, settings)]
+    return [make_job(source, task, outputs, settings)]
 
 
 def _as_dict(outputs: Any) -> dict[str, Any]:
@@ -169,7 +180,9 @@ def _as_dict(outputs: Any) -> dict[str, Any]:
     raise ModelError(_ITEM, "outputs", outputs, "give a dict of label to output")
 
 
-def _job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
+def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
+    """Return what is to be done with a model, or with a function that makes it, looked through."""
+    source = as_model(source) if isinstance(source, System) else source
     if not callable(task) and task not in TASKS:
         raise ModelError(_ITEM, "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
     try:

@@ -104,4 +104,5 @@ def _answer(ev: Evaluator, trials: list[Trial], said: str, method: str, model: M
         method=method,
         notes=list(dict.fromkeys(ev.notes)),
         model=model,
+        evaluator=ev,
     )

@@ -1,0 +1,71 @@
+"""Whether a linkage that goes through positions can go from each to the next: circuit, branch and order.
+
+Positions may lie on different circuits, between which a linkage would have to be taken apart; on different branches,
+between which its input is at a dead point; or be passed in another order (Chase and Mirth 1993; McCarthy and Soh 2010,
+section 5.8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import DalembertError
+from ...model import Model
+from ...motion import Circuit, circuits
+
+__all__ = ["find_defects"]
+
+Array = NDArray[np.float64]
+
+
+def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
+    """Return what hinders a linkage from going through positions q (N, nq) one after the other, in words.
+
+    Parameters
+    ----------
+    drive : str or None
+        Which coordinate is driven; without one, branches are not looked at.
+    """
+    if not model.nc:
+        return ()
+    try:
+        every = circuits(model, drive, q=q[0])
+    except DalembertError as error:
+        return (f"circuits could not be followed: {error}",)
+    homes = [every.of(one) for one in q]
+    if len(set(homes)) > 1 or None in homes:
+        groups = {home: [j for j, other in enumerate(homes) if other == home] for home in dict.fromkeys(homes)}
+        told = "; ".join(f"{', '.join(map(str, group))} together" for group in groups.values())
+        return (f"circuit: positions lie on {len(groups)} circuits ({told})",)
+    home = homes[0]
+    assert home is not None
+    return _along(every[home], q, drive)
+
+
+def _along(circuit: Circuit, q: Array, drive: str | None) -> tuple[str, ...]:
+    places = [circuit.place(one) for one in q]
+    if any(place is None for place in places) or len({place[0] for place in places if place}) > 1:
+        return ("order: positions lie on different ways of a circuit, which meet where it may go on in two",)
+    way = next(place[0] for place in places if place)
+    path = circuit.paths[way]
+    s = np.array([place[1] for place in places if place])
+    whole = float(path.s[-1] - path.s[0])
+    found = []
+    if drive is not None:
+        dead = np.sort([p.s for p in circuit.dead_points.get(drive, ()) if p.path == way])
+        branch = np.searchsorted(dead, s)
+        if path.closed and len(dead):
+            branch = branch % len(dead)  # beyond the last it goes on before the first
+        if len(set(branch.tolist())) > 1:
+            found.append(f"branch: {drive!r} passes dead points between positions")
+    steps = np.diff(s)
+    if path.closed:
+        forward = np.mod(np.append(steps, s[0] - s[-1]), whole).sum() < 1.5 * whole
+        backward = np.mod(-np.append(steps, s[0] - s[-1]), whole).sum() < 1.5 * whole
+    else:
+        forward, backward = bool((steps >= 0).all()), bool((steps <= 0).all())
+    if not (forward or backward):
+        passed = ", ".join(map(str, np.argsort(s)))
+        found.append(f"order: positions are passed in the order {passed}")
+    return tuple(found)
