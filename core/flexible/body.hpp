@@ -233,7 +233,7 @@ template <class T> inline Motion<T> flexible_bias(const ModelData &m, const Body
 
 // ---- inertia and gyroscopic loads
 
-// (2): m, h, J into I_C, and [F_r; E_r] into modal_own
+// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend
 template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
@@ -251,6 +251,7 @@ template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &w
       add_scaled(own[r].n, eta[s], t.F1 + 3 * (r * n + s));
       add_scaled(bend, eta[s], t.J2 + 6 * (r * n + s));
     }
+    ws.modal_bend[body.loads + r] = bend;
     add_scaled(I.J, eta[r], bend);
     add_scaled(I.J, eta[r], t.J1 + 6 * r);
     add_scaled(I.h, eta[r], (t.h1 ? t.h1 : t.E0) + 3 * r);
@@ -351,18 +352,16 @@ inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3
     return source_bias(t, I, w, eta, rate, modal);
   Vec3<T> momentum = mul(I.J, w), drift = zero3<T>(), turn = zero3<T>(), push = zero3<T>();
   for (int r = 0; r < n; ++r) {
-    Sym3<T> K{T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)};
     Vec3<T> along = zero3<T>(), shift = zero3<T>();
     for (int s = 0; s < n; ++s) {
       const int rs = r * n + s;
       const double *f = t.F1 + 3 * rs;
-      add_scaled(K, eta[s], t.J2 + 6 * rs);
       add_scaled(along, rate[s], f);
       modal[s] = modal[s] - rate[r] * (w.x * f[0] + w.y * f[1] + w.z * f[2]); // F1_sr of (3), from the side of s
       if (t.E1)
         add_scaled(shift, rate[s], t.E1 + 3 * rs);
     }
-    const Vec3<T> Kw = mul(as_sym(t.J1 + 6 * r), w) + scale(2.0, mul(K, w));
+    const Vec3<T> Kw = mul(as_sym(t.J1 + 6 * r), w) + scale(2.0, mul(ws.modal_bend[body.loads + r], w));
     modal[r] = modal[r] + dot(w, along) - 0.5 * dot(w, Kw);
     momentum += scale(rate[r], own[r].n);
     drift += scale(rate[r], own[r].f);

@@ -52,6 +52,7 @@ template <class T> struct Workspace {
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
+  Sym3<T> *modal_bend; // J2_rs eta_s of each mode r
   T *modal_square, *modal_factor;
 };
 
@@ -79,6 +80,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.held = nullptr;
   ws.lent = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
+  ws.modal_bend = arena.take<Sym3<T>>(std::size_t(m.modal_loads));
   ws.modal_load = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_square = arena.take<T>(std::size_t(m.modal_squares));
   ws.modal_factor = arena.take<T>(std::size_t(m.modal_factors));

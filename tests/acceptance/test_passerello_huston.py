@@ -415,3 +415,53 @@ def test_chain_with_joint_springs_is_a_beam(formulation: str) -> None:
     found = frequencies(hanging_chain(40, gravity=0.0), formulation, springs)[:2]
     np.testing.assert_allclose(found, [3.5150, 22.013], atol=5e-4)  # as given
     np.testing.assert_allclose(found, [3.51602, 22.0345], rtol=1e-3)  # the continuous beam
+
+
+# ---- in the paper's own coordinates
+
+
+def test_increments_in_the_papers_own_coordinates() -> None:
+    """x1 to x14 of Fig. 17 from (4.9): at x12 = -90 deg A has rank 13; the smallest jump has x11 = x13 = 0."""
+    system = space_manipulator(angles=True)
+    start = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])
+    kane = Kane(system, start)
+    assert [h.name for h in kane.forest.hinges if h.element.nv] == [
+        "base",
+        "shoulder_a",
+        "elbow_a",
+        "shoulder_b",
+        "elbow_b",
+    ]
+    impulse = np.zeros((7, 6))
+    impulse[0, 3] = 100 * POUND
+    blow = kane.generalized_impulse(impulse)
+    with pytest.raises(da.SingularityError, match=r"shoulder_b\.a, shoulder_b\.c"):
+        kane.impulse_response(blow)
+    jumps = kane.impulse_response(blow, least=True)
+    printed = np.array([112, 0, 0, 0, 1.99, 0, 0, 3.51, 1.99, -4.39, 0, -1.99, 0, 3.33])
+    # half a unit of the third digit, and the single-precision noise of 1972 (2e-5) in the zeros
+    np.testing.assert_allclose(jumps, printed, rtol=5e-3, atol=2e-5)
+    null = kane.undetermined()
+    expected = np.zeros(14)
+    expected[[10, 12]] = np.sqrt(0.5)
+    np.testing.assert_allclose(np.abs(null), expected[None], atol=1e-7)
+    # the printed 3.02 of both solves the equations just as well
+    np.testing.assert_allclose(kane.mass_matrix() @ (jumps + 3.02 * np.sqrt(2) * null[0]), blow, atol=1e-8)
+
+
+def test_momentum_and_velocities_in_angles_are_those_of_quaternions(system: System) -> None:
+    rng = np.random.default_rng(4)
+    angles = space_manipulator(angles=True).compile()
+    q, v = rng.uniform(-0.8, 0.8, size=(2, 14))
+    other = system.compile()
+    names = {
+        "main.position": q[:3], "base.bryant": q[3:6], "base.bryant_rates": v[3:6],
+        "main.velocity": v[:3],
+        "shoulder_a.bryant": q[6:9], "shoulder_a.bryant_rates": v[6:9], "elbow_a": q[9], "elbow_a.speed": v[9],
+        "shoulder_b.bryant": q[10:13], "shoulder_b.bryant_rates": v[10:13], "elbow_b": q[13], "elbow_b.speed": v[13],
+    }  # fmt: skip
+    state = da.start_state(other, names)[0]
+    np.testing.assert_allclose(angles.momentum(q, v), other.momentum(state.q, state.v), atol=1e-8)
+    one = angles.accelerations(q, v, angles.forward_dynamics(q, v))
+    two = other.accelerations(state.q, state.v, other.forward_dynamics(state.q, state.v))
+    np.testing.assert_allclose(one, two, atol=1e-8)

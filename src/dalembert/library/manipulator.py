@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bodies.rigid import Body
-from ..connections.hinges import Fixed, Free, Revolute, Spherical
+from ..connections.hinges import CustomHinge, Fixed, Free, Revolute, Spherical
 from ..system import System
 
 __all__ = ["POUND", "space_manipulator"]
@@ -12,7 +12,7 @@ POUND = 12.0
 """One pound-force in the units of the manipulator: slug in/s2. Impulses: 1 lb s = 12 slug in/s."""
 
 
-def space_manipulator() -> System:
+def space_manipulator(*, angles: bool = False) -> System:
     """Return a weightless main body with two arms of two links, each carrying a disk.
 
     The numbers are those of the paper's Fig. 10 in its own units, *slug and inch*, not SI: forces are
@@ -34,6 +34,10 @@ def space_manipulator() -> System:
     fixed: 14 freedoms. At the reference placement all axes are parallel and the arms point along -z.
     The links are slender, without inertia about their own axes; the disks supply it.
 
+    With `angles`, coordinates are the paper's own, x1 to x14: the place of the main body and dextral (Bryant) angles in
+    place of quaternions, ``"base.x"`` to ``"base.c"``, ``"shoulder_a.a"`` to ``"shoulder_a.c"``, and so on. They are
+    singular where the second angle of a joint is a quarter turn, as in the paper's third problem.
+
     erratum: Fig. 10 prints a unit dyad of body 2 in the inertia of body 3.
 
     Examples
@@ -53,14 +57,20 @@ def space_manipulator() -> System:
     """
     system = System("space manipulator", gravity=(0.0, 0.0, 0.0))
     main = system.body("main", mass=10.0, inertia=(240.0, 240.0, 240.0))
-    system.connect("base", Free(), system.ground, main)
+    system.connect("base", _by_angles("x", "y", "z") if angles else Free(), system.ground, main)
     for arm, disk in (("a", 1), ("b", 2)):
         upper, lower = _link(system, f"upper_{arm}"), _link(system, f"lower_{arm}")
         plate = system.body(f"disk_{disk}", mass=0.25, inertia=(0.5, 0.5, 1.0))
-        system.connect(f"shoulder_{arm}", Spherical(), main.at(0.0, 0.0, -6.0), upper)
+        system.connect(f"shoulder_{arm}", _by_angles() if angles else Spherical(), main.at(0.0, 0.0, -6.0), upper)
         system.connect(f"elbow_{arm}", Revolute("y"), upper.at(0.0, 0.0, -36.0), lower)
         system.connect(f"grip_{disk}", Fixed(), lower.at(0.0, 0.0, -36.0), plate)
     return system
+
+
+def _by_angles(*place: str) -> CustomHinge:
+    """Return a ball joint, or a free one, by three dextral angles."""
+    turns = [("x", "a"), ("y", "b"), ("z", "c")]
+    return CustomHinge((*place, "a", "b", "c"), position=place or None, rotation=turns)
 
 
 def _link(system: System, name: str) -> Body:

@@ -273,9 +273,21 @@ class Kane:
         effort[P] = A[P] @ found - rest[P]
         return found, effort
 
-    def impulse_response(self, impulse: ArrayLike) -> Array:
-        """Return the jump of the speeds (nv,) under a generalized impulse (nv,), (4.9)."""
-        return self._solve(self.mass_matrix(), self._speeds(impulse, "impulse"), np.arange(self.nv))
+    def impulse_response(self, impulse: ArrayLike, *, least: bool = False) -> Array:
+        """Return the jump of the speeds (nv,) under a generalized impulse (nv,), (4.9).
+
+        With `least`, the smallest of all jumps where the mass matrix is singular: angles of which two turn about the
+        same axis share what turns about it; motions of bodies are unique all the same (`undetermined` tells).
+        """
+        A, given = self.mass_matrix(), self._speeds(impulse, "impulse")
+        if least:
+            return np.linalg.lstsq(A, given, rcond=_SINGULAR)[0].astype(np.float64)
+        return self._solve(A, given, np.arange(self.nv))
+
+    def undetermined(self) -> Array:
+        """Return the jumps (k, nv) of speeds, orthonormal, that no body would feel: the null space of A."""
+        values, vectors = np.linalg.eigh(self.mass_matrix())
+        return np.asarray(vectors.T[values < _SINGULAR * values[-1]], dtype=np.float64)
 
     def momenta(self) -> Array:
         """Return the generalized momenta A v, (nv,), (4.8)."""
