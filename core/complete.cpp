@@ -3,8 +3,10 @@
 #include "closures/constraints.hpp"
 #include "closures/coupling_rows.hpp"
 #include "flexible/low_rank.hpp"
+#include "programs.hpp"
 #include "tables.hpp"
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -40,7 +42,7 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     const std::int32_t limit = step.operation == Operation::constant ? count_of(rows.constants.size())
                                : step.operation == Operation::input  ? inputs
                                                                      : i;
-    mind(within(step.branch, -program.count, program.count + 1), "a threshold is out of range");
+    mind(within(step.branch, -program.count, program.count + 1) && (step.operation != Operation::input || !step.branch), "a threshold is out of range");
     mind(!looks_up || within(step.a, 0, tables), "a program looks up a table that there is not");
     for (const std::int32_t place : {looks_up ? 0 : step.a, step.b, step.c, step.d})
       mind(place >= 0 && (!place || place < limit), "an operation refers to something out of range");
@@ -49,12 +51,13 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     mind(within(rows.outputs[std::size_t(i)], 0, program.count), "a result of a program is out of range");
 }
 
-ProgramTable complete_programs(const ProgramRows &rows, std::int32_t inputs, std::int32_t tables) {
+ProgramTable complete_programs(ProgramRows &rows, std::int32_t inputs, const std::vector<TableData> &tables, const std::vector<LawShape> &laws) {
+  for (const ProgramData &program : rows.programs)
+    mind_program(rows, program, inputs, count_of(tables.size()));
+  order_programs(rows, tables, laws);
   ProgramTable table{pointer(rows.programs), pointer(rows.instructions), pointer(rows.constants), pointer(rows.outputs), 0};
-  for (const ProgramData &program : rows.programs) {
-    mind_program(rows, program, inputs, tables);
-    table.most_values = std::max(table.most_values, program.count);
-  }
+  for (const ProgramData &program : rows.programs)
+    table.most_values = std::max(table.most_values, program.inputs + program.constants + program.count);
   return table;
 }
 
@@ -463,7 +466,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(within(e.ports, 0, most_ports + 1) && e.port >= 0 && e.port + e.ports <= ports, "an element's ports are out of range");
   mind(e.state >= 0 && e.states >= 0 && e.state + e.states <= m.nx && e.input >= 0 && e.inputs >= 0 && e.input + e.inputs <= inputs &&
            e.parameter >= 0 && e.parameters >= 0 && e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, most_unknowns + 1) &&
-           within(std::int32_t(e.form), 0, std::int32_t(LawForm::dry) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
+           within(std::int32_t(e.form), 0, std::int32_t(LawForm::bushing) + 1) && e.law >= 0 && (e.form != LawForm::program || e.law < programs),
        "an element refers to something out of range");
   e.measures = 0;
   for (std::int32_t j = e.port; j < e.port + e.ports; ++j)
@@ -474,6 +477,7 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4), "limits have one measure and four parameters");
   mind(e.form != LawForm::dry || (within(e.measures, 1, most_ports + 1) && e.parameters == 2 * e.measures + 2 && (!e.inputs || e.inputs == e.measures)),
        "dry friction has two parameters for each measure and two more, and a load for each or none");
+  mind(e.form != LawForm::bushing || (e.measures == 6 && e.parameters == std::popcount(std::uint32_t(e.law) & 0xfffu)), "a bushing has six measures and as many parameters as bits");
   mind(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
   const std::int32_t results = e.unknowns ? gives + e.unknowns * (e.unknowns + 2) : gives;
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");
@@ -503,8 +507,23 @@ void find_thresholds(Tables &t, ModelData &m) {
   m.threshold_count = count_of(t.thresholds.size());
 }
 
+void complete_programs_of_laws(Tables &t, ModelData &m) {
+  std::vector<LawShape> shapes;
+  for (const ElementData &e : t.elements)
+    if (e.form == LawForm::program)
+      shapes.push_back({e.law, e.measures, e.states, e.signals, 1 + 2 * e.measures + e.states + e.parameters + e.inputs, e.unknowns});
+  m.programs = complete_programs(t.laws_of_elements, most_inputs, t.tables, shapes);
+  for (const ElementData &e : t.elements)
+    for (std::int32_t k = 0, first = 1; k < e.ports; ++k) {
+      PortData &port = t.ports[std::size_t(e.port + k)];
+      port.turns |= e.form != LawForm::program;
+      for (std::int32_t i = first + 3; port.measure == Measure::pose && i < first + 6; ++i)
+        port.turns = port.turns || takes(t.laws_of_elements, t.tables, t.laws_of_elements.programs[std::size_t(e.law)], i);
+      first += measures_of(port.measure);
+    }
+}
+
 void complete_elements(Tables &t, ModelData &m) {
-  m.programs = complete_programs(t.laws_of_elements, most_inputs, count_of(t.tables.size()));
   complete_ports(t, m);
   for (const ElementData &e : t.elements)
     m.nx += e.states, m.signal_count += e.signals;
@@ -531,6 +550,7 @@ void complete_elements(Tables &t, ModelData &m) {
     e.measured = m.measure_count;
     m.measure_count += e.measures;
   }
+  complete_programs_of_laws(t, m);
   find_thresholds(t, m);
   m.elements = pointer(t.elements);
   m.element_count = count_of(t.elements.size());
@@ -577,6 +597,8 @@ std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
     return m.drive_count;
   case ScalarTarget::elastic:
     return std::int64_t(DALEMBERT_ISA::elastic_count(m));
+  case ScalarTarget::joint:
+    return m.joint_constant_count;
   case ScalarTarget::gravity:
     return 3;
   }
@@ -587,6 +609,7 @@ void complete_recipes(Tables &t, ModelData &m) {
   m.law_number_count = std::int64_t(t.law_numbers.size());
   m.support_count = std::int64_t(t.support.size());
   m.modal_number_count = std::int64_t(t.modal_numbers.size());
+  m.joint_constant_count = std::int64_t(t.joints.constants.size());
   const std::int32_t numbers = count_of(t.numbers.size()), markers = count_of(t.marker_recipes.size());
   if (!numbers)
     return;
@@ -607,6 +630,10 @@ void complete_recipes(Tables &t, ModelData &m) {
       mind(within(recipe.row, 0, count_of(t.coupled.size())), wrong);
       recipe.row = t.coupled_place[std::size_t(recipe.row)];
     }
+    if (recipe.target == ScalarTarget::joint) { // constants have moved since programs were put in order
+      mind(within(recipe.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(recipe.row)] >= 0, wrong);
+      recipe.row = t.joints.moved[std::size_t(recipe.row)];
+    }
     mind(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) && within(recipe.row, 0, rows_of(m, recipe.target)), wrong);
   }
   m.recipes = {numbers, markers, count_of(t.inertia_recipes.size()), count_of(t.pose_recipes.size()), count_of(t.scalar_recipes.size()),
@@ -622,7 +649,7 @@ ModelData complete(Tables &t) {
   std::copy(t.gravity.begin(), t.gravity.end(), m.gravity);
   complete_curves(t, m);
   complete_tables(t, m);
-  m.joints = complete_programs(t.joints, 64, count_of(t.tables.size()));
+  m.joints = complete_programs(t.joints, 64, t.tables, {});
   m.inner_starts = pointer(t.inner_starts);
   complete_modal(t, m);
   complete_bodies(t, m);

@@ -151,7 +151,7 @@ struct LawData {
 };
 
 // One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
-// `constant` and `input` a place.
+// `constant` and `input` a place. A constant with a branch is an own number: its value may change.
 enum class Operation : std::int32_t {
   constant, input,
   add, subtract, multiply, divide, negate,
@@ -160,6 +160,10 @@ enum class Operation : std::int32_t {
   less,   // a < b ? c : d
   lookup, // table a at values b, c, d, as many as it has variables
   floor,  // the whole number at or below
+  // what programs.cpp makes of others
+  multiply_add,      // a b + c
+  multiply_subtract, // a b - c
+  subtract_product,  // c - a b
 };
 struct Instruction {
   Operation operation;
@@ -167,10 +171,15 @@ struct Instruction {
   std::int32_t branch; // of an operation with branches: 0, or its threshold, from 1 in each program; less than 0: seen from the other side
 };
 
-// A law as a program: instructions from `first`, whose results `outputs` are what the law gives.
+// A law as a program: instructions from `first`, whose results `outputs` are what the law gives. As it is run, its numbers
+// stand in a row: what it is given, its constants, its results (programs.hpp).
+enum class ProgramPart : std::int32_t { settled, residuals, slopes, answers, stored };
 struct ProgramData {
   std::int32_t first, count;
-  std::int32_t output, outputs; // places in ProgramTable::outputs
+  std::int32_t output, outputs;     // places in ProgramTable::outputs
+  std::int32_t inputs;              // numbers that it is given
+  std::int32_t constant, constants; // places in ProgramTable::constants
+  std::int32_t ends[5];             // of its parts, in instructions
 };
 
 // programs with their tables
@@ -179,7 +188,7 @@ struct ProgramTable {
   const Instruction *instructions;
   const double *constants;
   const std::int32_t *outputs;
-  std::int32_t most_values; // instructions of the longest
+  std::int32_t most_values; // numbers of a run of the longest
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
@@ -214,6 +223,7 @@ struct PortData {
   std::int32_t freedom, coordinate; // of a hinge of a tree; a freedom of an attitude has no coordinate (-1)
   std::int32_t chord, part;         // of a cut hinge: the chord, and which of its speeds; else -1
   std::int32_t actuator;            // at a hinge: from 1, whose bound what it gives counts to; 0: none
+  std::int32_t turns;               // of a pose: the law of its element takes the rotation vector
 };
 
 // what actuators can give together at a speed of a hinge
@@ -250,6 +260,7 @@ enum class LawForm : std::int32_t {
   limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
   given,    // forces are the inputs
   dry,      // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
+  bushing,  // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs, its
@@ -327,12 +338,13 @@ struct PoseRecipe {
   std::int32_t row;    // of that table
 };
 // factor times one own number, or times two
-enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, gravity };
+enum class ScalarTarget : std::int32_t { pitch, armature, chord, coupled, law, offset, elastic, joint, gravity };
 struct ScalarRecipe {
   double factor;
   std::int32_t number, second; // second: -1 if there is none
   ScalarTarget target;
-  std::int32_t row;            // of that table; of elastic entries, their place among those of all flexible bodies
+  std::int32_t row;            // of that table; of elastic entries, their place among those of all flexible bodies; of joints,
+                               // of the constants of their programs
 };
 
 struct Recipes {
@@ -406,7 +418,7 @@ struct ModelData {
   const double *law_numbers;
   FrontTables fronts; // of the Newton systems of implicit steps
   Recipes recipes;
-  std::int64_t law_number_count, support_count, modal_number_count; // sizes of tables
+  std::int64_t law_number_count, support_count, modal_number_count, joint_constant_count; // sizes of tables
   const void *varied; // numbers in place of those of the tables, dual ones or those of each lane (varied.hpp); null: as they stand
 };
 

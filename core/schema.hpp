@@ -193,7 +193,7 @@ inline std::vector<Enumeration> enumerations() {
        {named("law", S::law), named("port", S::port), named("state", S::state), named("signal", S::signal), named("feedback", S::feedback)}},
       {"law_form",
        {named("program", G::program), named("function", G::function), named("linear", G::linear), named("limits", G::limits),
-        named("given", G::given), named("dry", G::dry)}},
+        named("given", G::given), named("dry", G::dry), named("bushing", G::bushing)}},
       {"law",
        {named("constant", K::constant), named("polynomial", K::polynomial), named("harmonic", K::harmonic), named("ramp", K::ramp),
         named("table", K::table), named("hosted", K::hosted)}},
@@ -211,7 +211,7 @@ inline std::vector<Enumeration> enumerations() {
         named("chord_marker", P::chord_marker), named("port_a", P::port_a), named("port_b", P::port_b), named("marker", P::marker)}},
       {"scalar_target",
        {named("pitch", N::pitch), named("armature", N::armature), named("chord", N::chord), named("coupled", N::coupled), named("law", N::law),
-        named("offset", N::offset), named("elastic", N::elastic), named("gravity", N::gravity)}},
+        named("offset", N::offset), named("elastic", N::elastic), named("joint", N::joint), named("gravity", N::gravity)}},
       {"limit",
        {{"inputs", most_inputs}, {"outputs", most_outputs}, {"ports", most_ports}, {"unknowns", most_unknowns}, {"curve_degree", curve_degree}}},
   };

@@ -12,6 +12,7 @@ struct ProgramRows {
   std::vector<Instruction> instructions;
   std::vector<double> constants;
   std::vector<std::int32_t> outputs;
+  std::vector<std::int32_t> moved; // where constants that may change stand since programs were put in order
 };
 
 struct Tables {
@@ -78,7 +79,7 @@ void complete_fronts(Tables &tables, ModelData &m);
 
 // The tables of a model that own numbers have entries in.
 struct VariedTables {
-  std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers;
+  std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers, joint_constants;
   std::vector<BodyData> bodies;
   std::vector<HingeMarker> markers;
   std::vector<ChordData> chords;

@@ -57,6 +57,7 @@ ModelData with_numbers(const ModelData &m, const double *numbers, VariedTables &
   varied.armature = copied(own.armature, m.armature, std::size_t(m.nv));
   varied.support_factor = copied(own.support_factor, m.support_factor, std::size_t(m.support_count));
   varied.law_numbers = copied(own.law_numbers, m.law_numbers, std::size_t(m.law_number_count));
+  varied.joints.constants = copied(own.joint_constants, m.joints.constants, std::size_t(m.joint_constant_count));
   const bool elastic = std::any_of(m.recipes.scalar, m.recipes.scalar + m.recipes.scalars,
                                    [](const ScalarRecipe &recipe) { return recipe.target == ScalarTarget::elastic; });
   if (elastic)
@@ -65,6 +66,7 @@ ModelData with_numbers(const ModelData &m, const double *numbers, VariedTables &
   std::vector<double> memory(DALEMBERT_ISA::lay_out(m, nullptr, n) / sizeof(double) + 8);
   DALEMBERT_ISA::lay_out(m, reinterpret_cast<std::byte *>(memory.data()), n);
   // these stand in the new tables themselves
+  n.joint_constants = own.joint_constants.data();
   n.armature = own.armature.data(), n.support_factor = own.support_factor.data(), n.law_numbers = own.law_numbers.data();
   DALEMBERT_ISA::start_numbers(m, n);
   DALEMBERT_ISA::follow_numbers(m, numbers, n);

@@ -39,6 +39,7 @@ template <class S> struct Numbers {
   EndNumbers<S> *ports;
   MarkerNumbers<S> *markers;
   S *armature, *support_factor, *law_numbers, *offsets;
+  S *joint_constants;     // of the programs of joints
   S *elastic;             // of each flexible body stiffness, then damping, n x n each
   S gravity[3];
   Pose<S> *marked, *framed; // X_M of all markers, X_FB of all bodies of the user
@@ -67,6 +68,7 @@ template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   n.support_factor = arena.take<S>(std::size_t(m.support_count));
   n.law_numbers = arena.take<S>(std::size_t(m.law_number_count));
   n.offsets = arena.take<S>(std::size_t(m.drive_count));
+  n.joint_constants = arena.take<S>(std::size_t(m.joint_constant_count));
   n.elastic = arena.take<S>(elastic_count(m));
   n.marked = arena.take<Pose<S>>(std::size_t(m.recipes.markers));
   n.framed = arena.take<Pose<S>>(std::size_t(m.users) + 1);
@@ -107,6 +109,7 @@ template <class S> inline void start_numbers(const ModelData &m, Numbers<S> &n) 
   lift_each(m.armature, m.armature ? m.nv : 0, n.armature);
   lift_each(m.support_factor, m.support_count, n.support_factor);
   lift_each(m.law_numbers, m.law_number_count, n.law_numbers);
+  lift_each(m.joints.constants, m.joint_constant_count, n.joint_constants);
   for (int k = 0; k < m.drive_count; ++k)
     n.offsets[k] = S(m.drives[k].offset);
   lift_all(m.gravity, n.gravity);
@@ -249,6 +252,8 @@ template <class S> inline S &scalar_place(const ScalarRecipe &recipe, Numbers<S>
     return n.offsets[recipe.row];
   case ScalarTarget::elastic:
     return n.elastic[recipe.row];
+  case ScalarTarget::joint:
+    return n.joint_constants[recipe.row];
   case ScalarTarget::gravity:
     break;
   }

@@ -33,7 +33,7 @@ static T input_value(const ModelData &m, Workspace<T> &ws, const Surroundings<T>
   case Source::port: {
     const PortData &port = m.ports[input.place];
     Measured<T> measured;
-    measure(m, ws, port, q, v, measured);
+    measure(m, ws, port, q, v, measured, input.part >= 3 && input.part < 6);
     const int n = measures_of(port.measure);
     return input.part < n ? measured.s[input.part] : measured.rate[input.part - n];
   }
@@ -41,15 +41,18 @@ static T input_value(const ModelData &m, Workspace<T> &ws, const Surroundings<T>
   return T(0.0);
 }
 
+// What is wanted of an element: forces, rates of states and signals; or what it stores and everything it measures too.
+enum class Want { forces, all };
+
 // Collects what a law takes, but for its unknowns; returns how many numbers. measured: one for each port.
-template <class T>
+template <Want want, class T>
 static int gather(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
                   Measured<T> *measured, T *in) {
   int n = 0;
   in[n++] = at.t;
   for (int k = 0; k < e.ports; ++k) {
     const PortData &port = m.ports[e.port + k];
-    measure(m, ws, port, q, v, measured[k]);
+    measure(m, ws, port, q, v, measured[k], want == Want::all || port.turns);
     const int measures = measures_of(port.measure);
     for (int j = 0; j < measures; ++j, ++n) {
       in[n] = measured[k].s[j];
@@ -117,26 +120,26 @@ template <class T> static Branches<T> branches_of(const Surroundings<T> &at, con
 // A program where both branches of some thresholds, from number k on, are mixed: the mixture of what it gives on each side.
 template <class T>
 static void run_mixed(const ModelData &m, const ProgramData &program, const ElementData &e, const Branches<T> &branches, int k, double *sides,
-                      const T *in, T *values, T *outputs) {
+                      const T *in, T *values, T *outputs, ProgramPart last) {
   const ThresholdData *threshold = m.thresholds + e.threshold;
   while (k < e.thresholds && !is_mixed(threshold[k], sides[k]))
     ++k;
   Branches<T> mine{sides, 0, branches.margins};
   if (k == e.thresholds)
-    return run_program(m, m.programs, program, in, values, outputs, mine);
+    return run_program(m, m.programs, program, in, values, outputs, mine, last);
   T other[most_outputs];
   const double part = 0.5 * (1.0 + sides[k]), kept = sides[k];
   sides[k] = -1.0;
-  run_mixed(m, program, e, branches, k + 1, sides, in, values, outputs);
+  run_mixed(m, program, e, branches, k + 1, sides, in, values, outputs, last);
   sides[k] = 1.0;
-  run_mixed(m, program, e, branches, k + 1, sides, in, values, other);
+  run_mixed(m, program, e, branches, k + 1, sides, in, values, other, last);
   sides[k] = kept;
   for (int j = 0; j < program.outputs; ++j)
     outputs[j] = (1.0 - part) * outputs[j] + part * other[j];
 }
 
 // a law that is a program, on the branches that are held
-template <class T> static void run_law(const ModelData &m, const Surroundings<T> &at, const ElementData &e, const T *in, T *outputs) {
+template <class T> static void run_law(const ModelData &m, const Surroundings<T> &at, const ElementData &e, const T *in, T *outputs, ProgramPart last) {
   const ProgramData &program = m.programs.programs[e.law];
   const Branches<T> branches = branches_of(at, e);
   if constexpr (!std::is_same_v<T, Pack>) { // packs have no mixtures
@@ -146,19 +149,20 @@ template <class T> static void run_law(const ModelData &m, const Surroundings<T>
     if (mixed && e.thresholds <= most_mixed) {
       double sides[most_mixed];
       std::copy_n(branches.sides, e.thresholds, sides);
-      return run_mixed(m, program, e, branches, 0, sides, in, at.values, outputs);
+      return run_mixed(m, program, e, branches, 0, sides, in, at.values, outputs, last);
     }
   }
-  run_program(m, m.programs, program, in, at.values, outputs, branches);
+  run_program(m, m.programs, program, in, at.values, outputs, branches, last);
 }
 
 // the law of an element, for n inputs; its unknowns follow them
-template <class T> static void answer(const ModelData &m, const Surroundings<T> &at, const ElementData &e, T *in, int n, T *outputs) {
+template <Want want = Want::all, class T> static void answer(const ModelData &m, const Surroundings<T> &at, const ElementData &e, T *in, int n, T *outputs) {
+  constexpr ProgramPart last = want == Want::all ? ProgramPart::stored : ProgramPart::answers;
   switch (e.form) {
   case LawForm::program:
     if (e.unknowns)
-      return solve_law(m, e, in, n, at.values, at.numbers, outputs);
-    return run_law(m, at, e, in, outputs);
+      return solve_law(m, e, in, n, at.values, at.numbers, outputs, last);
+    return run_law(m, at, e, in, outputs, last);
   case LawForm::function:
     return call_function(*at.functions, e.law, in, n, outputs, e.measures + e.states + 1 + e.signals);
   case LawForm::linear:
@@ -171,6 +175,8 @@ template <class T> static void answer(const ModelData &m, const Surroundings<T> 
     dry_law(in, e.measures, e.inputs > 0, outputs);
     outputs[e.measures] = T(0.0);
     return;
+  case LawForm::bushing:
+    return bushing_law(in, unsigned(e.law), outputs);
   case LawForm::given:
     for (int k = 0; k < e.measures; ++k)
       outputs[k] = in[1 + 2 * e.measures + k];
@@ -212,17 +218,17 @@ double given_part(const ActuatorData &actuator, double asked) {
 }
 
 // one element: measures, law; returns the number of inputs
-template <class T>
+template <Want want, class T>
 static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const ElementData &e, const T *q, const T *v,
                            Measured<T> *measured, T *in, T *outputs) {
-  const int n = gather(m, ws, at, e, q, v, measured, in);
-  answer(m, at, e, in, n, outputs);
+  const int n = gather<want>(m, ws, at, e, q, v, measured, in);
+  answer<want>(m, at, e, in, n, outputs);
   keep(at, e, outputs);
   return n;
 }
 
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
-template <class T, class Act>
+template <Want want, class T, class Act>
 static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, bool quiet, Act &&act) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
@@ -230,7 +236,7 @@ static inline void for_elements(const ModelData &m, Workspace<T> &ws, const Surr
       continue;
     Measured<T> measured[most_ports];
     T in[most_inputs], outputs[most_outputs];
-    const int n = evaluate(m, ws, at, e, q, v, measured, in, outputs);
+    const int n = evaluate<want>(m, ws, at, e, q, v, measured, in, outputs);
     act(e, measured, in, n, outputs);
   }
 }
@@ -246,7 +252,8 @@ static inline void add_effort(const ModelData &m, const Workspace<T> &ws, const 
   const ChordData &chord = m.chords[port.chord];
   const Motion<T> &unit = measured.effort;
   seen<T>(m, chord, [&](const auto &numbers) {
-    push_pair(ws, chord.body_a, chord.body_b, numbers.p_FB, scale(effort, unit.w), scale(effort, unit.v), push);
+    const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
+    push_pair(ws, chord.body_a, chord.body_b, p_B, point_in_world(ws, chord.body_b, p_B), scale(effort, unit.w), scale(effort, unit.v), push);
   });
   if (cut)
     cut[chord.v + port.part] = cut[chord.v + port.part] + effort;
@@ -263,18 +270,20 @@ static inline void distribute(const ModelData &m, const Workspace<T> &ws, const 
       continue;
     }
     const Load<T> load = port_load(port, measured[k], outputs);
-    seen<T>(m, port, [&](const auto &numbers) { push_pair(ws, port.body_a, port.body_b, numbers.p_FB, load.n, load.f, push); });
+    seen<T>(m, port, [&](const auto &numbers) {
+      push_pair(ws, port.body_a, port.body_b, lift<T>(as_vec(numbers.p_FB)), measured[k].point, load.n, load.f, push);
+    });
   }
 }
 
 template <class T>
 void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *tau, T *cut) {
-  const auto push = [&](int body, const Load<T> &load) {
+  const auto push = [&](int body, const Load<T> &load) { // never ground
     ws.p_A[body].n -= load.n;
     ws.p_A[body].f -= load.f;
   };
   start_sums(m, at);
-  for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
+  for_elements<Want::forces>(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
     distribute(m, ws, e, measured, outputs, tau, cut, push);
     if (e.bounded)
       for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
@@ -284,7 +293,7 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
     const T beyond = within(at.asked[k], m.actuators[k].bound) - at.asked[k];
     Measured<T> measured{};
     if (port.chord >= 0)
-      measure(m, ws, port, q, v, measured);
+      measure(m, ws, port, q, v, measured, false);
     add_effort(m, ws, port, measured, beyond, tau, cut, push);
   }
 }
@@ -294,7 +303,7 @@ void answer_element(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
   const ElementData &e = m.elements[element];
   Measured<T> measured[most_ports];
   T in[most_inputs], out[most_outputs];
-  evaluate(m, ws, at, e, q, v, measured, in, out);
+  evaluate<Want::forces>(m, ws, at, e, q, v, measured, in, out);
   if (e.bounded) // as if no other acted there
     for_actuators(m, e, out, [&](int k, T &output) { output = within(output, m.actuators[k].bound); });
   const T *outputs = out;
@@ -397,15 +406,15 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundin
   for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at hinges, and of sensors, there is none
     records.ends[k] = 0.0;
   const auto push = [&](int body, const Load<double> &load) {
-    if (records.loads && body)
+    if (records.loads)
       add_user_load(m, ws, body, load, records.loads);
   };
   start_sums(m, at);
   if (m.actuator_count)
-    for_elements(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
+    for_elements<Want::forces>(m, ws, at, q, v, false, [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
       for_actuators(m, e, outputs, [&](int k, double output) { at.asked[k] += output; });
     });
-  for_elements(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
+  for_elements<Want::all>(m, ws, at, q, v, true, [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
     if (e.bounded)
       for_actuators(m, e, outputs, [&](int k, double &output) { output *= given_part(m.actuators[k], at.asked[k]); });
     distribute(m, ws, e, measured, outputs, tau, cut, push);

@@ -9,11 +9,14 @@
 //                         the most power (equal F: a ball). The modes m, a small speed, say where it goes from rest; all
 //                         zero: it sticks. From m_0 = 1.5 on there are none.
 //       where a slip is given, tanh(speed / slip) in place of the jump
+//     bushing     f = -k_p p - c_p p',  m = -(g + phi x g / 2 + a phi x (phi x g)) - c_r w, g = k_r phi               (5)
+//                 E = 1/2 (p . k_p p + phi . g); a as in tree/chart.hpp, so that m . w = -g . phi' (Bushing in Python)
 //
 // Inputs in the order of ElementData: t, s, s', parameters (or further inputs).
 #pragma once
 
 #include "elements/branches.hpp"
+#include "tree/chart.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -85,6 +88,24 @@ template <class T> inline void dry_law(const T *in, int n, bool loaded, T *force
     force[0] = dry_one(F[0], rate[0], mode[0], mode[2]);
   else
     dry_several(n, F, rate, mode, mode[n + 1], force);
+}
+
+// (5): stiffnesses and dampings, those that `present` has a bit for; six forces, then what is stored
+template <class T> inline void bushing_law(const T *in, unsigned present, T *out) {
+  const T *s = in + 1, *rate = in + 7, *given = in + 13;
+  const auto next = [&](int bit) { return present >> bit & 1u ? *given++ : T(0.0); };
+  T g[6];
+  for (int i = 0; i < 6; ++i)
+    g[i] = next(i) * s[i];
+  const Vec3<T> phi{s[3], s[4], s[5]}, moment{g[3], g[4], g[5]}, once = cross(phi, moment);
+  const Vec3<T> turned = moment + scale(0.5, once) + scale(turn_series(dot(phi, phi)).c, cross(phi, once));
+  const T elastic[6] = {g[0], g[1], g[2], turned.x, turned.y, turned.z};
+  out[6] = T(0.0);
+  for (int i = 0; i < 6; ++i) {
+    out[6] = out[6] + g[i] * s[i];
+    out[i] = -(elastic[i] + next(6 + i) * rate[i]);
+  }
+  out[6] = 0.5 * out[6];
 }
 
 } // namespace dalembert::DALEMBERT_ISA

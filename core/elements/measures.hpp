@@ -23,6 +23,7 @@ DALEMBERT_INLINE int measures_of(Measure measure) {
 template <class T> struct Measured {
   T s[6], rate[6];
   Mat3<T> R_A;
+  Vec3<T> point;     // origin of B in the world
   Vec3<T> direction; // of a distance, axes of the world
   Motion<T> effort;  // of a cut hinge: [moment; force] on B per unit of effort, axes of the world
 };
@@ -52,7 +53,9 @@ template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T
 
 template <class T, class P> inline void measure_velocity(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
   const Pose<T> &X = ws.X_W[port.body_b];
-  Vec3<T> v = point_velocity(ws, port.body_b, lift<T>(as_vec(numbers.p_FB))), w = mul(X.R, ws.w[port.body_b]);
+  const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
+  Vec3<T> v = point_velocity(ws, port.body_b, p_B), w = mul(X.R, ws.w[port.body_b]);
+  now.point = point_in_world(ws, port.body_b, p_B);
   if (port.measure == Measure::load_body) {
     now.R_A = mul(X.R, lift<T>(as_mat(numbers.R_FB)));
     v = mul_t(now.R_A, v), w = mul_t(now.R_A, w);
@@ -62,11 +65,15 @@ template <class T, class P> inline void measure_velocity(const Workspace<T> &ws,
   now.rate[0] = v.x, now.rate[1] = v.y, now.rate[2] = v.z, now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
 }
 
-template <class T, class P> inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now) {
-  const Pose<T> &A = ws.X_W[port.body_a], &B = ws.X_W[port.body_b];
+template <class T, class P>
+inline void measure_between(const Workspace<T> &ws, const PortData &port, const P &numbers, Measured<T> &now, bool turns) {
   const Vec3<T> p_A = lift<T>(as_vec(numbers.p_FA)), p_B = lift<T>(as_vec(numbers.p_FB));
-  const Vec3<T> r = point_in_world(ws, port.body_b, p_B) - point_in_world(ws, port.body_a, p_A);
-  const Vec3<T> relative = point_velocity(ws, port.body_b, p_B) - point_velocity(ws, port.body_a, p_A);
+  now.point = point_in_world(ws, port.body_b, p_B);
+  const bool still = !port.body_a; // A is on ground
+  const Vec3<T> r = now.point - (still ? p_A : point_in_world(ws, port.body_a, p_A));
+  Vec3<T> relative = point_velocity(ws, port.body_b, p_B);
+  if (!still)
+    relative = relative - point_velocity(ws, port.body_a, p_A);
   if (port.measure == Measure::distance) {
     const T square = dot(r, r);
     const auto gone = less(square, T(1e-300)); // no direction: no force
@@ -76,27 +83,34 @@ template <class T, class P> inline void measure_between(const Workspace<T> &ws, 
     now.rate[0] = dot(now.direction, relative);
     return;
   }
-  const Vec3<T> w_A = mul(A.R, ws.w[port.body_a]);
-  now.R_A = mul(A.R, lift<T>(as_mat(numbers.R_FA)));
-  const Vec3<T> p = mul_t(now.R_A, r), u = mul_t(now.R_A, relative - cross(w_A, r));
+  now.R_A = lift<T>(as_mat(numbers.R_FA));
+  Vec3<T> w_A = zero3<T>();
+  if (!still) {
+    w_A = mul(ws.X_W[port.body_a].R, ws.w[port.body_a]);
+    now.R_A = mul(ws.X_W[port.body_a].R, now.R_A);
+    relative = relative - cross(w_A, r);
+  }
+  const Vec3<T> p = mul_t(now.R_A, r), u = mul_t(now.R_A, relative);
   now.s[0] = p.x, now.s[1] = p.y, now.s[2] = p.z;
   now.rate[0] = u.x, now.rate[1] = u.y, now.rate[2] = u.z;
   if (port.measure == Measure::pose) {
-    const Vec3<T> phi = rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(numbers.R_FB)))));
+    const Pose<T> &B = ws.X_W[port.body_b];
+    const Vec3<T> phi = turns ? rotation_vector(mul_ta(now.R_A, mul(B.R, lift<T>(as_mat(numbers.R_FB))))) : zero3<T>();
     const Vec3<T> w = mul_t(now.R_A, mul(B.R, ws.w[port.body_b]) - w_A);
     now.s[3] = phi.x, now.s[4] = phi.y, now.s[5] = phi.z;
     now.rate[3] = w.x, now.rate[4] = w.y, now.rate[5] = w.z;
   }
 }
 
+// turns: the rotation vector of a pose is wanted
 template <class T>
-DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now) {
+DALEMBERT_INLINE void measure(const ModelData &m, Workspace<T> &ws, const PortData &port, const T *q, const T *v, Measured<T> &now, bool turns) {
   if (port.measure != Measure::hinge) {
     seen<T>(m, port, [&](const auto &numbers) {
       if (port.measure >= Measure::load_world)
         measure_velocity(ws, port, numbers, now);
       else
-        measure_between(ws, port, numbers, now);
+        measure_between(ws, port, numbers, now, turns);
     });
   } else if (port.chord >= 0) {
     measure_cut_hinge(m, ws, port, now);
@@ -111,14 +125,16 @@ template <class T> DALEMBERT_INLINE Load<T> at_origin(const Vec3<T> &p, const Ve
   return {n + cross(p, f), f};
 }
 
-// [moment n; force f] on body_b at its point p_B, world axes, and the opposite on body_a at the same point in space:
-// calls push(body, load in F)
-template <class T, class S, class Push>
-inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const S *p_FB, const Vec3<T> &n, const Vec3<T> &f, Push &&push) {
-  const Vec3<T> p_B = lift<T>(as_vec(p_FB)), point = point_in_world(ws, body_b, p_B);
+// [moment n; force f] on body_b at its point p_B, which is there in the world, world axes, and the opposite on body_a at the
+// same point in space: calls push(body, load in F), not for ground
+template <class T, class Push>
+inline void push_pair(const Workspace<T> &ws, int body_a, int body_b, const Vec3<T> &p_B, const Vec3<T> &point, const Vec3<T> &n,
+                      const Vec3<T> &f, Push &&push) {
   const Pose<T> &A = ws.X_W[body_a], &B = ws.X_W[body_b];
-  push(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));
-  push(body_a, at_origin(mul_t(A.R, point - A.p), mul_t(A.R, -n), mul_t(A.R, -f)));
+  if (body_b)
+    push(body_b, at_origin(p_B, mul_t(B.R, n), mul_t(B.R, f)));
+  if (body_a)
+    push(body_a, at_origin(mul_t(A.R, point - A.p), mul_t(A.R, -n), mul_t(A.R, -f)));
 }
 
 // [moment; force] of a port on B, at its origin, world axes

@@ -14,7 +14,8 @@ namespace dalembert::DALEMBERT_ISA {
 // where the residuals stand among the outputs; then their derivatives, then where to begin
 DALEMBERT_INLINE int first_residual(const ElementData &e) { return e.measures + e.states + 1 + e.signals; }
 
-// outputs of a law with unknowns, which follow the n inputs; NaN where there is no solution
-template <class T> void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers, T *outputs);
+// What a law with unknowns, which follow the n inputs, gives beside them; NaN where there is no solution. last: as in run_program
+template <class T>
+void solve_law(const ModelData &m, const ElementData &e, T *in, int n, T *values, double *numbers, T *outputs, ProgramPart last);
 
 } // namespace dalembert::DALEMBERT_ISA

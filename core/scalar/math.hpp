@@ -255,15 +255,17 @@ template <class T> DALEMBERT_INLINE T whole_turns(const T &angle) {
   constexpr double turn = 6.283185307179586476925;
   return turn * whole(angle * (1.0 / turn) + 0.5);
 }
-DALEMBERT_INLINE double power(double x, double y) { return std::pow(x, y); }
+DALEMBERT_INLINE double power(double x, double y) {
+  return y == 1.5 && x >= 0.0 ? x * std::sqrt(x) : std::pow(x, y); // Hertz
+}
 inline Pack power(Pack x, Pack y) {
   for (int i = 0; i < W; ++i)
-    x.set(i, std::pow(x[i], y[i]));
+    x.set(i, power(x[i], y[i]));
   return x;
 }
 // an exponent that varies needs a positive base
 inline Dual power(const Dual &x, const Dual &y) {
-  const double value = std::pow(x.value, y.value), by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
+  const double value = power(x.value, y.value), by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
   Pack slope = x.slope * by_x;
   if (x.value > 0.0)
     slope = slope + y.slope * (value * std::log(x.value));

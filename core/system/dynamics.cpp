@@ -190,7 +190,10 @@ static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &w
       ws.p_A[body].n -= part.n;
       ws.p_A[body].f -= part.f;
     };
-    seen<T>(m, chord, [&](const auto &numbers) { push_pair(ws, chord.body_a, chord.body_b, numbers.p_FB, load.n, load.f, push); });
+    seen<T>(m, chord, [&](const auto &numbers) {
+      const Vec3<T> p_B = lift<T>(as_vec(numbers.p_FB));
+      push_pair(ws, chord.body_a, chord.body_b, p_B, point_in_world(ws, chord.body_b, p_B), load.n, load.f, push);
+    });
   }
 }
 

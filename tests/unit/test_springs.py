@@ -151,6 +151,28 @@ def test_account_of_a_bushing_closes_in_large_rotations() -> None:
     assert abs(da.simulate(system, 0.5)["energy.balance"]).max() < 1e-6
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_compiled_law_of_a_bushing_is_its_formula(seed: int) -> None:
+    """Diagonal matrices, entries missing or not: forces, energy, power, derivatives."""
+    rng = np.random.default_rng(seed)
+    numbers = [rng.uniform(1, 5, 6) * (rng.uniform(size=6) < 0.7) for _ in range(2)]
+    by_core = da.Bushing(*numbers)
+    assert by_core.core_law is not None
+    formula = da.Element(
+        "pose", by_core.force, by_core.parameters, energy=by_core.energy, definitions=by_core.definitions
+    )
+    q, v = np.array([0.3, *rng.normal(size=7)]), rng.normal(size=7)
+    models = [bushed(each, np.eye(3), (0.3, 0.1, -0.2)).compile() for each in (by_core, formula)]  # type: ignore[arg-type]
+    q = models[0].integrate(q, np.zeros(7))
+    parts = ("a", "energies", "losses", "measures", "ends")
+    ours, theirs = (model.report(parts, 0.0, q, v) for model in models)
+    for name in parts:
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-11, atol=1e-12)
+    slopes = [model.d_dynamics(0.0, q, v).a for model in models]
+    np.testing.assert_allclose(slopes[0].q, slopes[1].q, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(slopes[0].v, slopes[1].v, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("angle", [1e-9, 1e-3, 0.0999, 0.1001, 1.5, 3.0])
 def test_moment_of_a_bushing_is_the_slope_of_its_energy(angle: float) -> None:
     matrix = semidefinite(7)

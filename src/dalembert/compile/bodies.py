@@ -52,7 +52,7 @@ def _set_hinge(row: Any, hinge: TreeHinge, joints: JointTables) -> None:
         row["kind"] = _core.hinges[element.kernel, hinge.reversed]
     else:
         row["form"], row["nv"] = number("form", "custom"), element.nv
-        row["program"] = joints.of_hinge(element, reversed=hinge.reversed)
+        row["program"] = joints.of_hinge(hinge.name, element, reversed=hinge.reversed)
 
 
 def _set_flexible(row: Any, place: Place, forest: Forest, frames: FrameMap) -> None:

@@ -38,7 +38,7 @@ def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names:
         rows.add(
             **_ends(chord, frames),
             **_kind(element),
-            **joints.of_chord(element),
+            **joints.of_chord(chord.name, element),
             curve=len(curves) - 1 if curve is not None else -1,
             rows=len(rows_of(chord)),
             held=bool(holds_of(chord)),
@@ -48,7 +48,7 @@ def flatten_chords(forest: Forest, frames: FrameMap, joints: JointTables, names:
         law = coupling.element
         fields: dict[str, Any] = {"form": number("chord_form", "coupling"), "curve": -1, "rows": 1}
         if isinstance(law, CustomCoupling):
-            k = rows.add(**fields, **joints.of_chord(law))
+            k = rows.add(**fields, **joints.of_chord(coupling.name, law))
             factors = (1.0,) * len(coupling.places)
         else:
             k = rows.add(**fields, parameter=law.offset, program=-1)

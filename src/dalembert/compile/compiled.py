@@ -116,7 +116,7 @@ def compile_system(origin: System) -> Compiled:
     elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
     tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
-    numbers = collect_numbers(forest, frames, names, elements, drives)
+    numbers = collect_numbers(forest, frames, names, elements, drives, joints.own)
     tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
     hosted = tuple(laws.hosted)
     return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)

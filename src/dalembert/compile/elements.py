@@ -360,6 +360,8 @@ class _Row:
         signals = list(element.signals) if element.program is None else []
         if element.program is None:
             form, law = "function", tables.add_function(self.name, element)
+        elif element.core_law is not None:
+            form, law = element.core_law
         else:
             program = _without_signals(element)
             matter = program.outputs[: element.measures + len(element.states)]

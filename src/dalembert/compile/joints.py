@@ -26,6 +26,8 @@ NONE: Mapping[int, int] = MappingProxyType({})
 class ProgramTables:
     """Programs on their way to the core.
 
+    own : of programs, by number, the places of constants that are numbers of the description, by name
+
     Parameters
     ----------
     prefix : str
@@ -38,11 +40,13 @@ class ProgramTables:
         self.constants: list[float] = []
         self.outputs: list[int] = []
         self.tables: list[Any] = []
+        self.own: dict[int, dict[str, int]] = {}
 
     def take(self, program: Program, thresholds: Mapping[int, int] = NONE) -> int:
         """Add a program, and the thresholds of its operations by place; return its number."""
+        constant = number("operation", "constant")
         shifts = {
-            number("operation", "constant"): len(self.constants),
+            constant: len(self.constants),
             number("operation", "lookup"): len(self.tables),
         }
         row = self.programs.add(
@@ -53,6 +57,9 @@ class ProgramTables:
         )
         for place, (code, a, b, c, d) in enumerate(program.instructions):
             branch = thresholds.get(place, 0)
+            if code == constant and a in program.own:
+                branch = 1
+                self.own.setdefault(row, {})[program.own[a]] = a + shifts[code]
             self.instructions.add(operation=code, a=a + shifts.get(code, 0), b=b, c=c, d=d, branch=branch)
         self.constants += program.constants
         self.outputs += program.outputs
@@ -86,30 +93,38 @@ def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
 
 
 class JointTables:
-    """Programs of all joints, and the sets of inner coordinates that chains are searched from."""
+    """Programs of all joints, and the sets of inner coordinates that chains are searched from.
+
+    own : of each connection, the constants of programs that its numbers are, by name
+    """
 
     def __init__(self) -> None:
         self.programs = ProgramTables("joint_")
         self.starts: list[float] = []
-        self._known: dict[int, int] = {}
+        self.own: dict[str, dict[str, list[int]]] = {}
+        self._known: dict[tuple[int, str], int] = {}
 
-    def _add(self, *programs: Program) -> int:
-        """Take programs that belong together, once; return the number of the first."""
-        key = id(programs[0])  # kept by its hinge or constraint as long as the system
+    def _add(self, name: str, *programs: Program) -> int:
+        """Take programs that belong together, once; return the number of the first. Own numbers belong to a name."""
+        own = any(program.own for program in programs)
+        key = id(programs[0]), name if own else ""  # kept by its hinge or constraint as long as the system
         if key not in self._known:
-            first, *_ = [self.programs.take(program) for program in programs]
-            self._known[key] = first
+            rows = [self.programs.take(program) for program in programs]
+            self._known[key] = rows[0]
+            for row in rows:
+                for label, place in self.programs.own.get(row, {}).items():
+                    self.own.setdefault(name, {}).setdefault(label, []).append(place)
         return self._known[key]
 
-    def of_hinge(self, hinge: Hinge, *, reversed: bool) -> int:
+    def of_hinge(self, name: str, hinge: Hinge, *, reversed: bool) -> int:
         """Return the first program of a tree's hinge."""
         programs = hinge.programs[int(reversed)]
-        return self._add(programs.pose, programs.bias)
+        return self._add(name, programs.pose, programs.bias)
 
-    def of_chord(self, element: Hinge | Constraint | CustomCoupling) -> dict[str, int]:
+    def of_chord(self, name: str, element: Hinge | Constraint | CustomCoupling) -> dict[str, int]:
         """Return the fields of a chord that has programs: the first of these, inner coordinates, where they start."""
         if isinstance(element, (CustomConstraint, PfaffConstraint, CustomCoupling)):
-            return {"program": self._add(*element.programs)}
+            return {"program": self._add(name, *element.programs)}
         if isinstance(element, KinematicChain):
             programs = element.programs
         elif isinstance(element, Hinge) and not element.kernel:
@@ -119,7 +134,7 @@ class JointTables:
         first = len(self.starts)
         self.starts += element.starts.ravel().tolist()
         return {
-            "program": self._add(programs.pose, programs.bias),
+            "program": self._add(name, programs.pose, programs.bias),
             "inner": programs.n,
             "start": first,
             "starts": len(element.starts),

@@ -52,7 +52,8 @@ class Group:
     Attributes
     ----------
     what : str
-        ``"gravity"``, ``"body"``, ``"marker"``, ``"hinge"``, ``"constraint"``, ``"coupling"``, ``"law"``, ``"modes"``.
+        ``"gravity"``, ``"body"``, ``"marker"``, ``"hinge"``, ``"joint"``, ``"constraint"``, ``"coupling"``, ``"law"``,
+        ``"modes"``.
     key : tuple
         Which part: names that find it in a description again.
     names : tuple of str
@@ -347,6 +348,19 @@ class _Collector:
                 coupled += 1 + bool(law.ratio)
             row += 1
 
+    def joints(self, own: Mapping[str, Mapping[str, Sequence[int]]]) -> None:
+        """Add parameters of formulas of hinges, constraints and couplings."""
+        system = self.forest.system
+        for name, places in own.items():
+            owner: Any = system.couplings[name] if name in system.couplings else system.connections[name]
+            values = owner.element.parameters
+            follow = _at(tuple(places), expressions_of(owner.element))
+            names = [f"{name}.{label}" for label in places]
+            first = self.add("joint", (name,), names, ["1"] * len(names), [values[p] for p in places], follow)
+            for k, rows in enumerate(places.values()):
+                for row in rows:
+                    self.scalar("joint", row, first + k)
+
     def _constraint(self, chord: Connection, element: Constraint, row: int, drive: int | None) -> None:
         fields = ((Distance, "length"), (RollingSphere, "radius"), (RollingDisc, "radius"), (CamFollower, "radius"))
         field = next((label for kind, label in fields if isinstance(element, kind)), "")
@@ -527,13 +541,19 @@ def _drive_units(drive: Drive) -> list[str]:
 
 
 def collect_numbers(
-    forest: Forest, frames: FrameMap, names: Names, elements: ElementTables, drives: Sequence[Drive]
+    forest: Forest,
+    frames: FrameMap,
+    names: Names,
+    elements: ElementTables,
+    drives: Sequence[Drive],
+    joints: Mapping[str, Mapping[str, Sequence[int]]],
 ) -> OwnNumbers:
-    """Return the own numbers of a description and the recipes of the core."""
+    """Return the own numbers of a description and the recipes of the core; joints: see `JointTables.own`."""
     collector = _Collector(forest, frames, names)
     collector.gravity()
     tables = collector.bodies()
     collector.closures(drives)
+    collector.joints(joints)
     collector.elements(elements, drives)
     collector.modes()
     for body in (forest.system.ground, *forest.system.bodies.values()):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.couplings import Coupling
 from ..connections.elements.element import Element
 from ..connections.elements.plain import Effort, Load
@@ -101,6 +102,15 @@ def _coupling(system: System, group: Group, values: Array, _: Array) -> None:
     system.mimics[follower] = replace(system.mimics[follower], multiplier=ratio, offset=offset)
 
 
+def _joint(system: System, group: Group, values: Array, _: Array) -> None:
+    name = group.key[0]
+    owner: Any = system.couplings[name] if name in system.couplings else system.connections[name]
+    numbers = {label[len(name) + 1 :]: float(x) for label, x in zip(group.names, values, strict=True)}
+    element = owner.element
+    chain = isinstance(element, KinematicChain)
+    _put(owner, "element", element.with_parameters(numbers) if chain else element.with_parameters(**numbers))
+
+
 def _renewed(law: Any, values: Array) -> Any:
     numbers = [float(x) for x in values]
     if isinstance(law, Polynomial):
@@ -171,6 +181,7 @@ _WRITE = {
     "hinge": _hinge,
     "constraint": _constraint,
     "coupling": _coupling,
+    "joint": _joint,
     "law": _law,
     "modes": _modes,
 }

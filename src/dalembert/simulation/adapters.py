@@ -29,6 +29,7 @@ from ..model import Conditions, Model, State
 from ..model.interpolation import interpolate
 from ..result import Motion, Result, Stats, always
 from .breaks import breaks_until
+from .half_turns import passed_half_turn
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
@@ -139,6 +140,10 @@ def simulate_elsewhere(
         notes=notes,
     )
     result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
+    if caught is None and len(result.t) > 1:
+        caught = passed_half_turn(result)
+        if caught is not None:
+            result.status, result.message = "failed", str(caught)
     if caught is not None:
         caught.result = result
         raise caught

@@ -61,6 +61,8 @@ def carry_out(
     result = make_result(run, status, message, time.perf_counter() - began)
     if caught is None and len(result.t) > 1:
         caught = passed_half_turn(result)
+        if caught is not None:
+            result.status, result.message = "failed", str(caught)
     if caught is None or on_error == "return":
         return result
     caught.result = result

@@ -27,6 +27,7 @@ from .ensemble_files import (
     loaded_taking,
     save_ensemble,
 )
+from .half_turns import half_turns_of_many
 from .interrupt import Interrupt, keep_for_next
 from .members import Members
 from .motion_notes import motion_notes
@@ -353,6 +354,19 @@ def simulate_many(
         q_1, v_1, x_1 = (np.ascontiguousarray(part[done, -1]) for part in states)
         for run in done[members.gaps(group, done, float(wanted[-1]), q_1, v_1, x_1) > OPEN]:
             ends[run] = "open"
+    if not interrupt.pressed:
+        done = np.array([run for run, end in enumerate(ends) if end == "reached"], dtype=np.intp)
+
+        def alone(k: int) -> Result:
+            run = int(done[k])
+            return one(members[run], State(q=q[run], v=v[run], t=t_start, x=x[run]))
+
+        def model_of(k: int) -> Model:
+            return members[int(done[k])].model if members.apart else model
+
+        mine = states[0][done], states[1][done], states[2][done]
+        for k, words in half_turns_of_many(model, wanted, mine, model_of, alone).items():
+            ends[done[k]] = words
     if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is
         k = ends.index("crawls")
         told = one(members[k], State(q=q[k], v=v[k], t=t_start, x=x[k])).message

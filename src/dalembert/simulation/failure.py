@@ -13,8 +13,9 @@ from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.plain import Constraint
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
+from ..connections.elements.unknowns import slopes_of_unknowns
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
-from ..model.law_inputs import laws_that_fail
+from ..model.law_inputs import law_inputs, laws_that_fail
 from .led_angles import axes_meet
 from .settling import what_jumps
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["at_limit", "failure"]
 
+_FOLDED = 1e-3  # steps end where the root of their rounding is left, some 1e-6
 _TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
 
 APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
@@ -55,6 +57,9 @@ def failure(run: Run, outcome: int) -> DalembertError:
         lost = _loads_that_fail(run)
         if lost:
             return UserFunctionError(f"{where} {lost}")
+        folded = _folded_element(run)
+        if folded:
+            return SingularityError(f"{where} {folded}")
         guilty = _law_that_fails(run)
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
@@ -100,6 +105,32 @@ def _taut_chains(run: Run, q: np.ndarray) -> str:
         f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
         "follow; stop the motion before, by an event or da.Limits, or make the chain of bodies and hinges"
     )
+
+
+def _folded_element(run: Run) -> str:
+    """Return which element's unknowns have come to where they cannot go on, with what; empty if none has."""
+    t, q, v, x, _, _ = run.integrator.state()
+    for name, force in run.model.system.forces.items():
+        element = force.element
+        if not isinstance(element, Element) or not element.unknowns:
+            continue
+        if any(isinstance(source, Reaction) for source in element.sources.values()):
+            continue
+        given = law_inputs(run.model, name, np.array([t]), q[None], v[None], x[None], run.conditions)
+        J = slopes_of_unknowns(element, given[0])
+        if not np.isfinite(J).all():
+            continue
+        for axis in (0, 1):  # units of rows, then of columns
+            J = J / np.maximum(np.linalg.norm(J, axis=axis, keepdims=True), 1e-300)
+        _, sizes, shape = np.linalg.svd(J)
+        if sizes[-1] < _FOLDED:
+            most = list(element.unknowns)[int(np.abs(shape[-1]).argmax())]
+            return (
+                f"the inner equilibrium of element {name!r} comes to a fold, where it is held no more (its equations "
+                f"have {sizes[-1]:.2g} left of 1): its unknowns, {most!r} foremost, would jump. Give the node mass (a "
+                "light body), a damper, or stop the motion before"
+            )
+    return ""
 
 
 def _law_that_fails(run: Run) -> str:

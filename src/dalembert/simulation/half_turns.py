@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +15,11 @@ from ..connections.elements.signals import MEASURES
 from ..connections.formulas.parts import inputs_of
 from ..errors import SingularityError
 from ..model import Model
+from ..model.law_inputs import law_inputs
 from ..result import Result
-from ..rotation import rotation_vectors
+from ..rotation import from_rotation_vector, rotation_vectors
 
-__all__ = ["passed_half_turn"]
+__all__ = ["half_turns_of_many", "passed_half_turn"]
 
 Array = NDArray[np.float64]
 
@@ -24,36 +28,120 @@ _JUMP = 1e-4  # of the load, within a time in which nothing else changes
 _LONGEST = 2.0  # rad between two times, beyond which a turn and its opposite cannot be told apart
 
 
+@dataclass(frozen=True, eq=False)
+class _Turning:
+    """An attitude that a law uses: of an end of an element, or of an end of a member of a compound.
+
+    force : the element
+    port : which of its further ends, or of the member's
+    member : name of the member; empty: the element itself
+    """
+
+    force: ForceConnection
+    port: int
+    member: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return (
+            f"member {self.member!r} of element {self.force.name!r}" if self.member else f"element {self.force.name!r}"
+        )
+
+    def vectors(self, model: Model, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the rotation vector (n, 3) of the end against the first, at states."""
+        if not self.member:
+            ends = model.system.forces[self.force.name].ends  # of a model with other numbers its own
+            A, B = (model.pose(end, q).rotation for end in (ends[0], ends[1 + self.port]))
+            return np.asarray(rotation_vectors(np.einsum("kji,kjl->kil", A, B)))
+        element = self.force.element
+        assert isinstance(element, Compound)
+        inputs = law_inputs(model, self.force.name, t, q, v, x)
+        signals = model.report(["signals"], t, q, v, x)["signals"]
+        places = model.compiled.elements.signals
+        found = {name: places.get(f"{self.force.name}.{name}_at") for name in element.unknowns}
+        zero = np.zeros(len(t))  # rates, which are no matter
+        unknowns = [zero if place is None else signals[:, place] for place in found.values()]
+        return element.turns_of(self.member, self.port, np.column_stack([inputs, *unknowns]))
+
+    def jumps(self, model: Model, t: Array, q: Array, v: Array, x: Array) -> NDArray[np.intp]:
+        """Return after which states of a motion the vector has gone over to its opposite."""
+        phi = self.vectors(model, t, q, v, x)
+        near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
+        return near[[_between(phi[k], phi[k + 1]) < _LONGEST for k in near]] if len(near) else near
+
+
+def _between(a: Array, b: Array) -> float:
+    """Return the angle by which two attitudes, given by rotation vectors, are turned against each other."""
+    seen = from_rotation_vector(a).T @ from_rotation_vector(b)
+    return float(np.linalg.norm(rotation_vectors(seen[None])[0]))
+
+
 def passed_half_turn(result: Result) -> SingularityError | None:
     """Return what is wrong with a motion in which an element's rotation vector has jumped to its opposite, or None."""
     model = result.model
     assert model is not None
-    first: tuple[float, str] | None = None
-    for force in model.system.forces.values():
-        for port in _turning(force):
-            A, B = force.ends[0], force.ends[1 + port]
-            R = model.pose(A, result.q).rotation
-            seen = np.einsum("kji,kjl->kil", R, model.pose(B, result.q).rotation)
-            phi = rotation_vectors(seen)
-            jump = np.linalg.norm(np.diff(phi, axis=0), axis=1)
-            turned = np.linalg.norm(rotation_vectors(np.einsum("kji,kjl->kil", seen[:-1], seen[1:])), axis=1)
-            for k in np.flatnonzero((jump > np.pi) & (turned < _LONGEST)):
-                if first is not None and result.t[k] >= first[0]:
-                    break
-                if _load_jumps(result, force, port, int(k)):
-                    first = float(result.t[k]), force.name
-                    break
-    if first is None:
-        return None
-    t, name = first
-    return SingularityError(
-        f"soon after t = {t:.6g} s the ends of element {name!r} have turned by half a turn against each other; the "
+    first: tuple[float, _Turning] | None = None
+    for turning in _all_turning(model):
+        for k in turning.jumps(model, result.t, result.q, result.v, result.x):
+            if first is not None and result.t[k] >= first[0]:
+                break
+            if _load_jumps(result, turning, int(k)):
+                first = float(result.t[k]), turning
+                break
+    return None if first is None else SingularityError(_words(*first))
+
+
+def half_turns_of_many(
+    model: Model,
+    t: Array,
+    states: tuple[Array, Array, Array],
+    model_of: Callable[[int], Model],
+    again: Callable[[int], Result],
+) -> dict[int, str]:
+    """Return which of many runs have jumped so, by number, and what is to be said of it.
+
+    Parameters
+    ----------
+    model : Model
+        That of the description.
+    t : (n,) s
+    states : q (B, n, nq), v (B, n, nv), x (B, n, nx)
+    model_of : function
+        From the number of a run to its model.
+    again : function
+        From the number of a run to the same by itself, whose states are known at all times. It is asked once for each
+        attitude, whether the load jumps with the vector.
+    """
+    found: dict[int, str] = {}
+    for turning in _all_turning(model):
+        jumped: dict[int, int] = {}
+        for run, (q, v, x) in enumerate(zip(*states, strict=True)):
+            good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
+            if good.sum() < 2:
+                continue
+            at = turning.jumps(model_of(run), t[good], q[good], v[good], x[good])
+            if len(at):
+                jumped[run] = int(at[0])
+        if not jumped:
+            continue
+        alone = again(next(iter(jumped)))
+        assert alone.model is not None
+        places = turning.jumps(alone.model, alone.t, alone.q, alone.v, alone.x)
+        if any(_load_jumps(alone, turning, int(k)) for k in places):
+            found |= {run: _words(float(t[k]), turning) for run, k in jumped.items() if run not in found}
+    return found
+
+
+def _words(t: float, turning: _Turning) -> str:
+    return (
+        f"soon after t = {t:.6g} s the ends of {turning.name} have turned by half a turn against each other; the "
         "rotation vector (rx, ry, rz) that its law uses jumps to its opposite there, and with it the moment. Use a law "
         "at a hinge (HingeSpring, Element('hinge', ...)) for turns without limit, or keep them below half a turn"
     )
 
 
-def _load_jumps(result: Result, force: ForceConnection, port: int, k: int) -> bool:
+def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
     """Return whether the load of an element jumps where its rotation vector does, after stored time k.
 
     Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
@@ -61,29 +149,43 @@ def _load_jumps(result: Result, force: ForceConnection, port: int, k: int) -> bo
     model = result.model
     assert model is not None
     a, b = float(result.t[k]), float(result.t[k + 1])
-    before = _vector(model, force, port, result.q[k])
+
+    def vector(t: float) -> Array:
+        at = result.at(np.array([t]))
+        return np.asarray(turning.vectors(model, at.t, at.q, at.v, at.x)[0])
+
+    before = vector(a)
     for _ in range(40):
         middle = (a + b) / 2
-        if before @ _vector(model, force, port, result.at(middle).q) > 0:
+        if before @ vector(middle) > 0:
             a = middle
         else:
             b = middle
     near = result.at(np.array([a, b]))
-    jumped = np.concatenate([np.diff(near.output(f"{force.name}.{load}"), axis=0).ravel() for load in _LOADS])
-    size = np.concatenate([np.abs(near.output(f"{force.name}.{load}")).max(axis=0).ravel() for load in _LOADS])
-    return bool(np.abs(jumped).max() > _JUMP * size.max())
+    loads = [near.output(f"{turning.force.name}.{load}") for load in _LOADS]
+    jumped = np.concatenate([np.diff(load, axis=0).ravel() for load in loads])
+    size = max(float(np.abs(result.output(f"{turning.force.name}.{load}")).max()) for load in _LOADS)
+    return bool(np.abs(jumped).max() > _JUMP * size)
 
 
-def _vector(model: Model, force: ForceConnection, port: int, q: Array) -> Array:
-    """Return the rotation vector (3,) of an end against the first, at q (nq,)."""
-    A, B = (model.pose(end, q[None]).rotation[0] for end in (force.ends[0], force.ends[1 + port]))
-    return np.asarray(rotation_vectors((A.T @ B)[None])[0])
+def _all_turning(model: Model) -> list[_Turning]:
+    """Return the attitudes that laws use and push by."""
+    found = []
+    for force in model.system.forces.values():
+        element = force.element
+        if not isinstance(element, Element):
+            continue
+        found += [_Turning(force, port) for port in _ports(element)]
+        if isinstance(element, Compound):
+            found += [
+                _Turning(force, port, name) for name, own in element.turning_members.items() for port in _ports(own)
+            ]
+    return found
 
 
-def _turning(force: ForceConnection) -> list[int]:
-    """Return which ends an element measures the attitude of and pushes by it."""
-    element = force.element
-    if not isinstance(element, Element) or "pose" not in element.each_measure:
+def _ports(element: Element) -> list[int]:
+    """Return which further ends an element measures the attitude of and pushes by it."""
+    if "pose" not in element.each_measure:
         return []
     used = range(1, 1 + element.measures)
     if element.program is not None:

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 _INERT = ("body", "gravity", "modes", "named")  # own numbers on which no start depends; names act through others
-_SHAPING = ("marker", "coupling", "constraint")  # those that say where loops close
+_SHAPING = ("marker", "coupling", "constraint", "joint")  # those that say where loops close
 
 
 @dataclass(frozen=True, eq=False)

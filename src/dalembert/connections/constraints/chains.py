@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -177,6 +177,24 @@ class KinematicChain(Constraint):
     def redundant(self) -> int:
         """Freedoms of the hinges that do not move the second marker."""
         return sum(part.nv for part in self.parts if isinstance(part, Hinge)) - self.rank
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of its custom hinges, ``"0.r"`` that of the first part."""
+        return {
+            f"{k}.{name}": value
+            for k, part in enumerate(self.parts)
+            if isinstance(part, CustomHinge)
+            for name, value in part.parameters.items()
+        }
+
+    def with_parameters(self, numbers: Mapping[str, float]) -> KinematicChain:
+        """Return the same chain with other numbers for some parameters."""
+        parts: list[Any] = list(self.parts)
+        for k, part in enumerate(parts):
+            mine = {name[len(f"{k}.") :]: x for name, x in numbers.items() if name.startswith(f"{k}.")}
+            parts[k] = part.with_parameters(**mine) if mine else part
+        return replace(self, parts=parts)
 
     def inner(self, rotation: Any, position: Any) -> dict[str, float]:
         """Return inner coordinates by name at a pose of the second marker in the first.
@@ -367,13 +385,13 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
     c: Vector = k.numbers([0.0] * 3)
     columns: list[tuple[Vector, Vector]] = []
     last = n
-    for part in reversed(parts):
+    for number, part in reversed(list(enumerate(parts))):
         if isinstance(part, Offset):
             R, p = k.matrix(part.rotation.tolist()), k.numbers(part.position)
         else:
             q = places[last - part.nq : last]
             last -= part.nq
-            R, p = _hinge_pose(k, part, q)
+            R, p = _hinge_pose(k, part, q, number)
             back = transposed(C)
             mine = []
             for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
@@ -385,9 +403,11 @@ def _in_series(parts: Sequence[Hinge | Offset], n: int) -> PosePrograms:
     return PosePrograms.of(k, C, c, n, columns=columns)
 
 
-def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector) -> tuple[Matrix, Vector]:
-    """Return C and c of a hinge as places of a program."""
-    out = k.graft(hinge.programs[0].pose, [*q, *q])
+def _hinge_pose(k: Calculus, hinge: Hinge, q: Vector, number: int) -> tuple[Matrix, Vector]:
+    """Return C and c of a hinge, part of that number, as places of a program; its parameters get the number too."""
+    pose = hinge.programs[0].pose
+    own = {place: f"{number}.{name}" for place, name in pose.own.items()}
+    out = k.graft(replace(pose, own=own), [*q, *q])
     return [out[3:6], out[6:9], out[9:12]], out[:3]
 
 

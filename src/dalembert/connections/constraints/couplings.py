@@ -22,7 +22,15 @@ from ...recipes import record_makers, recorded
 from ..formulas.calculus import Calculus
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, compile_into
+from ..formulas.named import (
+    TIME,
+    changed,
+    checked_names,
+    checked_parameters,
+    checked_tables,
+    compile_into,
+    own_numbers,
+)
 from ..formulas.parts import inputs_of, needed
 from ..formulas.rows import row_programs
 from ..formulas.tables import Table
@@ -124,7 +132,7 @@ class CustomCoupling:
         if unit not in (None, "m", "rad"):
             raise ModelError(item, "unit", unit, 'give "m" or "rad"')
         self.formula, self.unit = formula, unit
-        self.parameters = checked_parameters(item, parameters or {})
+        self.parameters = checked_parameters(self, parameters or {})
         self.definitions = dict(definitions or {})
         self.tables = checked_tables(item, tables or {})
         self.coordinates = self._named(coordinates)
@@ -159,7 +167,7 @@ class CustomCoupling:
         inputs = [program.emit("input", k) for k in range(2 * len(names) + 1)]
         k, n = Calculus(program), len(names)
         used = dict(zip(program.inputs, inputs, strict=True))
-        named = {**self.parameters, **self.definitions, **parts}
+        named = {**own_numbers(self.parameters), **self.definitions, **parts}
         places = compile_into(k, [formula], used, named, item=item, tables=self.tables)
         speeds = inputs[n + 1 :]
         by_rates = bool(set(speeds) & needed(program, places))

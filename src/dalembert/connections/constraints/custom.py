@@ -16,7 +16,15 @@ from ...recipes import record_makers
 from ..formulas.calculus import Calculus, Matrix, Vector
 from ..formulas.derivatives import Rate
 from ..formulas.expressions import Program, is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, compile_into
+from ..formulas.named import (
+    TIME,
+    changed,
+    checked_names,
+    checked_parameters,
+    checked_tables,
+    compile_into,
+    own_numbers,
+)
 from ..formulas.rows import row_programs
 from ..formulas.tables import Table
 from ..formulas.traced import traced
@@ -43,7 +51,7 @@ class _RowsByFormula(Constraint):
 
     def __post_init__(self) -> None:
         item = self.kind
-        parameters = checked_parameters(item, self.parameters)
+        parameters = checked_parameters(self, self.parameters)
         formulas, parts = self.formulas, dict[str, str]()
         if callable(formulas) and not is_symbolic(formulas):
             formulas, parts = self._traced(formulas, tuple(parameters))
@@ -63,7 +71,7 @@ class _RowsByFormula(Constraint):
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
         for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
             object.__setattr__(self, name, value)
-        definitions = {**parameters, **dict(self.definitions), **parts}
+        definitions = {**own_numbers(parameters), **dict(self.definitions), **parts}
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:

@@ -15,9 +15,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formulas.expressions import Program
+from ..formulas.parts import part_of
 from .assembling import Assembly
 from .element import Element
 from .plain import ForceElement
+from .signals import MEASURES
 
 __all__ = ["Compound"]
 
@@ -42,7 +48,8 @@ class Compound(Element):
         expressions of the measures; where forces resist rates in every direction of the node, numbers.
     loads : dict of str to (1,), (3,) or (6,)
         Loads on nodes in axes of the first end: a force along the line, a force, or force and moment, N and N m:
-        expressions of t and parameters.
+        expressions of t and parameters. What they act against is the first end: name ground as the first end, with or
+        without members at it, for loads from outside in axes of the world.
     parameters : dict of str to float
         For `loads` and starts.
     starts : dict of str to float
@@ -102,3 +109,29 @@ class Compound(Element):
             signals=parts.signals(),
             unknowns=parts.unknowns(),
         )
+        object.__setattr__(self, "_parts", parts)
+
+    @property
+    def turning_members(self) -> dict[str, Element]:
+        """Members that measure an attitude."""
+        parts: Assembly = self._parts  # type: ignore[attr-defined]
+        return {name: m.element for name, m in parts.members.items() if "pose" in m.element.each_measure}
+
+    def turns_of(self, member: str, port: int, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rotation vector (n, 3) that a member measures of a further end, for inputs and unknowns.
+
+        Parameters
+        ----------
+        member : str
+        port : int
+            Which of the member's measures.
+        inputs : (n, len(takes) + len(unknowns))
+        """
+        parts: Assembly = self._parts  # type: ignore[attr-defined]
+        program = Program((*self.takes, *self.unknowns))
+        places = {name: program.emit("input", k) for k, name in enumerate(program.inputs)}
+        measures = parts.build(program, places)[f"measures of {member}"]
+        each = parts.members[member].element.each_measure
+        first = sum(len(MEASURES[measure][0]) for measure in each[:port])
+        columns = part_of(program, measures[first + 3 : first + 6]).evaluate(list(inputs.T))
+        return np.stack([np.broadcast_to(column, len(inputs)) for column in columns], axis=1)

@@ -205,6 +205,11 @@ class Element(ForceElement):
         object.__setattr__(self, "sources", sources)
 
     @property
+    def core_law(self) -> tuple[str, int] | None:
+        """The compiled law that gives the same as the formula (core/elements/library.hpp), and its number, if any."""
+        return None
+
+    @property
     def each_measure(self) -> tuple[str, ...]:
         """What it measures, one after the other."""
         return self.measure if isinstance(self.measure, tuple) else (self.measure,)

@@ -402,6 +402,14 @@ class Bushing(Element):
         energy = "(" + " + ".join(f"{_PLACES[i]}*g{i}" for i in range(6)) + ")/2"
         super().__init__("pose", (*forces, *moments), entries_k | entries_c, energy=energy, definitions=parts)
 
+    @property
+    def core_law(self) -> tuple[str, int] | None:
+        """That of matrices that are diagonal, with a bit for each entry that is not zero."""
+        names = [f"{letter}{i}{i}" for letter in "kc" for i in range(1, 7)]
+        if not self.parameters.keys() <= set(names):
+            return None
+        return "bushing", sum((name in self.parameters) << i for i, name in enumerate(names))
+
 
 _PLACES = ("x", "y", "z", "rx", "ry", "rz")
 _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")

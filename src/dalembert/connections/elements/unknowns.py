@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .element import Element
 
-__all__ = ["solved"]
+__all__ = ["slopes_of_unknowns", "solved"]
 
 Array = NDArray[np.float64]
 
@@ -21,6 +21,14 @@ def solved(element: Element, inputs: Array) -> Array:
     """Return inputs (n, len(element.takes)) with the unknowns after them; NaN where there is no solution."""
     found = np.array([_solve(element, row) for row in inputs])
     return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
+
+
+def slopes_of_unknowns(element: Element, given: Array) -> Array:
+    """Return the derivatives of the residuals by the unknowns (n, n) where these are found; NaN if they are not."""
+    program, n = element.program, len(element.unknowns)
+    assert program is not None
+    numbers = program.evaluate([*given, *_solve(element, given)])[element.gives + n : element.gives + n + n * n]
+    return np.array([float(x) for x in numbers]).reshape(n, n)
 
 
 def _solve(element: Element, given: Array) -> Array:

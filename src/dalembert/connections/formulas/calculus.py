@@ -162,7 +162,7 @@ class Calculus:
             name = OPERATIONS[instruction[0]]
             places = [moved[p] for p in operands(instruction)]
             if name == "constant":
-                moved.append(self.constant(part.constants[instruction[1]]))
+                moved.append(self.program.constant_of(part, instruction[1]))
             elif name == "input":
                 moved.append(inputs[instruction[1]])
             elif name in simple:

@@ -94,6 +94,9 @@ class Program:
     outputs : list of int
     tables : list of Table
         Those that ``lookup`` uses.
+    own : dict of int to str
+        Constants, by their places in `constants`, that are numbers of a description with a name: they may be given
+        other values, so that nothing is concluded from theirs.
     """
 
     inputs: tuple[str, ...]
@@ -101,7 +104,9 @@ class Program:
     constants: list[float] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    own: dict[int, str] = field(default_factory=dict)
     _known: dict[tuple[int, int, int, int, int], int] = field(default_factory=dict, repr=False)
+    _places: dict[float, int] = field(default_factory=dict, repr=False)  # of constants, by value
 
     def emit(self, name: str, *places: int) -> int:
         """Add an operation, unless its result is known; return the place of the result."""
@@ -114,9 +119,24 @@ class Program:
 
     def constant(self, value: float) -> int:
         """Return the place of a constant."""
-        if value not in self.constants:
+        if value not in self._places:
+            self._places[value] = len(self.constants)
             self.constants.append(value)
-        return self.emit("constant", self.constants.index(value))
+        return self.emit("constant", self._places[value])
+
+    def number(self, name: str, value: float) -> int:
+        """Return the place of a number of the description."""
+        for k, known in self.own.items():
+            if known == name:
+                return self.emit("constant", k)
+        self.own[len(self.constants)] = name
+        self.constants.append(value)
+        return self.emit("constant", len(self.constants) - 1)
+
+    def constant_of(self, other: Program, k: int) -> int:
+        """Return the place of constant k of another program."""
+        name = other.own.get(k)
+        return self.constant(other.constants[k]) if name is None else self.number(name, other.constants[k])
 
     def table(self, table: Table) -> int:
         """Return the number of a table."""
@@ -129,7 +149,7 @@ class Program:
     def value_of(self, place: int) -> float | None:
         """Return the number at a place, if it is a constant."""
         code, a, *_ = self.instructions[place]
-        return self.constants[a] if code == _CODES["constant"] else None
+        return self.constants[a] if code == _CODES["constant"] and a not in self.own else None
 
     def power(self, base: int, exponent: int) -> int:
         """Return the place of a power; small whole and half exponents become products and roots."""

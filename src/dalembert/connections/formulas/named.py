@@ -8,8 +8,9 @@ from typing import Any
 
 from ...checks import finite_number
 from ...errors import ModelError
+from ...expressions import Expression, plain
 from .calculus import Calculus
-from .expressions import Program, add_expression, mind_name
+from .expressions import Formula, Program, add_expression, mind_name
 from .tables import Table
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "checked_parameters",
     "checked_tables",
     "compile_into",
+    "own_numbers",
     "uses",
 ]
 
@@ -44,13 +46,27 @@ def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, fl
     return {**parameters, **numbers}
 
 
-def checked_parameters(item: str, parameters: Any) -> dict[str, float]:
-    """Return parameters by name, if they are numbers."""
+def checked_parameters(owner: Any, parameters: Any) -> dict[str, float]:
+    """Return parameters by name, if they are numbers; expressions that they follow from are kept with their owner."""
+    item: str = owner.kind
     if not isinstance(parameters, Mapping):
         raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
+    follow = {str(name): value for name, value in parameters.items() if isinstance(value, Expression)}
+    if follow:
+        object.__setattr__(owner, "expressions", follow)
     return {
-        str(name): finite_number(value, item=item, field=f"parameter {name!r}") for name, value in parameters.items()
+        str(name): finite_number(plain(value), item=item, field=f"parameter {name!r}")
+        for name, value in parameters.items()
     }
+
+
+def own_numbers(parameters: Mapping[str, float]) -> dict[str, Formula]:
+    """Return parameters as definitions of formulas that may be given other values once all is compiled."""
+
+    def number(name: str, value: float) -> Formula:
+        return Formula(lambda program, _: program.number(name, value))
+
+    return {name: number(name, value) for name, value in parameters.items()}
 
 
 def compile_into(

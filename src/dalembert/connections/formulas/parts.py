@@ -48,7 +48,7 @@ def part_of(program: Program, outputs: Sequence[int]) -> Program:
     for place in sorted(needed(program, outputs)):
         code, a, *_ = program.instructions[place]
         if OPERATIONS[code] == "constant":
-            moved[place] = part.constant(program.constants[a])
+            moved[place] = part.constant_of(program, a)
         elif OPERATIONS[code] == "input":
             moved[place] = part.emit("input", a)
         elif OPERATIONS[code] == "lookup":

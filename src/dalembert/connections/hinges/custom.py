@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...checks import finite_array, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
-from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, uses
+from ..formulas.named import TIME, changed, checked_names, checked_parameters, checked_tables, own_numbers, uses
 from ..formulas.poses import posed, shifts
 from ..formulas.tables import Table
 from ..formulas.traced import traced
@@ -42,7 +42,7 @@ class CustomHinge(Hinge):
         A (3, 3) matrix; or a sequence of turns ``("z", formula)``, each about axes that the turns before it have left
         (an axis is a letter or three numbers); or a rotation vector (3,). No rotation if left out.
     parameters : dict of str to float
-        Numbers that formulas use by name.
+        Numbers that formulas use by name; events, ensembles and studies may change them (``"wire.r"``).
     definitions : dict of str to formula
         Named parts that formulas use.
     reference : (n,) or dict of str to float
@@ -59,8 +59,9 @@ class CustomHinge(Hinge):
 
     With time in its formulas the hinge has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
     wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power that the
-    prescribed motion takes. A hinge whose loop is cut at it is obeyed by 6 - n rows, found numerically (see
-    `KinematicChain`); hinges of the library are cut first.
+    prescribed motion takes. For six coordinates on a moving base, let a hinge of time alone, ``coordinates=()``, carry
+    a body without mass, and the others be on that. A hinge whose loop is cut at it is obeyed by 6 - n rows, found
+    numerically (see `KinematicChain`); hinges of the library are cut first.
 
     Examples
     --------
@@ -88,9 +89,9 @@ class CustomHinge(Hinge):
     def __post_init__(self) -> None:
         item = self.kind
         names = checked_names(item, "coordinates", self.coordinates)
-        parameters = checked_parameters(item, self.parameters)
+        parameters = checked_parameters(self, self.parameters)
         position, rotation, parts = self._formulas(names, parameters)
-        definitions = {**parameters, **dict(self.definitions), **parts}
+        definitions = {**own_numbers(parameters), **dict(self.definitions), **parts}
         clocked = (*names, TIME)
         tables = checked_tables(item, self.tables)
         programs = posed(item, clocked, position, rotation, definitions, tables)
@@ -99,7 +100,11 @@ class CustomHinge(Hinge):
             clocked = names
         if not 1 <= len(clocked) <= _MOST:
             raise ModelError(
-                item, "coordinates", names, f"give one to {_MOST}, or up to {_MOST - 1} if the time `t` is used"
+                item,
+                "coordinates",
+                names,
+                f"give one to {_MOST}, or up to {_MOST - 1} if the time `t` is used: beyond that let time move a body "
+                "without mass, by a hinge without coordinates, and the others move on that",
             )
         object.__setattr__(self, "coordinates", clocked)
         self.__dict__["programs"] = programs
