@@ -148,20 +148,11 @@ def ensembles(runs: int, rounds: int) -> None:
     beside("arm of seven links", arm(), states, GOAL, rounds, 16_000)
     bars = four_bar()
     closed = bars.compile()
-    begin, _ = da.start_state(
-        closed, {"A": np.linspace(0.3, 1.2, min(runs, 500)), "A.speed": np.linspace(-2, 2, min(runs, 500))}
-    )
+    some = min(runs, 500)
+    begin, _ = da.start_state(closed, {"A": np.linspace(0.3, 1.2, some), "A.speed": np.linspace(-2, 2, some)})
     beside("four-bar", bars, begin, GOAL, rounds, 4000)
     calls: dict[str, Callable[[], object]] = {}
-    for kind in (
-        "states",
-        "stiffnesses",
-        "masses and lengths",
-        "element states",
-        "a drive",
-        "control as formulas",
-        "control in Python",
-    ):
+    for kind in KINDS:
         s, given, control = varied(kind, runs)
         own = s.compile()
         few = 50 if control else runs
