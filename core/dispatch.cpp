@@ -9,18 +9,21 @@ namespace dalembert {
 namespace portable {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
+extern const VariationSet variations;
 }
 #endif
 #ifdef DALEMBERT_WITH_avx2
 namespace avx2 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
+extern const VariationSet variations;
 }
 #endif
 #ifdef DALEMBERT_WITH_avx512
 namespace avx512 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
+extern const VariationSet variations;
 }
 #endif
 
@@ -29,6 +32,7 @@ namespace {
 struct Choice {
   const KernelSet *kernels;
   const IntegratorSet *integrators;
+  const VariationSet *variations;
 };
 
 Choice choose() {
@@ -41,16 +45,16 @@ Choice choose() {
 #ifdef DALEMBERT_WITH_avx512
   if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("fma"))
-    return {&avx512::kernels, &avx512::integrators};
+    return {&avx512::kernels, &avx512::integrators, &avx512::variations};
 #endif
 #ifdef DALEMBERT_WITH_avx2
   if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {&avx2::kernels, &avx2::integrators};
+    return {&avx2::kernels, &avx2::integrators, &avx2::variations};
 #endif
 #ifdef DALEMBERT_WITH_portable
-  return {&portable::kernels, &portable::integrators};
+  return {&portable::kernels, &portable::integrators, &portable::variations};
 #else
-  return {nullptr, nullptr};
+  return {nullptr, nullptr, nullptr};
 #endif
 }
 
@@ -64,5 +68,6 @@ const Choice &chosen() {
 bool processor_is_served() { return chosen().kernels; }
 const KernelSet &best_kernels() { return *chosen().kernels; }
 const IntegratorSet &best_integrators() { return *chosen().integrators; }
+const VariationSet &best_variations() { return *chosen().variations; }
 
 } // namespace dalembert

@@ -3,6 +3,7 @@
 
 #include "kernels.hpp"
 #include "steppers/run.hpp"
+#include "steppers/variations.hpp"
 
 namespace dalembert {
 

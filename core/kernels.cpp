@@ -292,12 +292,12 @@ struct SystemDerivativeMemory {
   double *given; // 2 nv
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, Kernel kernel, SystemDerivativeMemory &d) {
+std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, SystemDerivativeMemory &d) {
   Arena arena{base};
   arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
-  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives));
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives, call.direction_count));
   d.a = arena.take<double>(std::size_t(m.nv));
-  if (kernel != Kernel::newton_step)
+  if (call.kernel != Kernel::newton_step)
     return arena.used;
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.newton));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.fronts));
@@ -326,14 +326,17 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   return 0;
 }
 
-unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state) {
+// first: of states that follow each other in one memory
+unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at, std::ptrdiff_t state, bool first) {
   SystemDerivativeMemory d;
-  lay_out(m, memory, call.kernel, d);
+  lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
     return newton_step_of_one(m, conditions_of(call, state), d, at);
   if (call.kernel == Kernel::d_supplied)
     return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out) ? 0u : unsigned(host_failed);
   d.derivatives.along = {call.directions, call.direction_count};
+  if (first)
+    forget_directions(d.derivatives);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -373,13 +376,13 @@ std::size_t bytes_one(const ModelData &m, const Call &call) {
   }
   case Family::system_derivative: {
     SystemDerivativeMemory d;
-    return lay_out(m, nullptr, call.kernel, d);
+    return lay_out(m, nullptr, call, d);
   }
   }
   return 0;
 }
 
-unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
+unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state, bool first) {
   Arrays<double> at;
   for (int k = 0; k < take_count; ++k)
     at.in[k] = call.in[k].data ? call.in[k].data + state * call.in[k].stride : nullptr;
@@ -395,7 +398,7 @@ unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdi
   case Family::report:
     return report_of_one(m, memory, call, at, state);
   case Family::system_derivative:
-    return system_derivatives_of_one(m, memory, call, at, state);
+    return system_derivatives_of_one(m, memory, call, at, state, first);
   case Family::system:
     if (!is_plain(m, call))
       return system_of_one(m, memory, call, at, state);
@@ -412,6 +415,8 @@ unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdi
   return 0;
 }
 
+unsigned one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) { return evaluate_one(m, memory, call, state, true); }
+
 // 0 x is 0 for finite numbers and NaN for others: sums of it tell whether all were finite
 unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : bit; }
 
@@ -422,7 +427,7 @@ unsigned one_by_one(const ModelData &m, std::byte *memory, const Call &call, std
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(Take::inputs) && j < call.in[k].size; ++j)
         seen_in += 0.0 * call.in[k].data[state * call.in[k].stride + j];
-    found |= one(m, memory, call, state);
+    found |= evaluate_one(m, memory, call, state, state == begin);
     for (int k = 0; k < call.outputs; ++k)
       for (std::ptrdiff_t j = 0; call.out[k].data && j < call.out[k].size; ++j)
         seen_out += 0.0 * call.out[k].data[state * call.out[k].stride + j];

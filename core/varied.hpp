@@ -41,7 +41,7 @@ template <class S> struct Numbers {
   S *armature, *support_factor, *law_numbers, *offsets;
   S *joint_constants;     // of the programs of joints
   S *elastic;             // of each flexible body stiffness, then damping, n x n each
-  S gravity[3];
+  S *gravity;             // 3
   Pose<S> *marked, *framed; // X_M of all markers, X_FB of all bodies of the user
 };
 
@@ -70,6 +70,7 @@ template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   n.offsets = arena.take<S>(std::size_t(m.drive_count));
   n.joint_constants = arena.take<S>(std::size_t(m.joint_constant_count));
   n.elastic = arena.take<S>(elastic_count(m));
+  n.gravity = arena.take<S>(3);
   n.marked = arena.take<Pose<S>>(std::size_t(m.recipes.markers));
   n.framed = arena.take<Pose<S>>(std::size_t(m.users) + 1);
   return arena.used;
@@ -112,7 +113,7 @@ template <class S> inline void start_numbers(const ModelData &m, Numbers<S> &n) 
   lift_each(m.joints.constants, m.joint_constant_count, n.joint_constants);
   for (int k = 0; k < m.drive_count; ++k)
     n.offsets[k] = S(m.drives[k].offset);
-  lift_all(m.gravity, n.gravity);
+  lift_each(m.gravity, 3, n.gravity);
   S *elastic = n.elastic;
   for (int k = 0; k < m.modal_count; ++k) {
     const int count = 2 * m.modal[k].modes * m.modal[k].modes;

@@ -7,6 +7,7 @@
 #include "bind/natural.hpp"
 #include "bind/reach.hpp"
 #include "bind/table_arrays.hpp"
+#include "bind/variations.hpp"
 #include "dispatch.hpp"
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -322,6 +323,7 @@ NB_MODULE(_core, module) {
   add_integrator(module);
   add_natural(module);
   add_geometry(module);
+  add_variations(module);
   add_reach(module);
   add_schema(module);
   module.def("_name_dynamics", [](const nb::object &type) {

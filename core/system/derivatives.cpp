@@ -30,7 +30,24 @@ static int directions_of(const ModelData &m, const DerivativesRoom &room, Direct
   return 0;
 }
 
-std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) {
+constexpr std::size_t most_kept = std::size_t(4) << 20; // bytes of numbers that are kept
+
+static std::size_t lay_out(const ModelData &m, std::byte *base, KeptDirections &kept, int directions) {
+  Arena arena{base};
+  Numbers<Dual> one;
+  kept.each = lay_out(m, nullptr, one);
+  kept.slots = int(std::min(std::size_t(directions + W - 1) / W, std::max<std::size_t>(1, most_kept / (kept.each + 1))));
+  const std::size_t slots = std::size_t(kept.slots);
+  kept.holds = arena.take<std::int32_t>(slots);
+  kept.own = arena.take<unsigned char>(slots);
+  kept.parameters = arena.take<Pack>(slots * std::size_t(m.parameter_count));
+  kept.memory = arena.take<std::byte>(slots * kept.each);
+  return arena.used;
+}
+
+void forget_directions(DerivativesRoom &room) { std::fill_n(room.kept.holds, room.kept.slots, -1); }
+
+std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, int directions) {
   Arena arena{base};
   arena.skip(lay_out(m, base, room.duals));
   const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx), nc = std::size_t(m.nc);
@@ -46,7 +63,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room) 
     *each = arena.take<Dual>(inputs);
   room.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
   room.own = arena.take<Dual>(std::size_t(m.recipes.numbers));
-  arena.skip(lay_out(m, arena.here(), room.numbers));
+  arena.skip(lay_out(m, arena.here(), room.kept, directions));
   room.along = {};
   room.body_loads = arena.take<Dual>(6 * std::size_t(m.users));
   room.loads = arena.take<Dual>(nz ? 6 * std::size_t(connection_count(m)) : 0);
@@ -85,13 +102,8 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
     room.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
     room.parameters[k] = c.parameters[k];
-  if (room.along.count && m.recipes.numbers) {
-    for (int k = 0; k < m.recipes.numbers; ++k)
-      room.own[k] = m.recipes.number[k];
-    start_numbers(m, room.numbers);
+  if (room.along.count && m.recipes.numbers)
     room.varied = m;
-    room.varied.varied = &room.numbers;
-  }
   for (int k = 0; s.inputs && k < m.input_count; ++k)
     room.settings[k] = s.inputs[k];
   for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
@@ -111,27 +123,57 @@ void hold_state(const ModelData &m, const Conditions &c, MotionRoom &motion, Der
   std::memcpy(room.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
 }
 
-// whether own numbers vary in directions [first, first + count)
-static bool numbers_vary(const ModelData &m, const DerivativesRoom &room, Direction direction, int first, int count) {
-  if (direction != Direction::parameter || !m.recipes.numbers)
-    return false;
-  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
-  for (int l = first; l < first + count; ++l)
-    for (std::ptrdiff_t k = m.parameter_count; k < width; ++k)
-      if (room.along.rows[l * width + k] != 0.0)
-        return true;
-  return false;
+static void look_at(const ModelData &m, DerivativesRoom &room, int slot) {
+  lay_out(m, room.kept.memory + std::size_t(slot) * room.kept.each, room.numbers);
 }
 
-// slopes of parameters and own numbers
-static void seed_parameters(const ModelData &m, DerivativesRoom &room, int first, int count, bool on) {
+// the slot in which directions [first, first + count) of parameters stand
+static int slot_of(const ModelData &m, DerivativesRoom &room, int first, int count) {
+  KeptDirections &kept = room.kept;
+  const int chunk = first / W, slot = chunk % kept.slots;
+  if (kept.holds[slot] == chunk)
+    return slot;
+  kept.holds[slot] = chunk;
   const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  bool own = false;
   for (std::ptrdiff_t k = 0; k < width; ++k) {
-    Pack &slope = (k < m.parameter_count ? room.parameters[k] : room.own[k - m.parameter_count]).slope;
-    slope = Pack(0.0);
-    for (int l = 0; on && l < count; ++l)
+    Pack slope(0.0);
+    for (int l = 0; l < count; ++l)
       slope.set(l, room.along.rows[(first + l) * width + k]);
+    if (k < m.parameter_count) {
+      kept.parameters[std::ptrdiff_t(slot) * m.parameter_count + k] = slope;
+      continue;
+    }
+    room.own[k - m.parameter_count] = Dual(m.recipes.number[k - m.parameter_count], slope);
+    for (int l = 0; l < count; ++l)
+      own = own || slope[l] != 0.0;
   }
+  kept.own[slot] = own;
+  if (own) {
+    look_at(m, room, slot);
+    start_numbers(m, room.numbers);
+    follow_numbers(m, room.own, room.numbers);
+  }
+  return slot;
+}
+
+// The model as directions [first, first + count) vary it: with numbers in place of its tables where own numbers vary.
+static const ModelData &varied_model(const ModelData &m, DerivativesRoom &room, Direction direction, int first, int count) {
+  if (direction != Direction::parameter || !m.recipes.numbers)
+    return m;
+  const int slot = slot_of(m, room, first, count);
+  if (!room.kept.own[slot])
+    return m;
+  look_at(m, room, slot);
+  room.varied.varied = &room.numbers;
+  return room.varied;
+}
+
+// slopes of the parameters of elements
+static void seed_parameters(const ModelData &m, DerivativesRoom &room, int first, int count, bool on) {
+  const Pack *slopes = room.kept.parameters + std::ptrdiff_t(slot_of(m, room, first, count)) * m.parameter_count;
+  for (int k = 0; k < m.parameter_count; ++k)
+    room.parameters[k].slope = on ? slopes[k] : Pack(0.0);
 }
 
 // slopes of what is varied, in lanes [0, count); or none any more
@@ -216,10 +258,8 @@ static bool host_varies(const Conditions &c, Direction direction) {
 void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
           int first, int count) {
   seed(m, room, s, direction, first, count, true);
-  const bool own = numbers_vary(m, room, direction, first, count), moves = own || direction == Direction::time;
-  if (own)
-    follow_numbers(m, room.own, room.numbers);
-  const ModelData &model = own ? room.varied : m;
+  const ModelData &model = varied_model(m, room, direction, first, count);
+  const bool moves = &model != &m || direction == Direction::time;
   const StateOf<Dual> state = varied_state(c, room, s, direction);
   if (moves && !s.prescribed)
     prescribe(model, c.given, state.t, room.duals.hosted, room.a);
@@ -296,10 +336,7 @@ static void vary_transmitted(const ModelData &m, const Conditions &c, MotionRoom
     for (int i = 0; i < m.nc; ++i)
       room.lambda[i].slope.set(l, room.dlambda[std::ptrdiff_t(l) * m.nc + i]);
   }
-  const bool own = numbers_vary(m, room, direction, first, count);
-  if (own)
-    follow_numbers(m, room.own, room.numbers);
-  const ModelData &model = own ? room.varied : m;
+  const ModelData &model = varied_model(m, room, direction, first, count);
   const StateOf<Dual> state = varied_state(c, room, s, direction);
   balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, static_cast<Dual *>(nullptr));
   hinge_loads(model, room.duals.loops.ws, room.loads);

@@ -44,12 +44,24 @@ struct DerivativeBlocks {
   DerivativeBlock of[direction_kinds];
 };
 
+// What directions of parameters make of the numbers that kernels read, W directions at once. It is the same at all states: found
+// where they are met first, and kept as far as there is room.
+struct KeptDirections {
+  int slots = 0;
+  std::int32_t *holds;    // which directions stand in a slot: those from W times this on; -1: none
+  unsigned char *own;     // whether own numbers vary in them
+  std::byte *memory;      // numbers of the tables, where they do: `each` bytes
+  std::size_t each;
+  Pack *parameters;       // slopes of the parameters of elements
+};
+
 struct DerivativesRoom {
   SystemRoom<Dual> duals;
   Dual *q, *v, *x, *a, *lambda, *parameters, *own;
   ParameterDirections along;
+  KeptDirections kept;
   Numbers<Dual> numbers;           // of the tables, where own numbers vary
-  ModelData varied;                // the model with these
+  ModelData varied;                // the model with numbers that vary
   Dual *inputs;                    // as they are, by their laws or set
   Dual *settings;                  // those that are set; no numbers elsewhere
   Dual *seconds, *dx, *body_loads, *loads, *z;
@@ -62,7 +74,10 @@ struct DerivativesRoom {
   double *shifted, *above, *below; // what is evaluated beside the state
 };
 
-std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room);
+// directions: of parameters, that will be asked for
+std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, int directions = 0);
+// before the first state of some that share directions of parameters
+void forget_directions(DerivativesRoom &room);
 
 // All derivatives that are wanted, at a state; its accelerations are left in a. False if what is evaluated outside has failed.
 bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,

@@ -140,6 +140,20 @@ class Solid:
 
 def distances(first: Solid, poses: Array, second: Solid, others: Array) -> tuple[Array, Array]: ...
 
+class Along:
+    def __init__(
+        self,
+        n: int,
+        matrices: Array,
+        places: Array,
+        blocks: Array,
+        steps: Array,
+        block: NDArray[np.int64],
+        keep: NDArray[np.int64],
+    ) -> None: ...
+    def forward(self, y0: Array) -> Array: ...
+    def backward(self, seeds: Array) -> tuple[Array, Array]: ...
+
 class Reach:
     def __init__(
         self,

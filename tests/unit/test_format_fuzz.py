@@ -130,3 +130,18 @@ def test_files_that_include_each_other_are_refused(tmp_path: Path) -> None:
         (tmp_path / f"{one}.xml").write_text(f'<mujoco><include file="{other}.xml"/></mujoco>')
     with pytest.raises(ModelError):
         load_mjcf(tmp_path / "a.xml")
+
+
+def test_files_are_included_from_the_folder_of_the_one_that_names_them(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    (tmp_path / "parts").mkdir()
+    body = '<worldbody><body name="b"><joint/><geom size="0.1"/></body></worldbody>'
+    (tmp_path / "arm.xml").write_text('<mujoco><include file="parts/all.xml"/></mujoco>')
+    (tmp_path / "parts/all.xml").write_text('<mujocoinclude><include file="one.xml"/></mujocoinclude>')
+    (tmp_path / "parts/one.xml").write_text(f"<mujocoinclude>{body}</mujocoinclude>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert list(load_mjcf(tmp_path / "arm.xml").bodies) == ["b"]
+        (tmp_path / "parts/all.xml").write_text('<mujocoinclude><include file="../../one.xml"/></mujocoinclude>')
+        with pytest.raises(ModelError, match=r"outside|no such file"):
+            load_mjcf(tmp_path / "arm.xml")

@@ -756,3 +756,19 @@ def test_a_factor_of_deformation_that_cannot_be_is_refused(bad: Any) -> None:
     system, q = flexible_arm()
     with pytest.raises(ModelError, match="exaggerate"):
         draw(system, q, exaggerate=bad, ax=axes())
+
+
+def test_what_is_nearer_is_drawn_over_what_is_farther() -> None:
+    s = da.System("two blocks", gravity=(0, 0, -9.81))
+    for name, y in (("near", -1.0), ("far", 1.0)):  # the reader of the xz-plane looks along y
+        block = s.body(name, da.box(1.0, 0.2, 1.0, mass=1.0))
+        s.connect(f"{name} pin", da.Revolute("y"), s.ground.at(0, y, 0), block)
+    ax = s.draw()
+    bodies = next(each for each in ax.collections if each.get_gid() == "bodies")
+    order = [tuple(color) for color in bodies.get_edgecolor()]
+    turned = da.System("two blocks", gravity=(0, 0, -9.81))
+    for name, y in (("near", 1.0), ("far", -1.0)):
+        block = turned.body(name, da.box(1.0, 0.2, 1.0, mass=1.0))
+        turned.connect(f"{name} pin", da.Revolute("y"), turned.ground.at(0, y, 0), block)
+    other = next(each for each in turned.draw().collections if each.get_gid() == "bodies")
+    assert [tuple(color) for color in other.get_edgecolor()] == order[::-1]

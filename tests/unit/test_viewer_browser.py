@@ -231,6 +231,17 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
         shown.page.close()
 
 
+def test_pictures_of_scenes_have_what_drawings_lack(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    plain = image.imread(motion.export(tmp_path / "plain.png", by="scene"))
+    plotted = image.imread(motion.export(tmp_path / "plotted.png", plots=["rocker.angle"]))
+    assert plain.shape == plotted.shape == (720, 1280, 3) or plain.shape[:2] == (720, 1280)
+    assert (plain[-100:, :, :3] != plotted[-100:, :, :3]).any(), "the plot stands below"
+    with pytest.raises(da.ModelError, match="by='scene'"):
+        motion.export(tmp_path / "drawn.png", plots=["rocker.angle"], by="drawing")
+    with pytest.raises(da.ModelError, match="'auto' or 'scene' or 'drawing'"):
+        motion.export(tmp_path / "drawn.png", by="hand")
+
+
 def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
     s = da.System("motor", gravity=(0, 0, 0))
     s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=1.0)))

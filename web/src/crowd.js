@@ -7,6 +7,7 @@ import {
 import { Copies, Heap } from "./copies.js";
 
 const SMALL = [36, 15, 5]; // pixels of radius below which a coarser level is good enough
+const FINE = 0.25; // of that, where there is time
 const EDGED = 7; // below which edges are left out
 const EDGE = 0.35; // opacity
 const SLIM = 3; // how much more is asked of what is slim
@@ -19,7 +20,9 @@ export class Sight {
     this.sphere = new Sphere();
   }
 
-  look(camera, height) {
+  // coarse: what is small may be drawn with few triangles
+  look(camera, height, coarse) {
+    this.small = coarse ? SMALL : SMALL.map((each) => FINE * each);
     camera.updateMatrixWorld();
     this.frustum.setFromProjectionMatrix(this.matrix.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse));
     this.camera = camera;
@@ -75,7 +78,7 @@ export class Crowd {
       const size = sight.size(center.copy(this.ball.center).applyMatrix4(matrix), radius);
       if (size === 0) continue;
       const broad = this.slim ? (SLIM * size * width.setFromMatrixColumn(matrix, 0).length()) / radius : size;
-      const level = Math.min(SMALL.filter((each) => broad < each).length, this.levels.length - 1);
+      const level = Math.min(sight.small.filter((each) => broad < each).length, this.levels.length - 1);
       faces.push({ geometry: this.levels[level], matrix, color: this.colors[k] });
       if (this.edges && size > EDGED) lines.push({ geometry: this.edges, matrix });
     }

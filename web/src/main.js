@@ -105,10 +105,27 @@ export function mount(element, bytes, { ask, stream } = {}) {
   function draw() {
     eye.update();
     pointing.update();
-    world.draw(sight.look(eye.camera, stage.clientHeight));
+    world.draw(sight.look(eye.camera, canvas.clientHeight, pace.coarse));
     renderer.render(world.scene, eye.camera);
     labels.place(eye.camera, canvas.clientWidth, canvas.clientHeight);
     plots.draw(player.time);
+  }
+
+  // a frame as finely as can be, for pictures
+  function shoot(time) {
+    player.toggle(false);
+    player.go(time);
+    pace.fine = true;
+    renderer.setPixelRatio(pace.ratio);
+    draw();
+    stale = false;
+  }
+
+  // nothing but the scene and its plots
+  function bare() {
+    side.hidden = true;
+    for (const each of [player.bar, menu]) each.remove();
+    resize();
   }
 
   let last = performance.now();
@@ -134,7 +151,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   if (scene.play && world.motion.times.length > 1) player.toggle(true);
   const stop = stream?.((block) => session.take(block));
   return {
-    world, player, eye, pointing, session, plots, renderer, pace, turn,
+    world, player, eye, pointing, session, plots, renderer, pace, turn, shoot, bare,
     get frames() { return frames; },
     destroy() {
       alive = false;

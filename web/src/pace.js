@@ -25,6 +25,10 @@ export class Pace {
     this.fine = false;
   }
 
+  get coarse() {
+    return this.software && !this.fine;
+  }
+
   // pixels drawn for each of the page
   get ratio() {
     const screen = Math.min(window.devicePixelRatio || 1, 2);

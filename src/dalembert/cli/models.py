@@ -18,7 +18,7 @@ __all__ = ["compiled", "coordinates", "loaded", "setting"]
 
 def loaded(chosen: argparse.Namespace) -> System:
     """Return the system of the file that was named."""
-    return load_model(chosen.model, base=chosen.base, name=chosen.system)
+    return load_model(chosen.model, base=chosen.base, name=chosen.system, packages=tuple(chosen.packages))
 
 
 def compiled(chosen: argparse.Namespace) -> Model:

@@ -196,6 +196,10 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base", choices=("fixed", "free"), default="fixed", help="how the root link of a URDF file meets the ground"
     )
+    parser.add_argument(
+        "--packages", action="append", default=[], metavar="FOLDER",
+        help="where packages with meshes of a URDF or SDF file are; may be repeated",
+    )  # fmt: skip
 
 
 def _add_state(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import os
 import runpy
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,17 @@ from . import load
 __all__ = ["load_model", "load_script"]
 
 
-def load_model(path: str | os.PathLike[str], *, base: str = "fixed", name: str | None = None) -> System:
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    base: str = "fixed",
+    name: str | None = None,
+    packages: Sequence[str | os.PathLike[str]] = (),
+) -> System:
     """Return the system of a Python file (see `load_script`) or of a model file (see `load`)."""
     if Path(path).suffix.lower() == ".py":
         return load_script(path, name=name)
-    return load(path, base=base)
+    return load(path, base=base, packages=packages)
 
 
 def load_script(path: str | os.PathLike[str], *, name: str | None = None) -> System:

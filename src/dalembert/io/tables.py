@@ -94,10 +94,19 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
         cell.data_type = "s"  # a name that begins with = is no formula
         return cell
 
+    def number(value: float) -> Any:
+        if not math.isfinite(value):
+            return text(str(value))
+        if float(f"{value:.16g}") == value:  # as openpyxl writes it
+            return value
+        cell = openpyxl.cell.WriteOnlyCell(sheet, value=repr(value))
+        cell.data_type = "n"  # the digits as they are, all 17
+        return cell
+
     sheet.append([text(name) for name in columns])
     sheet.append([text(units[name]) for name in columns])
     for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-        sheet.append([number if math.isfinite(number) else text(str(number)) for number in row])
+        sheet.append([number(value) for value in row])
     with replacing(path) as new:
         book.save(new)
 

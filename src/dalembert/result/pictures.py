@@ -204,17 +204,21 @@ class Pictures:
         inertia: bool = False,
         exaggerate: float = 1.0,
         colors: str = "",
+        by: str = "auto",
     ) -> Path:
         """Write the motion: ``.html``, a page that plays without a network, ``.glb`` for Blender and slides, or a film.
 
-        Parameters are those of `view`; a ``.glb`` has bodies, elements and their motion alone. ``.gif`` and ``.mp4``
-        (by ffmpeg) are the film of `animate`, ``.png`` its last frame as `draw` has it: without plots, arrows and
-        further motions.
+        Parameters are those of `view`; a ``.glb`` has bodies, elements and their motion alone. What makes ``.png`` (the
+        last position), ``.gif`` and ``.mp4`` (by ffmpeg) is said by `by`: ``"drawing"``, as `draw` and `animate` do,
+        without plots, arrows, colours and further motions; ``"scene"``, the page as Chromium shows it, by Playwright;
+        ``"auto"``, the drawing unless something is asked for that only the scene has.
         """
         from ..view.web import export
 
         self._model()
-        return export(self, path, _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors))
+        return export(
+            self, path, _wanted(view, fps, speed, trace, plots, arrows, beside, inertia, exaggerate, colors), by
+        )
 
 
 def _wanted(view: str, fps: float, speed: float, trace: Iterable[Any], *more: Any) -> Any:

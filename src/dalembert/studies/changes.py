@@ -18,6 +18,7 @@ from ..result import Motion, Output, Result
 from ..result.outputs import Periods, always
 from ..result.outputs.output import value_of
 from ..simulation import start_state
+from .begins import starts_by_loops
 
 __all__ = ["Changes", "Direction", "directions_of", "slope", "small_motion"]
 
@@ -80,14 +81,16 @@ def directions_of(
     base = model.with_parameters(dict(parameters)) if parameters else model
     described = base.conditions()
     start = State(result.q[0], result.v[0], t_start, result.x[0])
-    free = not (model.nc or model.drives or model.system.places)  # the start is as it was given
+    known = starts_by_loops(base, start, state, names)
 
     def direction(name: str) -> Direction:
         if name in model.parameter_names:
             value = float(parameter_value(base, name, base.parameters))
             size = abs(value) if value else 1.0
 
-            if free:
+            if name in known:
+                return Direction(name, name, size, known[name])
+            if not (model.nc or model.drives or model.system.places):  # the start is as it was given
                 return Direction(name, name, size, np.zeros(2 * model.nv + model.nx))
 
             def begin(change: float) -> State:
@@ -95,6 +98,8 @@ def directions_of(
 
             return Direction(name, name, size, _start_slope(base, start, begin, STEP * size))
         value = _start_value(result, name, state or {})
+        if name in known:
+            return Direction(name, None, max(abs(value), 1.0), known[name])
 
         def begin_at(change: float) -> State:
             return start_state(base, {**(state or {}), name: value + change}, t_start)[0]

@@ -15,10 +15,11 @@ from ..result import Result
 from ..simulation import Event, simulate
 from ..simulation.breaks import breaks_until, timetable
 from ..system import System
+from .carrying import Course
 from .changes import Changes, Direction, directions_of
 from .readings import Reading, as_readings, reduced
-from .switches import across, windows
-from .tangents import pieces_of
+from .resting import equilibrium_slopes, mode_slopes
+from .switches import windows
 
 if TYPE_CHECKING:
     import xarray
@@ -28,6 +29,7 @@ __all__ = ["Sensitivity", "sensitivity"]
 Array = NDArray[np.float64]
 
 _CHAOS = 1e-3  # growth times tolerance, from where a gradient says little of finite changes
+_FEW = 8  # directions for each output from which following outputs back is the cheaper way
 _OURS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
 
 
@@ -52,6 +54,8 @@ class Sensitivity:
     growth : float
         By how much small changes of the state grew at most, over what they were at the start.
     notes : list of str
+    way : str
+        How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest.
     """
 
     by: tuple[str, ...]
@@ -63,6 +67,7 @@ class Sensitivity:
     over_time: frozenset[str]
     growth: float
     notes: list[str]
+    way: str = "forward"
 
     def __getitem__(self, label: str) -> Array:
         """Return the derivatives of an output."""
@@ -93,13 +98,15 @@ def sensitivity(
     system: System | Model,
     outputs: Any,
     by: str | Sequence[str],
-    t_end: float,
+    t_end: float | None = None,
     *,
+    task: str = "simulate",
     times: ArrayLike | None = None,
     t_start: float = 0.0,
     state: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
     rtol: float = 1e-9,
+    way: str = "auto",
     **settings: Any,
 ) -> Sensitivity:
     """Return a run and the derivatives of its outputs.
@@ -117,6 +124,11 @@ def sensitivity(
         Numbers of the system (``"coupler.mass"``, ``"C.first.x"``, parameters of your own), and start values
         (``"A"``, ``"A.speed"``, ``"motor.current"``).
     t_end : float, s
+        Of a run.
+    task : str
+        ``"simulate"``; ``"equilibrium"``, whose outputs are those of the state of rest, ``"A.position"``; or
+        ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``, ``"damping_ratios"``.
+        These follow numbers of the system; settings are those of `equilibrium`.
     times : (k,) s
         Of the outputs; 101 from start to end if left out, or these two if no more is asked for.
     t_start : float, s
@@ -124,6 +136,10 @@ def sensitivity(
         Start values, as in `simulate`.
     parameters : dict of name to float
     rtol : float
+    way : str
+        ``"forward"``: changes are carried along the run; ``"adjoint"``: outputs are followed back along it, which costs
+        the more the more outputs there are, but hardly more with more names; ``"auto"``: by their numbers. Both give
+        the same derivatives to rounding. Back across a switch every number of the state takes a few short runs.
     settings
         Others of `simulate`: ``events``, ``friction``, ``control``, ``method``, ...
 
@@ -155,6 +171,10 @@ def sensitivity(
     [0.207393, -0.782318]
     """
     model = as_model(system)
+    if task != "simulate":
+        return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
+    if t_end is None:
+        raise ModelError("sensitivity", "t_end", None, "say until when the run goes")
     given = [name for name in _OURS if name in settings]
     if given:
         raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
@@ -170,23 +190,44 @@ def sensitivity(
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
     _mind_breaks(model, directions)
     fixed = _fixed_breaks(result, settings, t_start, t_end)
-    kept, growth, held = _carried(result, directions, wanted, fixed, settings)
+    order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
+    switches = windows(result, fixed, wanted, _noted(settings))
+    backwards = _backwards(way, directions, readings, wanted, not switches)
+    course = Course.of(result, [directions[k] for k in order], wanted, switches, settings)
+    values, sorted_ones, units, growth = (_by_outputs if backwards else _by_directions)(course, readings)
+    derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     notes = list(result.stats.notes)
     if growth * rtol > _CHAOS:
         notes.append(
             f"small changes grew by {growth:.3g}: derivatives are of this motion, and say little of finite changes"
         )
-    if held:
+    if course.held:
         notes.append("changes that the motion damps out within its steps are not resolved")
-    values, derivatives, units = {}, {}, {}
-    for reading in readings:
-        assert reading.name is not None
-        output, y, dy = kept.output(reading.name)
-        label = reading.label
-        values[label], derivatives[label] = reduced(reading, wanted, y, dy)
-        units[label] = output.unit
     over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
-    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes)
+    done = "adjoint" if backwards else "forward"
+    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes, done)
+
+
+def _at_rest(
+    model: Model, outputs: Any, by: str | Sequence[str], task: str, settings: Mapping[str, Any], t_end: float | None
+) -> Sensitivity:
+    """Return an equilibrium, or the modes about it, and derivatives."""
+    tasks = {"equilibrium": equilibrium_slopes, "modes": mode_slopes}
+    if task not in tasks:
+        raise ModelError("sensitivity", "task", task, "use 'simulate', 'equilibrium' or 'modes'")
+    if t_end is not None:
+        raise ModelError("sensitivity", "t_end", t_end, f"{task} has no end: leave it out, or give t=")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    readings = _readings(outputs)
+    asked = {}
+    for reading in readings:
+        if reading.reduce is not None:
+            raise ModelError(
+                "sensitivity", f"reduction of {reading.name!r}", reading.reduce, "nothing is over time here"
+            )
+        asked[reading.label] = str(reading.name)
+    result, values, derivatives, units = tasks[task](model, asked, names, settings)
+    return Sensitivity(names, result.t, values, derivatives, units, result, frozenset(), 1.0, [], "implicit")
 
 
 def _readings(outputs: Any) -> tuple[Reading, ...]:
@@ -241,30 +282,65 @@ def _noted(settings: Mapping[str, Any]) -> set[str]:
     return {event.name for event in every if event.action is None and not event.terminal}
 
 
-def _carried(
-    result: Result, directions: Sequence[Direction], wanted: Array, fixed: Array, settings: Mapping[str, Any]
-) -> tuple[Changes, float, bool]:
-    """Return the changes at all times that are wanted, by how much they grew, and whether some were too fast."""
-    begin, end = float(result.t[0]), float(result.t[-1])
-    numbers = [direction.number for direction in directions if direction.number is not None]
-    columns = [k for k, direction in enumerate(directions) if direction.number is not None]
-    y = np.stack([direction.start for direction in directions], axis=1)
-    found = np.zeros((len(wanted), *y.shape))
-    growth, held, now = 1.0, False, begin
-    for window in [*windows(result, fixed, wanted, _noted(settings)), None]:
-        until = end if window is None else window.begin
-        if until > now:
-            pieces = pieces_of(result, numbers, now, until, wanted)
-            sent = np.zeros((len(pieces.Phi), len(y), len(directions)))
-            sent[:, :, columns] = pieces.Gamma
-            every = pieces.forward(y, sent)
-            for k, t in enumerate(wanted):
-                if now <= t <= until:
-                    found[k] = every[int(np.abs(pieces.t - t).argmin())]
-            y, held = every[-1], held or pieces.held
-            growth *= pieces.growth()
-        if window is not None:
-            y = across(result, window, directions, y, settings)
-            now = window.end
-    found[wanted >= end] = y
-    return Changes(result, tuple(directions), wanted, found), growth, held
+def _backwards(
+    way: str, directions: Sequence[Direction], readings: Sequence[Reading], wanted: Array, smooth: bool
+) -> bool:
+    """Return whether outputs are followed back, rather than directions forwards."""
+    if way not in ("auto", "forward", "adjoint"):
+        raise ModelError("sensitivity", "way", way, "use 'auto', 'forward' or 'adjoint'")
+    if way != "auto":
+        return way == "adjoint"
+    many = sum(len(wanted) if reading.reduce is None else 1 for reading in readings)
+    return smooth and len(directions) > _FEW and many * _FEW <= len(directions)
+
+
+def _by_outputs(
+    course: Course, readings: Sequence[Reading]
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
+    """Return values, derivatives and units of outputs, followed back along the run; and growth."""
+    result, wanted, directions = course.result, course.wanted, course.directions
+    n = len(directions[0].start)
+    units = [Direction(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
+    numbers = [direction for direction in directions if direction.number is not None]
+    change = np.concatenate([np.eye(n), np.zeros((n, len(numbers)))], axis=1)
+    local = Changes(result, (*units, *numbers), wanted, np.broadcast_to(change, (len(wanted), *change.shape)))
+    values, derivatives, words, seeds, spans, direct = {}, {}, {}, [], [], []
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = local.output(reading.name)
+        label, count = reading.label, len(wanted)
+        one_hot = np.zeros((*y.shape, count))
+        one_hot[np.arange(count), ..., np.arange(count)] = 1.0
+        values[label], weights = reduced(reading, wanted, y, one_hot)
+        inner = y[0].size
+        weights = weights.reshape(-1, inner, count)  # of each number that is asked for, by component and time
+        over = count if reading.reduce is None else 1
+        slopes = dy.reshape(count, inner, -1)
+        seeds.append(np.einsum("oik,kin->knoi", weights, slopes[..., :n]).reshape(count, n, over * inner))
+        direct.append(np.einsum("oik,kim->moi", weights, slopes[..., n:]).reshape(-1, over * inner))
+        spans.append((label, values[label].shape))
+        words[label] = output.unit
+    every, growth = course.backward(np.concatenate(seeds, axis=2))
+    every[: len(numbers)] += np.concatenate(direct, axis=1)
+    place = 0
+    for label, shape in spans:
+        size = int(np.prod(shape, dtype=int))
+        derivatives[label] = every[:, place : place + size].T.reshape(*shape, len(directions))
+        place += size
+    return values, derivatives, words, growth
+
+
+def _by_directions(
+    course: Course, readings: Sequence[Reading]
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
+    """Return values, derivatives and units of outputs from changes that were carried along the run; and growth."""
+    found, growth = course.forward()
+    kept = Changes(course.result, course.directions, course.wanted, found)
+    values, derivatives, units = {}, {}, {}
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = kept.output(reading.name)
+        label = reading.label
+        values[label], derivatives[label] = reduced(reading, course.wanted, y, dy)
+        units[label] = output.unit
+    return values, derivatives, units, growth

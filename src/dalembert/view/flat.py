@@ -183,7 +183,7 @@ class FlatPicture:
         self._mesh_edges: list[NDArray[np.int64]] = []
         face, edge, bar, thin = [], [], [], []
         bent, meshed = [], []
-        for body in self.scene.bodies:
+        for body in sorted(self.scene.bodies, key=lambda each: self._nearness(placement, each)):
             pieces = [self._seen(placement, body.number, solid) for solid in body.solids]
             if body.panel is not None:
                 pieces.append((self._outline(placement, body.number, body.panel), False))
@@ -240,6 +240,15 @@ class FlatPicture:
             gid="centres of mass",
         )[0]
         self.moving.append(self._masses)
+
+    def _nearness(self, placement: Placement, body: BodyFigure) -> float:
+        """Return how near to the reader the middle of a body is, m: what is farther is drawn before."""
+        points = body.points()
+        if body.mesh is not None:
+            points = np.zeros((1, 3))
+        middle = placement.points(body.number, points).mean(axis=0) if len(points) else placement.position[body.number]
+        # as described where depths are the same on the page
+        return round(float(self.view.towards @ middle) / (0.01 * self.point))
 
     def _add_flexible(self, placement: Placement) -> None:
         """Add the nodes of flexible bodies without known elements, and thin grey lines where nothing is deformed."""

@@ -188,6 +188,12 @@ class View:
         """True for a plane."""
         return self.name != "3d"
 
+    @property
+    def towards(self) -> Array:
+        """The direction (3,) from a plane to its reader."""
+        result: Array = np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
+        return result
+
     def project(self, points: Array) -> Array:
         """Return (..., 2) of points (..., 3)."""
         result: Array = points[..., [self.right, self.up]]

@@ -72,31 +72,36 @@ def _package() -> Any:
 
 
 def _mind_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
-    """Refuse includes that lead out of the root folder, in a circle, or to what is no plain XML."""
-    waiting, seen = [(tree, source)], set()
+    """Refuse includes that lead out of the root folder, in a circle, or to what is no plain XML.
+
+    MuJoCo looks for them from the folder of the document, and from that of the file which includes them.
+    """
+    waiting, seen = [(tree, source, folder)], set()
     while waiting:
-        document, name = waiting.pop()
+        document, name, here = waiting.pop()
         for element in document.iter():
             attribute = _INCLUDING.get(element.tag)
             file = None if attribute is None else element.get(attribute)
             if file is None:
                 continue
             where = f"<{element.tag}> in {name}"
-            if folder is None or root is None:
+            if folder is None or root is None or here is None:
                 raise ModelError(where, "file", file, f"a text has no folder: give a file{line_of(element)}")
-            path = (folder / file).resolve()
-            if not path.is_relative_to(root):
+            places = [(folder / file).resolve(), (here / file).resolve()]
+            found = [path for path in dict.fromkeys(places) if path.is_file()]
+            if not all(path.is_relative_to(root) for path in found or places[:1]):
                 remedy = f"it lies outside the folder {str(root)!r}: root=... names a wider one{line_of(element)}"
                 raise ModelError(where, "file", file, remedy)
-            if not path.is_file():
-                raise ModelError(where, "file", file, f"there is no such file {str(path)!r}{line_of(element)}")
-            if path in seen:
-                continue  # MuJoCo refuses what is included twice or in a circle
-            seen.add(path)
-            if len(seen) > _MOST_FILES:
-                raise ModelError(source, "files", len(seen), f"at most {_MOST_FILES} files may be included")
-            told, data, encoding = read_document(str(path), "MJCF")
-            waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told))
+            if not found:
+                raise ModelError(where, "file", file, f"there is no such file {str(places[0])!r}{line_of(element)}")
+            for path in found:
+                if path in seen:
+                    continue  # MuJoCo refuses what is included twice or in a circle
+                seen.add(path)
+                if len(seen) > _MOST_FILES:
+                    raise ModelError(source, "files", len(seen), f"at most {_MOST_FILES} files may be included")
+                told, data, encoding = read_document(str(path), "MJCF")
+                waiting.append((parse_document(data, encoding, told, deepest=DEEPEST), told, path.parent))
 
 
 def _without_textures(spec: Any) -> None:

@@ -59,7 +59,8 @@ def evaluate(text: str, names: Mapping[str, Term]) -> Term:
         term = _Parser(text, names).whole()
         number = plain(term.value)
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
-        raise ModelError("expression", "text", text.strip(), f"it has no value: {error}") from None
+        why = "it is too large" if isinstance(error, OverflowError) else str(error)
+        raise ModelError("expression", "text", text.strip(), f"it has no value: {why}") from None
     if isinstance(number, complex) or not math.isfinite(number):
         raise ModelError("expression", "text", text.strip(), f"its value is {number}")
     return term if isinstance(term.value, Expression) else Term(float(number), term.dimension)

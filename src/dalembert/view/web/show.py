@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import one_of
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
 from ..style import written
 from .bundle import pack
+from .filming import write_scene
 from .hand import Hand
 from .page import standing_page
 from .playing import Player
@@ -123,15 +125,20 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def export(result: Any, path: Any, wanted: Wanted) -> Path:
-    """Write a motion as a file: ``.html``, a page that plays by itself, ``.glb``, or a picture of the drawing."""
+def export(result: Any, path: Any, wanted: Wanted, by: str = "auto") -> Path:
+    """Write a motion as a file: ``.html``, a page that plays by itself, ``.glb``, or pictures of scene or drawing."""
     suffix = Path(str(path)).suffix.lower()
+    extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(wanted, name)]
+    one_of("export", "by", by, ("auto", "scene", "drawing"))
+    if suffix in _PICTURES and (by == "scene" or (by == "auto" and extra)):
+        description = scene_of_result(result, wanted)
+        page = standing_page(result.model.system.name, pack(description))
+        times = np.asarray(description["motion"]["times"], dtype=float)
+        return written(path, _PICTURES, "export", lambda name: write_scene(name, page, times, wanted.fps))
     if suffix in _PICTURES:
-        extra = [name for name in ("plots", "arrows", "beside") if getattr(wanted, name)]
         if extra:
-            raise ModelError(
-                "export", extra[0], getattr(wanted, extra[0]), f"{suffix} has none: leave it out, or .html"
-            )
+            remedy = f"a drawing has none: leave it out, write .html, or {suffix} by='scene'"
+            raise ModelError("export", extra[0], getattr(wanted, extra[0]), remedy)
         look = {"view": wanted.view, "trace": wanted.trace, "inertia": wanted.inertia, "exaggerate": wanted.exaggerate}
         if suffix == ".png":
             result.draw(path=path, **look)

@@ -1,0 +1,191 @@
+#include "steppers/variations.hpp"
+#include "scalar/pack.hpp"
+#include "steppers/tableaus.hpp"
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace dalembert::DALEMBERT_ISA {
+namespace {
+
+constexpr const Tableau &tableau = dop853_tableau;
+constexpr int stages = 12;
+
+DALEMBERT_INLINE Pack load(const double *from) {
+  Pack x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+DALEMBERT_INLINE void store(const Pack &x, double *to) { std::memcpy(to, &x, sizeof x); }
+
+// y += a x
+DALEMBERT_INLINE void add(std::ptrdiff_t n, double a, const double *x, double *y) {
+  std::ptrdiff_t k = 0;
+  for (const Pack factor(a); k + W <= n; k += W)
+    store(load(y + k) + factor * load(x + k), y + k);
+  for (; k < n; ++k)
+    y[k] += a * x[k];
+}
+
+// part of the sums of `combine`, in registers
+template <int Packs>
+DALEMBERT_INLINE void sums(const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
+  Pack total[Packs];
+  for (int p = 0; p < Packs; ++p)
+    total[p] = Pack(0.0);
+  for (int j = 0; j < count; ++j)
+    for (int p = 0; p < Packs; ++p)
+      total[p] = total[p] + Pack(weights[j]) * load(rows + j * apart + p * W);
+  for (int p = 0; p < Packs; ++p)
+    store(total[p], y + p * W);
+}
+
+// y = sum of weights times rows that lie `apart` from each other
+DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
+  std::ptrdiff_t k = 0;
+  for (; k + 4 * W <= n; k += 4 * W)
+    sums<4>(weights, count, rows + k, apart, y + k);
+  for (; k + W <= n; k += W)
+    sums<1>(weights, count, rows + k, apart, y + k);
+  for (; k < n; ++k) {
+    double sum = 0.0;
+    for (int j = 0; j < count; ++j)
+      sum += weights[j] * rows[j * apart + k];
+    y[k] = sum;
+  }
+}
+
+// Lagrange's polynomials by the second barycentric formula (Berrut and Trefethen 2004)
+class Lagrange {
+public:
+  Lagrange(const double *place, int count) : place(place), weight(std::size_t(count), 1.0) {
+    for (int j = 0; j < count; ++j)
+      for (int k = 0; k < count; ++k)
+        if (k != j)
+          weight[std::size_t(j)] /= place[j] - place[k];
+  }
+  void at(double x, double *values) const {
+    const int count = int(weight.size());
+    double sum = 0.0;
+    for (int j = 0; j < count; ++j) {
+      const double apart = x - place[j];
+      if (apart == 0.0) {
+        std::fill_n(values, count, 0.0);
+        values[j] = 1.0;
+        return;
+      }
+      sum += values[j] = weight[std::size_t(j)] / apart;
+    }
+    for (int j = 0; j < count; ++j)
+      values[j] /= sum;
+  }
+
+private:
+  const double *place;
+  std::vector<double> weight;
+};
+
+// (1) at the stages of steps
+struct Matrices {
+  const Variations &all;
+  const int columns; // of these, that are wanted
+  const Lagrange lagrange;
+  std::vector<double> values; // L_j, stages x s
+
+  Matrices(const Variations &all, bool numbers)
+      : all(all), columns(all.n + (numbers ? all.numbers : 0)), lagrange(all.place, all.places), values(std::size_t(stages * all.places)) {}
+
+  double *weights(int stage) { return values.data() + std::ptrdiff_t(stage) * all.places; }
+  void look(std::ptrdiff_t step) {
+    const std::int64_t b = all.block[step];
+    const double from = all.block_begin[b], span = all.block_end[b] - from;
+    for (int i = 0; i < stages; ++i)
+      lagrange.at(2.0 * (all.begin[step] + tableau.c[i] * all.length[step] - from) / span - 1.0, weights(i));
+  }
+  // rows x columns
+  void put(std::ptrdiff_t step, int stage, double *matrix) {
+    const std::ptrdiff_t width = all.n + all.numbers, size = all.rows * width;
+    const double *node = all.matrices + all.block[step] * all.places * size, *L = weights(stage);
+    if (columns == width)
+      return combine(size, L, all.places, node, size, matrix);
+    for (int r = 0; r < all.rows; ++r)
+      combine(columns, L, all.places, node + r * width, size, matrix + std::ptrdiff_t(r) * columns);
+  }
+};
+
+void forward(const Variations &all, int columns, const double *y0, double *kept) {
+  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows;
+  Matrices matrices(all, all.numbers > 0);
+  std::vector<double> y(y0, y0 + size), Y(y.size()), K(std::size_t(stages * size)), matrix(std::size_t(all.rows) * std::size_t(matrices.columns));
+  for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
+    const double h = all.length[step];
+    matrices.look(step);
+    for (int i = 0; i < stages; ++i) {
+      double *rate = K.data() + i * size;
+      std::copy(y.begin(), y.end(), Y.begin());
+      for (int j = 0; j < i; ++j)
+        if (const double a = tableau.a[i * tableau.width + j]; a != 0.0)
+          add(size, h * a, K.data() + j * size, Y.data());
+      matrices.put(step, i, matrix.data());
+      std::copy_n(Y.data() + lead * columns, lead * columns, rate);
+      for (int r = 0; r < all.rows; ++r) {
+        const double *row = matrix.data() + std::ptrdiff_t(r) * matrices.columns;
+        double *to = rate + (lead + r) * columns;
+        combine(columns, row, all.n, Y.data(), columns, to);
+        for (int k = 0; k < all.numbers; ++k)
+          to[k] += row[all.n + k];
+      }
+    }
+    for (int i = 0; i < stages; ++i)
+      if (tableau.b[i] != 0.0)
+        add(size, h * tableau.b[i], K.data() + i * size, y.data());
+    if (all.kept[step] >= 0)
+      std::copy(y.begin(), y.end(), kept + all.kept[step] * size);
+  }
+}
+
+void backward(const Variations &all, int columns, const double *seeds, double *l, double *w) {
+  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows, low = std::ptrdiff_t(all.rows) * columns;
+  Matrices matrices(all, false);
+  std::vector<double> back(std::size_t(stages) * std::size_t(size)), matrix(std::size_t(all.rows) * std::size_t(all.n));
+  std::vector<double> k(back.begin(), back.begin() + size);
+  std::fill_n(l, size, 0.0);
+  for (std::ptrdiff_t step = all.steps; step-- > 0;) {
+    const double h = all.length[step];
+    if (all.kept[step] >= 0)
+      add(size, 1.0, seeds + all.kept[step] * size, l);
+    matrices.look(step);
+    for (int i = stages; i-- > 0;) {
+      double *to = back.data() + i * size; // A_i^T k_i
+      std::fill(k.begin(), k.end(), 0.0);
+      add(size, h * tableau.b[i], l, k.data());
+      for (int j = i + 1; j < stages; ++j)
+        if (const double a = tableau.a[j * tableau.width + i]; a != 0.0)
+          add(size, h * a, back.data() + j * size, k.data());
+      std::fill_n(to, size, 0.0);
+      matrices.put(step, i, matrix.data());
+      add(lead * columns, 1.0, k.data(), to + lead * columns);
+      const double *mine = k.data() + lead * columns;
+      for (int r = 0; r < all.rows; ++r) {
+        const double *row = matrix.data() + std::ptrdiff_t(r) * all.n;
+        if (columns == 1)
+          add(all.n, mine[r], row, to);
+        else
+          for (int f = 0; f < all.n; ++f)
+            add(columns, row[f], mine + std::ptrdiff_t(r) * columns, to + std::ptrdiff_t(f) * columns);
+      }
+      if (w)
+        for (int j = 0; j < all.places; ++j)
+          add(low, matrices.weights(i)[j], mine, w + (all.block[step] * all.places + j) * low);
+    }
+    for (int i = 0; i < stages; ++i)
+      add(size, 1.0, back.data() + i * size, l);
+  }
+}
+
+} // namespace
+
+extern const VariationSet variations;
+const VariationSet variations{forward, backward};
+
+} // namespace dalembert::DALEMBERT_ISA
