@@ -38,7 +38,7 @@ def test_speeds_within_such_a_step_of_a_loop(method: str, length: float) -> None
 
 
 def test_stored_states_next_to_each_other() -> None:
-    """Ten roundings of a coordinate in 1e-13 s are no speed; what accelerations do not tell of, but is more, is kept."""
+    """Ten roundings of a coordinate in 1e-13 s are no speed; what is more than rounding is kept."""
     t, v, a = np.array([0.0, 1e-13]), np.full((2, 1), 0.01), np.zeros((2, 1))
     q = np.array([[0.8], [0.8 + 10 * 2.0**-53]])
     speeds = interpolate(t, q, v, a, np.linspace(0.0, 1e-13, 9), ["A"], ["A"])[1]
