@@ -14,16 +14,21 @@ from .looks import PATCHES, look_of
 from .scene import BodyFigure, JointFigure, Scene
 from .style import INK
 
-__all__ = ["Part", "joint_radius", "parts_of"]
+__all__ = ["STANDING", "Part", "joint_radius", "parts_of"]
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+# what stands on a foot where it is on ground
+STANDING = (
+    "Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance", "KinematicChain", "PointOnPoint",
+)  # fmt: skip
 _JOINT = 0.016  # radius of a joint, of the picture's reach
 _LINK = 0.0085
 _OF_SPACING = 0.13  # but not more of the distance between joints
 _PIN, _CURVE = "#4D4D4D", "#555555"
 _STROKE = 0.2  # radius of a stroke, of that of a joint
+_SOLID = 0.85  # above which symbols are seen through bodies
 _FAINTLY, _SHEET = 0.35, 0.85  # how much panels and plates hide
 
 
@@ -50,6 +55,11 @@ class Part:
     color: str
     opacity: float = 1.0
     kind: str = "body"
+
+    @property
+    def shines(self) -> bool:
+        """True for joints and symbols, which are seen through the bodies in which they are."""
+        return self.kind != "body" and self.opacity > _SOLID
 
 
 def joint_radius(scene: Scene, reach: float) -> float:

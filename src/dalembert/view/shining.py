@@ -1,0 +1,25 @@
+"""Faces and lines of 3-D axes that shine through all else."""
+
+from __future__ import annotations
+
+from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+__all__ = ["Shine", "ShineLines"]
+
+
+class Shine(Poly3DCollection):  # type: ignore[misc]
+    """Faces that are drawn after those of all other collections."""
+
+    def do_3d_projection(self) -> float:
+        """Project, and tell that nothing is nearer to the reader."""
+        super().do_3d_projection()
+        return float("-inf")
+
+
+class ShineLines(Line3DCollection):  # type: ignore[misc]
+    """Lines that are drawn after all other collections."""
+
+    def do_3d_projection(self) -> float:
+        """Project, and tell that nothing is nearer to the reader."""
+        super().do_3d_projection()
+        return float("-inf")
