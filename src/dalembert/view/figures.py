@@ -523,7 +523,7 @@ def _axis_of(element: Any, coordinate: int) -> tuple[Array, bool]:
 def _rest_of(element: Any) -> float:
     """Return the position at which a spring is relaxed, rad or m; zero where that is no number of its own."""
     rest = getattr(element, "rest", getattr(element, "parameters", {}).get("rest", 0.0))
-    return float(rest) if np.isscalar(rest) else 0.0
+    return float(rest) if isinstance(rest, int | float) else 0.0
 
 
 def _upright(side: Array) -> Array:

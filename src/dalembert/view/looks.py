@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import solids
 from .figures import PatchFigure
 
-__all__ = ["COLORS", "MARKS", "PATCHES", "Look", "look_of"]
+__all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "Look", "look_of"]
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,8 @@ PATCHES = {
 }
 # small solids that stand on or in bodies: drawings put them before these
 MARKS = {"bushing", "motor", "blade", "face", "rack", "knot"}
+# what has a size of its own, and is no symbol
+SIZED = {"plane", "sphere", "disc", "roller", "wheel", "cam", "pitch", "ring", "rail"}
 # colours of lines
 COLORS = {"muscle": "#B5423B", "cylinder": "#8A6D3B", "bumper": "#333333", "link": "#8C8C8C", "line": "#8C8C8C"}
 

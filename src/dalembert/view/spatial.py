@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _LIGHT = np.array([0.35, -0.55, 0.76])
 _ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
+_WIDE = 0.8  # planes stay on the page
 _SHINE = 0.45  # how much of a joint is seen through bodies
 _FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
 
@@ -110,7 +111,7 @@ class SpatialPicture:
 
     def _collect(self, low: Array, high: Array) -> None:
         """Gather the faces of all bodies and joints, each with the number of the frame that carries it."""
-        parts = parts_of(self.scene, low, high)
+        parts = parts_of(self.scene, low, high, _WIDE)
         if not parts:
             dot = solids.ball(self.radius)
             parts = [Part("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
@@ -122,6 +123,7 @@ class SpatialPicture:
         to_rgb = matplotlib().colors.to_rgb
         colors = [[(*to_rgb(part.color), part.opacity)] * len(part.solid.faces) for part in parts]
         self._colors = np.array([color for faces in colors for color in faces])
+        self._planes = np.concatenate([np.full(len(part.solid.faces), part.beneath) for part in parts])
         self._small = np.concatenate([np.full(len(part.solid.faces), part.shines) for part in parts])
 
     # ---- artists
@@ -129,7 +131,7 @@ class SpatialPicture:
     def _add_artists(self, placement: Placement) -> None:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-        from .shining import Shine, ShineLines
+        from .shining import Beneath, Shine, ShineLines
 
         down = -np.eye(3)[self.view.up]
         feet = self.feet
@@ -158,6 +160,10 @@ class SpatialPicture:
             self._reference = Line3DCollection([np.zeros((2, 3))], colors=FAINT, linewidths=0.7, gid="undeformed")
             self.ax.add_collection3d(self._reference, autolim=False)
             self.moving.append(self._reference)
+        self._sheets = Beneath(np.zeros((1, 4, 3)), gid="planes")
+        if self._planes.any():
+            self.ax.add_collection3d(self._sheets, autolim=False)
+            self.moving.append(self._sheets)
         self._solids = Poly3DCollection(np.zeros((1, 4, 3)), gid="bodies")
         self.ax.add_collection3d(self._solids, autolim=False)
         self.moving.append(self._solids)
@@ -188,13 +194,10 @@ class SpatialPicture:
             small = self._small & self._towards_the_eye(world) if self.fixed_eye else self._small
             self._shine.set_verts(quads[small])
             self._shine.set(facecolor=np.column_stack([colors[small, :3], np.full(small.sum(), _SHINE)]), linewidth=0)
-        if self.fixed_eye:
-            seen = self._towards_the_eye(world)
-            quads, colors, edges, widths = quads[seen], colors[seen], edges[seen], widths[seen]
-        self._solids.set_verts(quads)
-        self._solids.set_facecolor(colors)
-        self._solids.set_edgecolor(edges)
-        self._solids.set_linewidth(widths)
+        seen = self._towards_the_eye(world) if self.fixed_eye else np.ones(len(quads), dtype=bool)
+        for artist, faces in ((self._solids, seen & ~self._planes), (self._sheets, self._planes)):
+            artist.set_verts(quads[faces])
+            artist.set(facecolor=colors[faces], edgecolor=edges[faces], linewidth=widths[faces])
         if self._reference is not None:
             lines = [line for body in self.scene.bodies for line in body.undeformed(placement)]
             self._reference.set_segments(lines or [np.zeros((2, 3))])
