@@ -9,9 +9,9 @@ with K that of `Hinge.bracket` and exact derivatives of accelerations, loops and
 obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
 
 The matrices of (1) are smooth where the run is. They are evaluated at twelve places of Gauss in each block of a few
-steps, and are polynomials in between: blocks are halved until the last Legendre coefficients have died away. Both ways are
-then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the transpose of the first.
-Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the motion
+steps, and are polynomials in between: blocks are halved until the last Legendre coefficients have died away. Both ways
+are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the transpose of the
+first. Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the motion
 (a pendulum at rest takes six steps in ten seconds).
 """
 
