@@ -11,8 +11,8 @@ obeying them: (1) is the derivative of accelerations that do. Slopes l of an out
 The matrices of (1) are smooth where the run is. They are evaluated at twelve places of Gauss in each block of a few
 steps, and are polynomials in between: blocks are halved until the last Legendre coefficients have died away. Both ways
 are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the transpose of the
-first. Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the motion
-(a pendulum at rest takes six steps in ten seconds).
+first. Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the
+motion (a pendulum at rest takes six steps in ten seconds).
 """
 
 from __future__ import annotations
