@@ -90,9 +90,6 @@ Family family_of(Kernel kernel) {
 
 // ---- derivatives of trees, one state
 
-// up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
-constexpr int largest_product = 256;
-
 // the recursions of tree/derivatives.hpp are for rigid bodies and hinges of the library; other models go by dual numbers
 bool by_duals(const ModelData &m, Kernel kernel) { return kernel == Kernel::d_inverse_by_duals || m.modal_count || m.custom_hinges; }
 

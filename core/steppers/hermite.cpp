@@ -37,7 +37,15 @@ static void chart_acceleration(const ModelData &m, const double *xi, const doubl
 // xi1 is known up to the rounding of coordinates; in a very short step that is more than what it adds to the rates of both
 // ends, and speeds, which follow from xi1 / h, would be noise. Then it is taken from the rates:
 //   xi1 = h (xi0' + xi1') / 2 + h^2 (xi0'' - xi1'') / 12 + O(h^5)
+// What loops put in its place has the rounding of their lengths over their leverage, many times that of its own size. Whether
+// so little is rounding is told by the rates: a motion is away from them by less than they change in the step.
+constexpr double by_loops = 1e3; // roundings: leverage of a thousandth
+
 static void smooth_rounding(const ModelData &m, const double *q, const double *q1, double *const *D) {
+  constexpr double rounding = std::numeric_limits<double>::epsilon();
+  double largest = m.nc ? 1.0 : 0.0;
+  for (int k = 0; m.nc && k < m.nq; ++k)
+    largest = std::max({largest, std::abs(q[k]), std::abs(q1[k])});
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     const bool turns = has_quaternion(b);
@@ -48,7 +56,9 @@ static void smooth_rounding(const ModelData &m, const double *q, const double *q
       const int f = b.v + k;
       const double own = turns ? size : std::max(std::abs(q[b.q + k]), std::abs(q1[b.q + k]));
       const double by_rates = 0.5 * (D[1][f] + D[2][f]) + (D[3][f] - D[4][f]) / 12.0;
-      if (std::abs(D[0][f] - by_rates) <= 4.0 * std::numeric_limits<double>::epsilon() * own)
+      const double changes = std::abs(D[4][f] - D[3][f]) + std::abs(D[2][f] - D[1][f] - 0.5 * (D[3][f] + D[4][f]));
+      const double away = std::abs(D[0][f] - by_rates);
+      if (away <= 4.0 * rounding * own || (away > changes && away <= by_loops * rounding * largest))
         D[0][f] = by_rates;
     }
   }

@@ -43,6 +43,8 @@ DALEMBERT_INLINE void sums(const double *weights, int count, const double *rows,
 // y = sum of weights times rows that lie `apart` from each other
 DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count, const double *rows, std::ptrdiff_t apart, double *y) {
   std::ptrdiff_t k = 0;
+  for (; k + 8 * W <= n; k += 8 * W)
+    sums<8>(weights, count, rows + k, apart, y + k);
   for (; k + 4 * W <= n; k += 4 * W)
     sums<4>(weights, count, rows + k, apart, y + k);
   for (; k + W <= n; k += W)
@@ -53,6 +55,50 @@ DALEMBERT_INLINE void combine(std::ptrdiff_t n, const double *weights, int count
       sum += weights[j] * rows[j * apart + k];
     y[k] = sum;
   }
+}
+
+// Rows x Packs of a product of matrices, C = A Y with A of n columns in rows that lie `apart`, all sums in registers: as many
+// as keep the processor busy while one of them is on its way
+template <int Rows, int Packs>
+DALEMBERT_INLINE void tile(int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+  Pack total[Rows][Packs];
+  for (int r = 0; r < Rows; ++r)
+    for (int p = 0; p < Packs; ++p)
+      total[r][p] = Pack(0.0);
+  for (int j = 0; j < n; ++j)
+    for (int p = 0; p < Packs; ++p) {
+      const Pack y = load(Y + j * columns + p * W);
+      for (int r = 0; r < Rows; ++r)
+        total[r][p] = total[r][p] + Pack(A[r * apart + j]) * y;
+    }
+  for (int r = 0; r < Rows; ++r)
+    for (int p = 0; p < Packs; ++p)
+      store(total[r][p], C + r * columns + p * W);
+}
+
+// Rows of the same
+template <int Rows> DALEMBERT_INLINE void band(int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+  std::ptrdiff_t k = 0;
+  for (; k + 2 * W <= columns; k += 2 * W)
+    tile<Rows, 2>(n, A, apart, Y + k, columns, C + k);
+  for (; k + W <= columns; k += W)
+    tile<Rows, 1>(n, A, apart, Y + k, columns, C + k);
+  for (; k < columns; ++k)
+    for (int r = 0; r < Rows; ++r) {
+      double sum = 0.0;
+      for (int j = 0; j < n; ++j)
+        sum += A[r * apart + j] * Y[j * columns + k];
+      C[r * columns + k] = sum;
+    }
+}
+
+// C = A Y: rows x n times n x columns
+void multiply(int rows, int n, const double *A, std::ptrdiff_t apart, const double *Y, std::ptrdiff_t columns, double *C) {
+  int r = 0;
+  for (; r + 4 <= rows; r += 4)
+    band<4>(n, A + r * apart, apart, Y, columns, C + r * columns);
+  for (; r < rows; ++r)
+    band<1>(n, A + r * apart, apart, Y, columns, C + r * columns);
 }
 
 // Lagrange's polynomials by the second barycentric formula (Berrut and Trefethen 2004)
@@ -91,9 +137,11 @@ struct Matrices {
   const int columns; // of these, that are wanted
   const Lagrange lagrange;
   std::vector<double> values; // L_j, stages x s
+  std::vector<double> every;  // stages x rows x columns
 
   Matrices(const Variations &all, bool numbers)
-      : all(all), columns(all.n + (numbers ? all.numbers : 0)), lagrange(all.place, all.places), values(std::size_t(stages * all.places)) {}
+      : all(all), columns(all.n + (numbers ? all.numbers : 0)), lagrange(all.place, all.places), values(std::size_t(stages * all.places)),
+        every(std::size_t(stages) * std::size_t(all.rows) * std::size_t(columns)) {}
 
   double *weights(int stage) { return values.data() + std::ptrdiff_t(stage) * all.places; }
   void look(std::ptrdiff_t step) {
@@ -101,22 +149,27 @@ struct Matrices {
     const double from = all.block_begin[b], span = all.block_end[b] - from;
     for (int i = 0; i < stages; ++i)
       lagrange.at(2.0 * (all.begin[step] + tableau.c[i] * all.length[step] - from) / span - 1.0, weights(i));
+    put(all.matrices + b * all.places * all.rows * (all.n + all.numbers));
   }
   // rows x columns
-  void put(std::ptrdiff_t step, int stage, double *matrix) {
+  double *at(int stage) { return every.data() + std::ptrdiff_t(stage) * all.rows * columns; }
+
+private:
+  // those of all stages, from matrices at the places of a block
+  void put(const double *node) {
     const std::ptrdiff_t width = all.n + all.numbers, size = all.rows * width;
-    const double *node = all.matrices + all.block[step] * all.places * size, *L = weights(stage);
-    if (columns == width)
-      return combine(size, L, all.places, node, size, matrix);
-    for (int r = 0; r < all.rows; ++r)
-      combine(columns, L, all.places, node + r * width, size, matrix + std::ptrdiff_t(r) * columns);
+    if (columns == width) // stages together: a block is large, and read as seldom as can be
+      return multiply(stages, all.places, values.data(), all.places, node, size, every.data());
+    for (int i = 0; i < stages; ++i)
+      for (int r = 0; r < all.rows; ++r)
+        combine(columns, weights(i), all.places, node + r * width, size, at(i) + std::ptrdiff_t(r) * columns);
   }
 };
 
 void forward(const Variations &all, int columns, const double *y0, double *kept) {
   const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows;
   Matrices matrices(all, all.numbers > 0);
-  std::vector<double> y(y0, y0 + size), Y(y.size()), K(std::size_t(stages * size)), matrix(std::size_t(all.rows) * std::size_t(matrices.columns));
+  std::vector<double> y(y0, y0 + size), Y(y.size()), K(std::size_t(stages * size));
   for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
     const double h = all.length[step];
     matrices.look(step);
@@ -126,15 +179,11 @@ void forward(const Variations &all, int columns, const double *y0, double *kept)
       for (int j = 0; j < i; ++j)
         if (const double a = tableau.a[i * tableau.width + j]; a != 0.0)
           add(size, h * a, K.data() + j * size, Y.data());
-      matrices.put(step, i, matrix.data());
+      const double *matrix = matrices.at(i);
       std::copy_n(Y.data() + lead * columns, lead * columns, rate);
-      for (int r = 0; r < all.rows; ++r) {
-        const double *row = matrix.data() + std::ptrdiff_t(r) * matrices.columns;
-        double *to = rate + (lead + r) * columns;
-        combine(columns, row, all.n, Y.data(), columns, to);
-        for (int k = 0; k < all.numbers; ++k)
-          to[k] += row[all.n + k];
-      }
+      multiply(all.rows, all.n, matrix, matrices.columns, Y.data(), columns, rate + lead * columns);
+      for (int r = 0; r < all.rows; ++r)
+        add(all.numbers, 1.0, matrix + std::ptrdiff_t(r) * matrices.columns + all.n, rate + (lead + r) * columns);
     }
     for (int i = 0; i < stages; ++i)
       if (tableau.b[i] != 0.0)
@@ -147,7 +196,7 @@ void forward(const Variations &all, int columns, const double *y0, double *kept)
 void backward(const Variations &all, int columns, const double *seeds, double *l, double *w) {
   const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows, low = std::ptrdiff_t(all.rows) * columns;
   Matrices matrices(all, false);
-  std::vector<double> back(std::size_t(stages) * std::size_t(size)), matrix(std::size_t(all.rows) * std::size_t(all.n));
+  std::vector<double> back(std::size_t(stages) * std::size_t(size));
   std::vector<double> k(back.begin(), back.begin() + size);
   std::fill_n(l, size, 0.0);
   for (std::ptrdiff_t step = all.steps; step-- > 0;) {
@@ -163,11 +212,11 @@ void backward(const Variations &all, int columns, const double *seeds, double *l
         if (const double a = tableau.a[j * tableau.width + i]; a != 0.0)
           add(size, h * a, back.data() + j * size, k.data());
       std::fill_n(to, size, 0.0);
-      matrices.put(step, i, matrix.data());
+      const double *matrix = matrices.at(i);
       add(lead * columns, 1.0, k.data(), to + lead * columns);
       const double *mine = k.data() + lead * columns;
       for (int r = 0; r < all.rows; ++r) {
-        const double *row = matrix.data() + std::ptrdiff_t(r) * all.n;
+        const double *row = matrix + std::ptrdiff_t(r) * all.n;
         if (columns == 1)
           add(all.n, mine[r], row, to);
         else

@@ -45,6 +45,11 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, KeptDirections &
   return arena.used;
 }
 
+// Whether recursions vary positions and speeds: elements see none of the bodies, and nothing else is hung on them.
+static bool by_recursions(const ModelData &m) {
+  return !m.chord_count && !m.modal_count && !m.custom_hinges && !m.feedback_count && !m.looks_at_bodies && !m.lent;
+}
+
 void forget_directions(DerivativesRoom &room) { std::fill_n(room.kept.holds, room.kept.slots, -1); }
 
 std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, int directions) {
@@ -82,6 +87,11 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, 
   room.shifted = arena.take<double>(nq + 2 * nv + nx + inputs + std::size_t(m.parameter_count));
   room.above = arena.take<double>(2 * nv + nx + nc);
   room.below = arena.take<double>(2 * nv + nx + nc);
+  if (by_recursions(m))
+    arena.skip(lay_out(m, arena.here(), room.tree));
+  for (double **each : {&room.by_q, &room.by_v, &room.inverse})
+    *each = arena.take<double>(by_recursions(m) ? nv * nv : 0);
+  room.tile = arena.take<double>(by_recursions(m) && m.nv <= largest_product ? nv * std::size_t(padded(m.nv)) : 0);
   return arena.used;
 }
 
@@ -263,7 +273,8 @@ void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, Derivativ
   const StateOf<Dual> state = varied_state(c, room, s, direction);
   if (moves && !s.prescribed)
     prescribe(model, c.given, state.t, room.duals.hosted, room.a);
-  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr);
+  balance(model, c, room.duals, varied_surroundings(c, motion, room, state, direction), state, room.a, room.lambda, m.nc ? room.seconds : nullptr,
+          false);
   for (int f = 0; f < m.nv; ++f)
     room.column[f] = room.duals.tau[f].slope - room.duals.passed[f].slope;
   if (moves && m.nc) {
@@ -522,6 +533,100 @@ static void exact_columns(const ModelData &m, const Conditions &c, MotionRoom &m
   }
 }
 
+// ---- trees by recursions
+
+// slopes of what elements give at hinges in room.duals.tau, of rates of their states in room.dx
+static void apply_varied_elements(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                                  Direction direction) {
+  const StateOf<Dual> state = varied_state(c, room, s, direction);
+  Workspace<Dual> &ws = room.duals.loops.ws;
+  ws.t = state.t;
+  std::fill_n(room.duals.tau, m.nv, Dual(0.0));
+  apply_elements(m, ws, varied_surroundings(c, motion, room, state, direction), state.q, state.v, room.duals.tau, room.duals.cut);
+}
+
+// whether what elements give at a freedom depends on nothing of the state but that freedom
+static bool elements_apart(const ModelData &m) {
+  if (W < 2 || m.nx || m.actuator_count)
+    return false;
+  for (int k = 0; k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    const PortData &port = m.ports[e.port];
+    if (e.ports != 1 || (port.coordinate >= 0 && port.coordinate != m.coordinate[port.freedom]))
+      return false;
+    for (int i = e.input; i < e.input + e.inputs; ++i)
+      if (m.inputs[i].source != Source::law)
+        return false;
+  }
+  return true;
+}
+
+// takes from dR what such elements give: all positions are varied in one lane, all speeds in another
+static void vary_elements_apart(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s) {
+  const auto mark = [&](double slope) {
+    for (int f = 0; f < m.nv; ++f) {
+      if (m.coordinate[f] >= 0)
+        room.q[m.coordinate[f]].slope.set(0, slope);
+      room.v[f].slope.set(1, slope);
+    }
+  };
+  mark(1.0);
+  apply_varied_elements(m, c, motion, room, s, Direction::position);
+  mark(0.0);
+  for (int f = 0; f < m.nv; ++f) {
+    room.by_q[std::ptrdiff_t(f) * (m.nv + 1)] -= room.duals.tau[f].slope[0];
+    room.by_v[std::ptrdiff_t(f) * (m.nv + 1)] -= room.duals.tau[f].slope[1];
+  }
+}
+
+// dR by positions and speeds, as far as elements are apart, and M^-1
+static void walk_tree(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, const double *a) {
+  Workspace<double> &ws = motion.system.loops.ws;
+  d_inverse_dynamics(m, ws, room.tree, s.q, s.v, a, nullptr, room.by_q, room.by_v, room.inverse); // leaves the factors of M alone
+  std::fill_n(room.inverse, std::ptrdiff_t(m.nv) * m.nv, 0.0);
+  for (int f = 0; f < m.nv; ++f)
+    room.inverse[std::ptrdiff_t(f) * (m.nv + 1)] = 1.0;
+  if (m.nv <= largest_product)
+    solve_columns(m, ws, room.side, room.column, 1.0, room.inverse);
+  if (m.element_count && elements_apart(m))
+    vary_elements_apart(m, c, motion, room, s);
+}
+
+// takes what elements give at hinges from dR, nv x nv, and puts rates of their states
+static void vary_elements(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                          Direction direction, double *by, double *dx) {
+  for (int first = 0; first < m.nv; first += W) {
+    const int count = m.nv - first < W ? m.nv - first : W;
+    seed(m, room, s, direction, first, count, true);
+    apply_varied_elements(m, c, motion, room, s, direction);
+    seed(m, room, s, direction, first, count, false);
+    const auto each = [&](const Dual *slopes, int rows, double *to, double sign) {
+      for (int r = 0; to && r < rows; ++r)
+        for (int l = 0; l < count; ++l)
+          to[std::ptrdiff_t(r) * m.nv + first + l] += sign * slopes[r].slope[l];
+    };
+    each(room.duals.tau, m.nv, by, -1.0);
+    each(room.dx, m.nx, dx, 1.0);
+  }
+}
+
+static void tree_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                         Direction direction, const DerivativeBlock &block) {
+  double *by = direction == Direction::position ? room.by_q : room.by_v;
+  std::fill_n(block.dx, block.dx ? std::ptrdiff_t(m.nx) * m.nv : 0, 0.0);
+  if (!elements_apart(m))
+    vary_elements(m, c, motion, room, s, direction, by, block.dx);
+  if (!block.a)
+    return;
+  if (m.nv <= largest_product)
+    minus_product(room.inverse, by, room.tile, m.nv);
+  else
+    solve_columns(m, motion.system.loops.ws, room.side, room.column, -1.0, by);
+  std::copy_n(by, std::ptrdiff_t(m.nv) * m.nv, block.a);
+}
+
+// ---- whatever is wanted
+
 bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, double *a,
                  const DerivativeBlocks &out) {
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
@@ -531,10 +636,18 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, De
   bool exact = true, multipliers = false;
   if (m.feedback_count) // transmitted loads that are not unique are shared, which dual numbers do not know
     exact = !motion.loads.shares.states && vary_by_feedback(m, c, motion, room, s, factored);
+  const bool of_state = out.of[int(Direction::position)].wanted() || out.of[int(Direction::speed)].wanted();
+  const bool recursions = of_state && by_recursions(m) && !c.given && !s.loads && !(c.host && c.host->pushes);
+  if (recursions)
+    walk_tree(m, c, motion, room, s, a);
   for (int kind = 0; kind < direction_kinds; ++kind) {
     const Direction direction = static_cast<Direction>(kind);
     multipliers = multipliers || (m.nc && out.of[kind].lambda);
-    if (out.of[kind].wanted() && exact && !needs_differences(m, c, direction))
+    if (!out.of[kind].wanted() || !exact || needs_differences(m, c, direction))
+      continue;
+    if (recursions && (direction == Direction::position || direction == Direction::speed))
+      tree_columns(m, c, motion, room, s, direction, out.of[kind]);
+    else
       exact_columns(m, c, motion, room, s, factored, direction, out.of[kind]);
   }
   if (multipliers) { // those that are not unique have the least norm

@@ -13,10 +13,14 @@
 //
 //     (1 - dT/dz) dz = dT          da, dlambda += da/dz dz, dlambda/dz dz                                       (2)
 //
+// In trees of rigid bodies whose elements act at hinges, dR by positions and speeds comes from recursions
+// (tree/derivatives.hpp), and of the duals there are left those of the elements.
+//
 // What is evaluated outside is varied by differences; so are all derivatives where transmitted loads are not unique.
 #pragma once
 
 #include "system/feedback.hpp"
+#include "tree/derivatives.hpp"
 #include <cmath>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -72,6 +76,9 @@ struct DerivativesRoom {
   double *z_matrix;                // 1 - dT/dz, factored
   std::int32_t *exchange;
   double *shifted, *above, *below; // what is evaluated beside the state
+  DerivativeRoom<double> tree;     // where recursions serve
+  double *by_q, *by_v, *inverse;   // dR by positions and speeds, M^-1: nv x nv each
+  double *tile;
 };
 
 // directions: of parameters, that will be asked for

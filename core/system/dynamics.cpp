@@ -199,14 +199,17 @@ static void push_chords(const ModelData &m, const Conditions &c, Workspace<T> &w
 
 template <class T>
 void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const Surroundings<T> &at, const StateOf<T> &s, const T *a,
-             const T *lambda, T *seconds) {
+             const T *lambda, T *seconds, bool in_world) {
   Workspace<T> &ws = room.loops.ws;
   ws.t = s.t;
   ws.held = c.held;
+  in_world = in_world || m.chord_count;
   start_inverse(m, ws, s.q, s.v, a, room.passed);
-  place_in_world(m, ws);
-  move_in_world(m, ws, s.v);
-  apply_loads(m, c, room, at, s, true);
+  if (in_world) {
+    place_in_world(m, ws);
+    move_in_world(m, ws, s.v);
+  }
+  apply_loads(m, c, room, at, s, in_world);
   push_chords(m, c, ws, lambda, seconds);
   finish_inverse(m, ws, a, room.passed);
   take_couplings(m, c, ws, s, a, lambda, room.passed, seconds);
@@ -248,12 +251,12 @@ template std::size_t lay_out(const ModelData &, std::byte *, SystemRoom<Pack> &)
 template unsigned solve_motion(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, double *, double *);
 template unsigned solve_motion(const ModelData &, const Conditions &, SystemRoom<Pack> &, const StateOf<Pack> &, Pack *, Pack *);
 template void balance(const ModelData &, const Conditions &, SystemRoom<double> &, const Surroundings<double> &, const StateOf<double> &,
-                      const double *, const double *, double *);
+                      const double *, const double *, double *, bool);
 template void balance(const ModelData &, const Conditions &, SystemRoom<Pack> &, const Surroundings<Pack> &, const StateOf<Pack> &, const Pack *,
-                      const Pack *, Pack *);
+                      const Pack *, Pack *, bool);
 template std::size_t lay_out(const ModelData &, std::byte *, SystemRoom<Dual> &);
 template void balance(const ModelData &, const Conditions &, SystemRoom<Dual> &, const Surroundings<Dual> &, const StateOf<Dual> &, const Dual *,
-                      const Dual *, Dual *);
+                      const Dual *, Dual *, bool);
 template Load<Dual> answer_chord(const ModelData &, Workspace<Dual> &, const ChordData &, const Dual *, Dual *);
 template void chord_loads(const ModelData &, const Conditions &, SystemRoom<Dual> &, const Dual *, Dual *);
 template void chord_loads(const ModelData &, const Conditions &, SystemRoom<double> &, const double *, double *);

@@ -26,10 +26,10 @@ void look_at_thresholds(const ModelData &m, const Conditions &c, SystemRoom<doub
 // Residuals at a motion with accelerations a and multipliers lambda: in room.passed what every hinge has to supply (all
 // hinge forces), in room.tau what elements and the outside give there, in room.cut the same at cut hinges; in p_A of the
 // workspace what each hinge passes to its body. seconds: null, or second rates of the rows (nc). The frames stand in the
-// world with their velocities and accelerations (weight included).
+// world with their velocities and accelerations (weight included); unless in_world, only where chords or elements look at them.
 template <class T>
 void balance(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const Surroundings<T> &at, const StateOf<T> &s, const T *a,
-             const T *lambda, T *seconds);
+             const T *lambda, T *seconds, bool in_world = true);
 
 // What the rows of one chord, no coupling, do to its end B for known multipliers: [moment; force] at its origin, world axes.
 // seconds: null, or second rates of its rows. The frames stand in the world with their velocities and accelerations.

@@ -97,6 +97,9 @@ void d_inverse_dynamics(const ModelData &m, Workspace<double> &ws, DerivativeRoo
 // replaces the columns of X (nv x nv) by factor * M^-1 X, W at a time, after the factors of M are known
 void solve_columns(const ModelData &m, const Workspace<double> &ws, Side<Pack> &side, Pack *x, double factor, double *X);
 
+// up to this many freedoms a product of matrices is cheaper than as many solves by recursion (measured)
+constexpr int largest_product = 256;
+
 // length of a row in minus_product: n rounded up to whole tiles, and an odd number of registers so that the rows of a
 // tile do not fall on the same lines of the cache
 DALEMBERT_INLINE int padded(int n) { return (n + 2 * W - 1) / (2 * W) * (2 * W) + W; }

@@ -191,6 +191,41 @@ def test_derivatives_with_dampers_and_armatures_at_every_hinge() -> None:
     assert_exact(Point(model, q, v, **pushed(model, rng), parameters=dampers[:5]))
 
 
+def test_derivatives_of_trees_whose_elements_each_see_one_freedom() -> None:
+    rng = np.random.default_rng(2)
+    system = with_drive_trains(every_hinge_both_ways(rng), rng)
+    for name in [name for name, made in system.connections.items() if isinstance(made.element, da.Revolute)]:
+        system.connect(f"spring at {name}", da.TorsionSpring(stiffness=3.0, rest=0.2, damping=0.1), name)
+        system.connect(f"hard at {name}", da.Element("hinge", "-c*s**3 - d*s*ds", {"c": 2.0, "d": 0.5}), name)
+    model = system.compile()
+    q, v = random_state(system, rng)
+    assert_exact(Point(model, q, v, tau=rng.normal(size=model.nv)), by=("q", "v", "tau", "t"))
+
+
+@pytest.mark.parametrize("what", ["two hinges", "a state", "a signal", "a lock"])
+def test_derivatives_of_trees_whose_elements_see_more_than_one_freedom(what: str) -> None:
+    rng = np.random.default_rng(3)
+    s = da.System("arm")
+    end = s.ground.origin
+    for k, hinge in enumerate((da.Revolute("y"), da.Spherical(), da.Revolute("z"), da.Prismatic("x"))):
+        body = random_body(s, f"b{k}", rng)
+        s.connect(f"H{k}", hinge, end, body)
+        end = body.at(0.3, 0.1, 0.0)
+    s.connect("k", da.TorsionSpring(stiffness=3.0, damping=0.1), "H0")
+    if what == "a state":
+        s.connect("lag", da.Element("hinge", "-c*z", {"c": 5.0}, states={"z": (0.0, "s*ds - z/0.1")}), "H2")
+    elif what == "two hinges":
+        s.connect("both", da.Element(("hinge", "hinge"), ("-c*(s1 - s2)", "c*(s1 - s2)*ds2"), {"c": 4.0}), "H0", "H2")
+    elif what == "a signal":
+        follow = da.Element("hinge", "-c*u*s", {"c": 2.0}, inputs={"u": "H2.speed"})
+        s.connect("follow", follow, "H0")
+    model = s.compile()
+    conditions = model.conditions(locked=["H2"]) if what == "a lock" else None
+    q, v = random_state(s, rng)
+    x = rng.normal(size=model.nx)
+    assert_exact(Point(model, q, v, x, conditions=conditions), by=("q", "v", "x"))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_of_flexible_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)

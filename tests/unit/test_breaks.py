@@ -307,3 +307,21 @@ def test_a_pulse_frees_what_sticks() -> None:
     result = da.simulate(s, 10.0)
     np.testing.assert_allclose(result.output("X.speed", times=[4.9, 5.05, 6.05]), [0.0, 2.0, 1.0], atol=1e-7)
     np.testing.assert_allclose(result["X.position"][-1], 0.05 + 2.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
+@pytest.mark.parametrize("before", [1e-4, 2.7e-5, 1e-8, 1e-12, 2e-15, 0.0])
+def test_a_pulse_lets_go_what_it_finds_at_rest_however_short_the_step_before(method: str, before: float) -> None:
+    """Another block comes to rest just before: what is left of the step is of the order of roundings of time."""
+    s = da.System("two blocks", gravity=(0, 0, 0))
+    for name, friction in (("X", 2.0), ("Y", 1.0)):
+        body = s.body(f"block {name}", da.box(0.1, 0.1, 0.1, mass=1.0))
+        s.connect(name, da.Prismatic("x", friction=friction), s.ground, body)
+    s.connect("pulse", da.Effort(da.laws.Pulse(0.52, 0.05, 12.0)), "X")
+    s.initial("Y", speed=0.52 - before)
+    result = da.simulate(s, 0.58, method=method)
+    assert {"X sticks", "Y sticks", "X slips"} == {event.name for event in result.events}
+    assert next(event.t for event in result.events if event.name == "X slips") == 0.52
+    # 10 m/s2 for 0.05 s, then -2 m/s2 for 0.01 s
+    assert result["X.position"][-1] == pytest.approx(10 * 0.05**2 / 2 + 0.5 * 0.01 - 0.01**2, abs=1e-12)
+    assert result["Y.position"][-1] == pytest.approx((0.52 - before) ** 2 / 2, abs=1e-12)

@@ -212,3 +212,44 @@ def test_patches_are_as_large_as_they_say(look: str) -> None:
         sizes.append(float(np.abs(cloud[:, :2]).max()))
     if look in ("sphere", "disc", "roller", "wheel", "cam", "pitch"):
         assert sizes == pytest.approx([0.3, 0.3], rel=2e-2)
+
+
+def test_a_spring_at_a_slide_has_a_length_where_it_rests() -> None:
+    """Where its markers are together then, it is drawn from behind the body."""
+    for rest, length in ((0.0, 0.4), (0.9, 0.0)):
+        model = hinged(_SLIDE, da.HingeSpring(10.0, 1.0, rest)).compile()
+        placement = Placement.of(model, np.zeros(1))
+        (spring,) = Scene(model).lines
+        along = spring.second.point(placement) - spring.first.point(placement)
+        np.testing.assert_allclose(along, [length, 0, 0], atol=1e-12)
+
+
+def test_ends_of_a_slide_are_in_the_picture_unless_they_are_far_away() -> None:
+    for upper, seen in ((0.5, 0.5), (50.0, 0.4)):
+        model = hinged(da.Prismatic("x", lower=-0.3, upper=upper)).compile()
+        low, high = Scene(model).reach([Placement.of(model, np.zeros(1))])
+        assert (low[0], high[0]) == pytest.approx((-0.3, seen))
+
+
+def test_joints_in_bodies_are_seen_through_them_and_planes_are_not() -> None:
+    system = rolling(elements.PointPlaneContact(1e4), 0.05)
+    _, scene = scene_of_system(system, system.compile().initial_state().q)
+    shining = {part["color"]: bool(part.get("shines")) for part in scene["rigid"] if part["kind"] == "element"}
+    assert shining == {PATCHES["plane"][0]: False, PATCHES["knot"][0]: True}
+
+
+def test_a_blade_stands_on_its_edge() -> None:
+    model = rolling(constraints.Skate("y"), 0.05).compile()
+    (blade,) = Scene(model).patches
+    np.testing.assert_allclose(np.abs(blade.axes[:, 0]), [1, 0, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("moment", "way"), [(2.0, -1.0), (-2.0, 1.0)])
+def test_a_moment_across_a_drawing_turns_the_way_it_does(moment: float, way: float) -> None:
+    """The reader looks along y, about which a positive moment turns to the right."""
+    ax = two(da.Load(moment=(0, moment, 0))).draw(view="xz")
+    (arrows,) = [each for each in ax.collections if each.get_gid() == "loads"]
+    (outline,) = [path.vertices for path in arrows.get_paths()]
+    off = outline - [0.0, -0.6]
+    angle = np.unwrap(np.arctan2(off[:30, 1], off[:30, 0]))
+    assert np.sign(angle[-1] - angle[0]) == way

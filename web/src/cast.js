@@ -40,7 +40,7 @@ export class Cast {
       const [levels, edges] = meshes[parts[0].mesh];
       const material = this.#material("#ffffff", parts[0].opacity * opacity, false);
       const items = parts.map((part) => ({ part, color: tint ?? part.color }));
-      const crowd = new Crowd(this.group, levels, material, items, { edges, software });
+      const crowd = new Crowd(this.group, levels, material, items, { edges, software, shines: Boolean(parts[0].shines) && opacity === 1 });
       const offsets = parts.map((part) => new Matrix4().makeTranslation(...part.at));
       return { crowd, parts, offsets, kind: parts[0].kind };
     });

@@ -4,11 +4,36 @@ import { BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, InstancedBuff
 
 const WHITE = new Color("#ffffff");
 
+// What is drawn once more, with another material.
+class Again {
+  constructor(objects, material) {
+    this.pairs = objects.map((object) => {
+      const { instanceMatrix, instanceColor, isInstancedMesh } = object;
+      const twin = Object.assign(new object.constructor(object.geometry, material), { frustumCulled: false });
+      if (isInstancedMesh) Object.assign(twin, { isInstancedMesh, instanceMatrix, instanceColor, morphTexture: null, count: 0 });
+      return [object, twin];
+    });
+    this.objects = this.pairs.map(([, twin]) => twin);
+  }
+
+  // as many as there are, or none
+  follow(on) {
+    for (const [object, twin] of this.pairs) {
+      twin.visible = on && object.visible;
+      if (twin.isInstancedMesh) twin.count = object.count;
+    }
+  }
+}
+
 // A graphics processor repeats a geometry by itself.
 export class Copies {
   constructor(Kind, material, geometries, most) {
     this.of = new Map(geometries.map((geometry) => [geometry, instanced(Kind, geometry, material, most)]));
     this.objects = [...this.of.values()];
+  }
+
+  again(material) {
+    return new Again(this.objects, material);
   }
 
   // copies: { geometry, matrix, color }
@@ -47,6 +72,10 @@ export class Heap {
     this.objects = [this.object];
     this.room = { corners: 0, indices: 0 };
     this.last = [];
+  }
+
+  again(material) {
+    return new Again(this.objects, material);
   }
 
   // copies: { geometry, matrix, color }

@@ -1,7 +1,7 @@
 // Many copies of one shape by few calls: each as fine as it is large on the page, none of those that are beside it.
 
 import {
-  Color, DoubleSide, EdgesGeometry, Frustum, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, Sphere,
+  Color, DoubleSide, EdgesGeometry, FrontSide, Frustum, GreaterDepth, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, Sphere,
   Vector3,
 } from "three";
 import { Copies, Heap } from "./copies.js";
@@ -10,6 +10,7 @@ const SMALL = [36, 15, 5]; // pixels of radius below which a coarser level is go
 const FINE = 0.25; // of that, where there is time
 const EDGED = 7; // below which edges are left out
 const EDGE = 0.35; // opacity
+const SHINE = 0.55; // opacity of what is seen through bodies
 const SLIM = 3; // how much more is asked of what is slim
 
 // What a camera sees, and how large.
@@ -22,6 +23,7 @@ export class Sight {
 
   // coarse: what is small may be drawn with few triangles
   look(camera, height, coarse) {
+    this.coarse = coarse;
     this.small = coarse ? SMALL : SMALL.map((each) => FINE * each);
     camera.updateMatrixWorld();
     this.frustum.setFromProjectionMatrix(this.matrix.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse));
@@ -43,7 +45,8 @@ export class Sight {
 export class Crowd {
   // levels: geometries from fine to coarse; items: what each copy shows, with a colour
   // edges: lines drawn with it; slim: stretched along z, and as fine as it is wide; software: a processor draws
-  constructor(group, levels, material, items, { edges = null, slim = false, software = false } = {}) {
+  // shines: is seen faintly through what is before it, where there is time
+  constructor(group, levels, material, items, { edges = null, slim = false, software = false, shines = false } = {}) {
     Object.assign(this, { items, levels, material, edges, slim, visible: true });
     this.matrices = items.map(() => new Matrix4());
     this.hidden = new Uint8Array(items.length);
@@ -55,6 +58,8 @@ export class Crowd {
     if (software) material.vertexColors = true;
     this.faces = new Drawn(Mesh, material, levels, items.length);
     this.lines = edges ? new Drawn(LineSegments, this.edging, [edges], items.length) : null;
+    this.shine = shines ? this.faces.again(shining(material)) : null;
+    if (shines) group.add(...this.shine.objects);
     group.add(...this.faces.objects, ...(this.lines?.objects ?? []));
   }
 
@@ -83,6 +88,7 @@ export class Crowd {
       if (this.edges && size > EDGED) lines.push({ geometry: this.edges, matrix });
     }
     this.faces.draw(faces);
+    this.shine?.follow(!sight.coarse);
     this.lines?.draw(lines);
   }
 
@@ -98,6 +104,14 @@ export class Crowd {
       for (const { point, distance } of hits) yield { point, distance, item: this.items[k] };
     }
   }
+}
+
+// only where something nearer has been drawn
+function shining(material) {
+  const own = { transparent: true, opacity: SHINE, depthFunc: GreaterDepth, depthWrite: false, side: FrontSide };
+  const made = Object.assign(material.clone(), own);
+  made.emissive.set("#585858"); // lighter than what it is in
+  return made;
 }
 
 const probe = new Mesh(undefined, new MeshBasicMaterial({ side: DoubleSide }));

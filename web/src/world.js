@@ -102,8 +102,8 @@ export class World {
   }
 
   // copies of a shape that are drawn with the rest
-  #crowd(group, levels, items, slim = false) {
-    const crowd = new Crowd(group, levels, new MeshLambertMaterial({ color: "#ffffff" }), items, { slim, software: this.software });
+  #crowd(group, levels, items, { slim = false, shines = false } = {}) {
+    const crowd = new Crowd(group, levels, new MeshLambertMaterial({ color: "#ffffff" }), items, { slim, shines, software: this.software });
     this.crowds.push({ group, crowd });
     return crowd;
   }
@@ -120,7 +120,7 @@ export class World {
     this.lines = [];
     for (const [look, lines] of looks) {
       for (const [levels, width, color] of STRETCHED[look]) {
-        const crowd = this.#crowd(group, levels, lines.map((line) => ({ line, color })), true);
+        const crowd = this.#crowd(group, levels, lines.map((line) => ({ line, color })), { slim: true });
         this.lines.push({ lines, crowd, width: width * this.radius });
       }
     }
@@ -169,8 +169,8 @@ export class World {
     const group = this.#layer("arrows");
     const shown = this.document.arrows ?? [];
     const items = shown.map(({ kind }) => ({ color: KINDS[kind] ?? KINDS.force }));
-    this.shafts = this.#crowd(group, [arrowShaft], items);
-    this.heads = this.#crowd(group, [arrowHead], items);
+    this.shafts = this.#crowd(group, [arrowShaft], items, { shines: true });
+    this.heads = this.#crowd(group, [arrowHead], items, { shines: true });
     this.arrows = shown.map((arrow) => {
       let largest = 0;
       for (let k = 0; k < arrow.values.length; k += 3) {

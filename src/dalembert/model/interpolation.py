@@ -21,6 +21,8 @@ __all__ = ["Attitude", "Piece", "attitudes", "hermite", "interpolate"]
 
 Array = NDArray[np.float64]
 
+BY_LOOPS = 1e3  # roundings: of lengths of loops over their leverage
+
 
 @dataclass(frozen=True)
 class Attitude:
@@ -96,15 +98,19 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
     y0, y1 = first[0], last[0]
     d0, d1 = h * first[1], h * last[1]
     rise = y1 - y0
-    by_rates = (d0 + d1) / 2
+    by_rates, changes = (d0 + d1) / 2, np.full_like(rise, np.inf)
     if len(first) > 2:
-        by_rates = by_rates + h * h * (first[2] - last[2]) / 12
-    # in very short intervals it is rounding, which rates would follow: there it is that of the rates
-    rounding = 4 * np.finfo(float).eps * np.maximum(np.abs(y0), np.abs(y1))
-    rise = np.where(np.abs(rise - by_rates) <= rounding, by_rates, rise)
+        b0, b1 = h * h * first[2], h * h * last[2]
+        by_rates = by_rates + (b0 - b1) / 12
+        changes = np.abs(b1 - b0) + np.abs(d1 - d0 - (b0 + b1) / 2)
+    # In very short intervals it is rounding, which rates would follow: there it is that of the rates. What loops put in
+    # its place has many times its own: that it is no motion shows, which is away from rates by less than they change.
+    eps, away, size = np.finfo(float).eps, np.abs(rise - by_rates), np.maximum(np.abs(y0), np.abs(y1))
+    rounded = (away <= 4 * eps * size) | ((away > changes) & (away <= BY_LOOPS * eps * np.maximum(1.0, size)))
+    rise = np.where(rounded, by_rates, rise)
     if len(first) == 2:
         return [y0, d0, 3 * rise - 2 * d0 - d1, -2 * rise + d0 + d1]
-    b0, b1 = h * h * first[2] / 2, h * h * last[2] / 2
+    b0, b1 = b0 / 2, b1 / 2
     # the last three from value and derivatives at the end
     r, r1, r2 = rise - d0 - b0, d1 - d0 - 2 * b0, 2 * b1 - 2 * b0
     return [y0, d0, b0, 10 * r - 4 * r1 + r2 / 2, -15 * r + 7 * r1 - r2, 6 * r - 3 * r1 + r2 / 2]

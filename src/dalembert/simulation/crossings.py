@@ -39,6 +39,7 @@ CLOSE = (-3e-2, -1e-3, -1e-5, -1e-8, 0.0, 1e-8, 1e-5, 1e-3, 3e-2)  # points arou
 EVEN = (0.25, 0.5, 0.75)  # and anywhere, both in parts of the interval where it is
 SAME = 2e-16  # fraction of a step: roots no further apart are one
 TOGETHER = 1e-12  # of a step: events no further apart happen together
+ROUNDING = 4 * np.finfo(float).eps  # of a time: in short steps moments no further apart are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +156,16 @@ class Search:
         if not self.run.watch.turns[event]:
             _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
         direction = self.run.watch.events[event].direction
+        begin, end = self.steps.t[step : step + 2]
+        ends_at = 1.0 - max(TOGETHER, ROUNDING * abs(end) / (end - begin))
         moments = [
             _root(values, s, g, k)
             for k in range(len(s) - 1)
             if _passes(g[k], g[k + 1], direction, self.run.watch.turns[event])
         ]
-        begin, h = self.steps.t[step], self.steps.t[step + 1] - self.steps.t[step]
-        return [Crossing(event, step, float(begin + s * h), self._state(step, s)) for s in moments]
+        # what jumps at a break has jumped there, not before
+        states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
+        return [Crossing(event, step, state.t, state) for state in states]
 
     def _state(self, step: int, s: float) -> State:
         if s == 1.0:
@@ -206,7 +210,7 @@ def _root(values: Callable[[Array], Array], s: list[float], g: list[float], k: i
             {p for p in (*(guess + width * c for c in CLOSE), *(low + width * e for e in EVEN)) if low < p < high}
         )
         if agreed or not at:
-            return 1.0 if guess > 1.0 - TOGETHER else guess  # what jumps at a break has jumped there, not before
+            return guess
         x[k + 1 : k + 1] = at
         y[k + 1 : k + 1] = values(np.array(at)).tolist()
         while (y[k + 1] < 0) if rising else (y[k + 1] > 0):

@@ -8,11 +8,11 @@ element states by dx. With y = (xi, dv, dx) and a change dp of numbers it goes o
 with K that of `Hinge.bracket` and exact derivatives of accelerations, loops and all. Changes that obey the loops go on
 obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
 
-The matrices of (1) are smooth where the run is. They are evaluated at ten places of Gauss in each block of a few steps,
-and are polynomials in between: blocks are halved until the last Legendre coefficients have died away. Both ways are
-then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the transpose of the first.
-Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the motion
-(a pendulum at rest takes six steps in ten seconds).
+The matrices of (1) are smooth where the run is. They are evaluated at twelve places of Gauss in each block of a few
+steps, and are polynomials in between: blocks are halved until the last Legendre coefficients have died away. Both ways
+are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the transpose of the
+first. Their steps are short enough for the fastest change: the error of small changes is not controlled by that of the
+motion (a pendulum at rest takes six steps in ten seconds).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = ["Pieces", "pieces_of"]
 
 Array = NDArray[np.float64]
 
-_PLACES = 10
-_GROUP = 5  # steps of the run in a block, to begin with
+_PLACES = 12
+_GROUP = 7  # steps of the run in a block, to begin with
 _HALVED = 6  # times that a block is, at most
-_TAIL = 1e-5  # of the matrices, in their last Legendre coefficients; its square goes into changes at the ends of blocks
+_TAIL = 1e-4  # of the matrices, in their last Legendre coefficients; its square goes into changes at the ends of blocks
 _TURN = 0.5  # rad of the fastest change within a step: the error is below 1e-9 of that change
 _FOLLOWED = 2.0  # the same where the run's own steps are short: what is faster than the motion hardly moves
 _MANY = 30  # steps of a run from where they are taken for short

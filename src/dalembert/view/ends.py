@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from ..bodies.markers import Marker
 from ..model import Model
 from .projection import Placement, node_frames
+from .solids import of_body
 
-__all__ = ["End", "Middle"]
+__all__ = ["End", "Middle", "anchor"]
 
 Array = NDArray[np.float64]
 
@@ -70,3 +71,29 @@ class Middle:
         """Return where it is in the world, (3,) m."""
         result: Array = np.mean([end.point(placement) for end in self.ends], axis=0)
         return result
+
+
+def anchor(first: Marker, second: Marker, axis: Array, rest: float) -> Marker:
+    """Return the marker from which a spring at a sliding hinge is drawn to its second marker.
+
+    That is the first one, unless the two are together where the spring is relaxed: then the spring begins as far behind
+    the body that slides as that is long, or it would vanish where it rests.
+
+    Parameters
+    ----------
+    axis : (3,)
+        Of the hinge, in axes of either marker.
+    rest : float, m
+        Position at which the spring is relaxed.
+    """
+    along = second.rotation @ axis
+    solids = () if second.body.name == "ground" else of_body(second.body, around=8)
+    travel = [(solid.corners - second.position) @ along for solid in solids]
+    if not travel:
+        return first
+    behind, ahead = min(float(t.min()) for t in travel), max(float(t.max()) for t in travel)
+    length = ahead - behind
+    if abs(rest) > max(-behind, 0.0) + 0.3 * length:
+        return first
+    back = length + max(-behind, 0.0)
+    return replace(first, position=first.position - back * (first.rotation @ axis), label=None)

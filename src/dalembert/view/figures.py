@@ -20,7 +20,7 @@ from ..connections.hinges import Hinge
 from ..model import Model
 from ..recipes import recipe_of
 from ..rotation import unit_vector
-from .ends import End, Middle
+from .ends import End, Middle, anchor
 from .projection import Placement
 from .solids import of_body, turned_z
 
@@ -236,7 +236,8 @@ class Figures:
         elif kind == "PointOnLine":
             self._patch(name, "rail", first, element.axis)
         elif kind == "Skate":
-            self._patch(name, "blade", second, element.side)
+            axes = second.rotation @ _upright(unit_vector(element.side, item=name))
+            self.patches.append(PatchFigure(name, "blade", self._end(second), axes))
         elif kind in _AXES:
             for marker, field in zip((first, second), _AXES[kind], strict=True):
                 self._patch(name, "axis", marker, getattr(element, field))
@@ -350,7 +351,8 @@ class Figures:
             if kind == "Limits":
                 self._stops(force.name, hinge, coordinate, element.lower, element.upper)  # type: ignore[attr-defined]
             elif kind in _ROUND and not turning:
-                self._line(force.name, _line_look(force), hinge.first, hinge.second)
+                start = anchor(hinge.first, hinge.second, axis, _rest_of(element))
+                self._line(force.name, _line_look(force), start, hinge.second)
             else:
                 look = "spiral" if kind in _ROUND else "brake" if kind in _BRAKES else "law"
                 if kind == "Effort":
@@ -516,6 +518,20 @@ def _axis_of(element: Any, coordinate: int) -> tuple[Array, bool]:
     if element.kind == "Planar" and not turning:
         axis = turned_z(axis)[:, coordinate % 2]
     return axis, turning
+
+
+def _rest_of(element: Any) -> float:
+    """Return the position at which a spring is relaxed, rad or m; zero where that is no number of its own."""
+    rest = getattr(element, "rest", getattr(element, "parameters", {}).get("rest", 0.0))
+    return float(rest) if isinstance(rest, int | float) else 0.0
+
+
+def _upright(side: Array) -> Array:
+    """Return the axes (3, 3) of a blade that stands on its edge: along it, up and aside."""
+    up = np.eye(3)[2 if abs(side[2]) < 0.9 else 0]
+    along = np.cross(up, side)
+    along /= np.linalg.norm(along)
+    return np.column_stack([along, np.cross(side, along), side])
 
 
 def _zero(law: Any) -> bool:

@@ -167,7 +167,7 @@ class FlatPicture:
             corners = self.view.project(placements[0].points(figure.number, figure.points())) - points[0]
             drop, reach = float((corners @ side).max()), max(reach, 1.25 * float(np.abs(corners @ along).max()))
         if joint.kind == "PointOnLine":
-            drop = 0.0
+            drop, reach = 0.0, max(2.0 * reach, 4.0 * length)
         start, end = (base + along * s + side * drop for s in (travel.min() - reach, travel.max() + reach))
         return symbols.hatching(start, end, side, 0.9 * self.symbol * self.point)
 
@@ -293,7 +293,7 @@ class FlatPicture:
         self._add(self._stretched, "guides")
 
     def _add_joints(self, placement: Placement) -> None:
-        from matplotlib.collections import PolyCollection
+        from matplotlib.collections import LineCollection, PolyCollection
 
         self._blocks: list[JointFigure] = []
         groups: dict[str, list[End]] = {}
@@ -308,6 +308,8 @@ class FlatPicture:
         edge = 1.0 * self.line
         self._block_faces = PolyCollection([], facecolors=PAPER, edgecolors=INK, linewidths=edge, zorder=4.5)
         self._add(self._block_faces, "slider blocks")
+        self._shafts = LineCollection([], colors=INK, linewidths=0.8 * self.line, zorder=4.6)
+        self._add(self._shafts, "shafts")
         for kind, ends in sorted(groups.items(), key=lambda item: item[0] == "Fixed", reverse=True):
             marker, size, color, top = _MARKS[kind]
             options = {"linestyle": "none", "markeredgecolor": INK, "markeredgewidth": edge}
@@ -341,6 +343,7 @@ class FlatPicture:
         self._stretched.set_segments([self._line_between(j, placement) for j in self._guides])
         self._elements.update(placement)
         self._block_faces.set_verts([self._block(j, placement) for j in self._blocks])
+        self._shafts.set_segments([line for j in self._blocks for line in self._shaft(j, placement)])
         if self._marked:
             self._masses.set_data(*project(np.array([placement.points(n, com) for n, com in self._marked])).T)
         for line, ends in self.joint_marks.values():
@@ -413,6 +416,19 @@ class FlatPicture:
         along = self._in_plane(joint, placement)
         along = _RIGHT if along is None else along
         return symbols.frame_block(self.view.project(joint.mover.point(placement)), along, *self._block_size(joint))
+
+    def _shaft(self, joint: JointFigure, placement: Placement) -> list[Array]:
+        """Return what tells a screw, by its thread, and a cylinder, by the shaft that comes out, from a block."""
+        along = self._in_plane(joint, placement)
+        if along is None or joint.kind not in ("Screw", "Cylindrical"):
+            return []
+        length, width = self._block_size(joint)
+        middle, across = self.view.project(joint.mover.point(placement)), np.array([-along[1], along[0]])
+        if joint.kind == "Cylindrical":
+            return [middle + way * np.outer([0.5, 0.85], length * along) for way in (1.0, -1.0)]
+        steps = np.array([-0.36, -0.12, 0.12, 0.36])[:, None] * length * along
+        lean = 0.08 * length * along + 0.5 * width * across
+        return [middle + step + np.array([-lean, lean]) for step in steps]
 
     def _line_between(self, joint: JointFigure, placement: Placement) -> Array:
         ends = self.view.project(np.array([joint.first.point(placement), joint.second.point(placement)]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import solids, symbols
 from .figures import ARROW, PatchFigure
-from .looks import PATCHES, look_of
+from .looks import MARKS, PATCHES, look_of
 from .projection import Placement, View
 from .scene import Scene
 from .stretched import color_of, in_plane
@@ -45,17 +45,18 @@ class FlatElements:
         self.reach, self.middle = float((high - low).max()) or 1.0, (low + high) / 2
         self._looks = [look_of(patch, radius, self.reach) for patch in scene.patches]
         self._areas = PolyCollection([], linewidths=0.9 * line, zorder=1.9, gid="patches")
+        self._marks = PolyCollection([], linewidths=0.9 * line, zorder=4.1, gid="marks")
         self._strokes = LineCollection([], linewidths=1.2 * line, capstyle="round", zorder=4.2, gid="strokes")
         self._ground = LineCollection([], colors=FAINT, linewidths=0.8 * line, zorder=1.2, gid="planes")
         self._lines = LineCollection([], linewidths=1.1 * line, joinstyle="round", zorder=4, gid="springs")
         self._arrows = PolyCollection([], facecolors=PATCHES["effort"][0], edgecolors="none", zorder=7, gid="loads")
-        self.artists = [self._areas, self._strokes, self._ground, self._lines, self._arrows]
+        self.artists = [self._areas, self._marks, self._strokes, self._ground, self._lines, self._arrows]
         for artist in self.artists:
             ax.add_collection(artist, autolim=False)
 
     def update(self, placement: Placement) -> None:
         """Move everything to where the bodies are."""
-        areas, faces, edges = [], [], []
+        areas: dict[bool, list[tuple[Array, Any, str]]] = {True: [], False: []}
         strokes, inks, ground = [], [], []
         for patch, look in zip(self.scene.patches, self._looks, strict=True):
             color, opacity = PATCHES[patch.look]
@@ -65,9 +66,10 @@ class FlatElements:
                 ground += self._plane(patch, R[:, 2], p)
                 continue
             for solid in look.solids:
-                areas.append(self._outline(solid, R, p))
-                faces.append((*tint(color, 0.5), 0.75 * opacity))
-                edges.append(color)
+                face = (*tint(color, 0.5), 0.75 * opacity)
+                areas[patch.look in MARKS].append((self._outline(solid, R, p), face, color))
+            if patch.look == "rail" and patch.end.number == 0:  # it passes everything, wherever its marker is
+                p = p + ((self.middle - p) @ R[:, 2]) * R[:, 2]
             for stroke in look.strokes:
                 strokes.append(self.view.project(stroke @ R.T + p))
                 inks.append(color)
@@ -75,7 +77,12 @@ class FlatElements:
             R, p = placement.rotation[curve.end.frame], placement.position[curve.end.frame]
             strokes.append(self.view.project(curve.points @ R.T + p))
             inks.append(INK)
-        self._areas.set(verts=areas, facecolor=faces, edgecolor=edges)
+        for artist, found in ((self._areas, areas[False]), (self._marks, areas[True])):
+            artist.set(
+                verts=[outline for outline, _, _ in found],
+                facecolor=[face for _, face, _ in found],
+                edgecolor=[edge for _, _, edge in found],
+            )
         self._strokes.set(segments=strokes, color=inks)
         self._ground.set_segments(ground)
         self._stretch(placement)
@@ -124,9 +131,22 @@ class FlatElements:
                 continue
             shift = self.view.project(vector) * ARROW * self.reach / largest[kind]
             length = float(np.hypot(*shift))
-            if length > self.radius:
+            across = float(vector @ self.view.towards) / largest[kind]
+            if kind == "moment" and abs(across) * ARROW * self.reach > max(length, self.radius):
+                found.append(_turn(self.view.project(at), across, 3.6 * self.radius, 0.5 * self.radius))
+            elif length > self.radius:
                 found.append(_arrow(self.view.project(at) - shift, shift, 0.5 * self.radius, double=kind == "moment"))
         return found
+
+
+def _turn(middle: Array, way: float, size: float, width: float) -> Array:
+    """Return the outline (k, 2) of three quarters of a turn with a head, counterclockwise if way is positive."""
+    ends, neck = np.radians([-150.0, 110.0]), np.radians(65.0)
+    angle = np.linspace(ends[0], neck, 30)
+    rim = [(size + side * 0.35 * width, turn) for side, turns in ((1, angle), (-1, angle[::-1])) for turn in turns]
+    head = [(size + 1.6 * width, neck), (size, ends[1]), (size - 1.6 * width, neck)]
+    r, a = np.array(rim[:30] + head + rim[30:]).T
+    return np.asarray(middle + np.column_stack([r * np.cos(a) * (1.0 if way > 0 else -1.0), r * np.sin(a)]))
 
 
 def _arrow(start: Array, shift: Array, width: float, *, double: bool) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import solids
 from .figures import PatchFigure
 
-__all__ = ["COLORS", "PATCHES", "Look", "look_of"]
+__all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "Look", "look_of"]
 
 Array = NDArray[np.float64]
 
@@ -47,6 +47,10 @@ PATCHES = {
     "knot": ("#4D4D4D", 1.0),
     "stream": ("#2A78B8", 1.0),
 }
+# small solids that stand on or in bodies: drawings put them before these
+MARKS = {"bushing", "motor", "blade", "face", "rack", "knot"}
+# what has a size of its own, and is no symbol
+SIZED = {"plane", "sphere", "disc", "roller", "wheel", "cam", "pitch", "ring", "rail"}
 # colours of lines
 COLORS = {"muscle": "#B5423B", "cylinder": "#8A6D3B", "bumper": "#333333", "link": "#8C8C8C", "line": "#8C8C8C"}
 
@@ -94,7 +98,7 @@ def _look_of(patch: PatchFigure, r: float, reach: float) -> Look:
 
 
 _SOLIDS = {
-    "sphere": lambda radius, length, r: solids.ball(radius, around=28, rings=16),
+    "sphere": lambda radius, length, r: solids.ball(radius, around=40, rings=20),
     "disc": lambda radius, length, r: solids.cylinder(length or 0.6 * r, radius, around=48),
     "roller": lambda radius, length, r: solids.cylinder(length, radius, around=36),
     "ring": lambda radius, length, r: solids.cylinder(length or 1.6 * r, 1.25 * radius, inner=radius, around=36),
@@ -150,11 +154,10 @@ def _shoes() -> list[Array]:
 
 
 def _stream() -> list[Array]:
-    waves = []
-    x = np.linspace(-3.0, 3.0, 25)
-    for y in (-1.2, 0.0, 1.2):
-        waves.append(np.column_stack([x, y + 0.35 * np.sin(2.1 * x), 0 * x]))
-    return waves
+    """Return three waves that are seen as such along every axis."""
+    on, aside = np.array([0.7, -0.7, 0.0]), np.array([0.5, 0.5, 0.7])
+    s = np.linspace(-3.0, 3.0, 25)
+    return [np.outer(s, on) + np.outer(off + 0.35 * np.sin(2.1 * s), aside) for off in (-1.2, 0.0, 1.2)]
 
 
 _CROSS = np.array([[-0.5, 0, 0], [0.5, 0, 0], [0, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])

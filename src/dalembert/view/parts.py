@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import solids
-from .looks import PATCHES, look_of
+from .looks import PATCHES, SIZED, look_of
 from .scene import BodyFigure, JointFigure, Scene
 from .style import INK
 
-__all__ = ["Part", "joint_radius", "parts_of"]
+__all__ = ["STANDING", "Part", "joint_radius", "parts_of"]
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+# what stands on a foot where it is on ground
+STANDING = (
+    "Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance", "KinematicChain", "PointOnPoint",
+)  # fmt: skip
 _JOINT = 0.016  # radius of a joint, of the picture's reach
 _LINK = 0.0085
 _OF_SPACING = 0.13  # but not more of the distance between joints
@@ -42,6 +46,10 @@ class Part:
     opacity : float
     kind : str
         What the owner is: ``"body"``, ``"joint"`` or ``"element"``.
+    shines : bool
+        Whether it is seen through bodies that hide it: joints and small symbols are.
+    beneath : bool
+        Whether it is a plane, which pictures put behind all else.
     """
 
     owner: str
@@ -50,6 +58,8 @@ class Part:
     color: str
     opacity: float = 1.0
     kind: str = "body"
+    shines: bool = False
+    beneath: bool = False
 
 
 def joint_radius(scene: Scene, reach: float) -> float:
@@ -58,14 +68,17 @@ def joint_radius(scene: Scene, reach: float) -> float:
     return min(_JOINT * reach, _OF_SPACING * spacing if spacing else np.inf)
 
 
-def parts_of(scene: Scene, low: Array, high: Array) -> list[Part]:
-    """Return the solids of all bodies, joints and elements, in a picture between two corners (3,) m."""
+def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[Part]:
+    """Return the solids of all bodies, joints and elements, in a picture between two corners (3,) m.
+
+    Planes and rails reach beyond these, `wide` times as far as they do of themselves.
+    """
     reach = float((high - low).max()) or 1.0
     radius = joint_radius(scene, reach)
     return [
         *_body_parts(scene, reach),
         *_joint_parts(scene, radius),
-        *_element_parts(scene, radius, reach, (low + high) / 2),
+        *_element_parts(scene, radius, wide * reach, (low + high) / 2),
     ]
 
 
@@ -160,7 +173,7 @@ def _around(body: BodyFigure) -> Numbers | None:
 def _joint_parts(scene: Scene, radius: float) -> Iterator[Part]:
     for joint in scene.joints:
         for frame, solid in _of_joint(joint, radius):
-            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint")
+            yield Part(joint.name, np.full(len(solid.corners), frame), solid, _PIN, kind="joint", shines=True)
 
 
 def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
@@ -235,7 +248,9 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
         pieces = [solid.moved(patch.axes, at) for solid in look.solids]
         pieces += [stroke(line @ patch.axes.T + at, _STROKE * radius) for line in look.strokes]
         for solid in pieces:
-            yield Part(patch.name, np.full(len(solid.corners), patch.end.frame), solid, color, opacity, "element")
+            frames = np.full(len(solid.corners), patch.end.frame)
+            shines = patch.look not in SIZED
+            yield Part(patch.name, frames, solid, color, opacity, "element", shines, patch.look == "plane")
     for curve in scene.curves:
         solid = stroke(curve.points, _STROKE * radius)
         yield Part(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

@@ -209,8 +209,20 @@ class Scene:
             clouds += [j.mover.point(placement)[None] for j in self.joints]
         everything = np.concatenate(clouds) if clouds else np.zeros((1, 3))
         low, high = everything.min(axis=0), everything.max(axis=0)
+        stops = [stop for placement in placements for stop in self._slide_ends(placement, float((high - low).max()))]
+        low, high = np.min([low, *stops], axis=0), np.max([high, *stops], axis=0)
         tails = [tail for placement in placements for tail in self._tails(placement, float((high - low).max()))]
         return np.min([low, *tails], axis=0), np.max([high, *tails], axis=0)
+
+    def _slide_ends(self, placement: Placement, reach: float) -> list[Array]:
+        """Return where sliding hinges end, (3,) m, unless that is twice as far away as all else is large."""
+        found = []
+        for patch in self.patches:
+            if patch.look == "ends":
+                axis = placement.direction(patch.end.number, patch.axes[:, 2])
+                at = placement.points(patch.end.number, patch.end.marker.position)
+                found += [at + s * axis for s in patch.span if abs(s) <= 2 * reach]
+        return found
 
     def _tails(self, placement: Placement, reach: float) -> list[Array]:
         """Return where the arrows of loads begin, (3,) m."""

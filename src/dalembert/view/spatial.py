@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import solids, symbols
 from .figures import ARROW
 from .looks import PATCHES
-from .parts import Part, joint_radius, parts_of
+from .parts import STANDING, Part, joint_radius, parts_of
 from .projection import Placement, View
 from .scene import Scene
 from .stretched import color_of, in_space
@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 _LIGHT = np.array([0.35, -0.55, 0.76])
 _ELEVATION, _AZIMUTH = 20.0, -58.0  # degrees
+_WIDE = 0.8  # planes stay on the page
+_SHINE = 0.45  # how much of a joint is seen through bodies
 _FIGURES = np.array([(16.0, 46.0), (60.0, 6.0)])  # pt for figures and names: left and below, right and above the box
 
 
@@ -109,7 +111,7 @@ class SpatialPicture:
 
     def _collect(self, low: Array, high: Array) -> None:
         """Gather the faces of all bodies and joints, each with the number of the frame that carries it."""
-        parts = parts_of(self.scene, low, high)
+        parts = parts_of(self.scene, low, high, _WIDE)
         if not parts:
             dot = solids.ball(self.radius)
             parts = [Part("ground", np.zeros(len(dot.corners), dtype=np.int64), dot, INK)]
@@ -121,17 +123,21 @@ class SpatialPicture:
         to_rgb = matplotlib().colors.to_rgb
         colors = [[(*to_rgb(part.color), part.opacity)] * len(part.solid.faces) for part in parts]
         self._colors = np.array([color for faces in colors for color in faces])
+        self._planes = np.concatenate([np.full(len(part.solid.faces), part.beneath) for part in parts])
+        self._small = np.concatenate([np.full(len(part.solid.faces), part.shines) for part in parts])
 
     # ---- artists
 
     def _add_artists(self, placement: Placement) -> None:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
+        from .shining import Beneath, Shine, ShineLines
+
         down = -np.eye(3)[self.view.up]
         feet = self.feet
         taken: list[Array] = []
         for joint in (j for j in self.scene.joints if j.grounded):
-            if joint.kind not in ("Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance"):
+            if joint.kind not in STANDING:
                 continue
             point = (joint.first if joint.first.number == 0 else joint.second).point(placement)
             if not any(np.linalg.norm(point - other) < self.radius for other in taken):
@@ -141,7 +147,11 @@ class SpatialPicture:
             self.ax.add_collection3d(Line3DCollection(feet, colors=FAINT, linewidths=0.8, gid="ground"), autolim=False)
         self._lines = Line3DCollection([np.zeros((2, 3))], colors=INK, linewidths=1.0, gid="springs")
         self.ax.add_collection3d(self._lines, autolim=False)
-        if self.scene.lines or self.scene.arrows or any(j.kind == "Prismatic" for j in self.scene.joints):
+        self._loads = ShineLines([np.zeros((2, 3))], colors=PATCHES["effort"][0], linewidths=1.2, gid="loads")
+        if self.scene.arrows:
+            self.ax.add_collection3d(self._loads, autolim=False)
+            self.moving.append(self._loads)
+        if self.scene.lines or any(j.kind == "Prismatic" for j in self.scene.joints):
             self.moving.append(self._lines)
         else:
             self._lines.remove()
@@ -150,9 +160,18 @@ class SpatialPicture:
             self._reference = Line3DCollection([np.zeros((2, 3))], colors=FAINT, linewidths=0.7, gid="undeformed")
             self.ax.add_collection3d(self._reference, autolim=False)
             self.moving.append(self._reference)
+        self._sheets = Beneath(np.zeros((1, 4, 3)), gid="planes")
+        if self._planes.any():
+            self.ax.add_collection3d(self._sheets, autolim=False)
+            self.moving.append(self._sheets)
         self._solids = Poly3DCollection(np.zeros((1, 4, 3)), gid="bodies")
         self.ax.add_collection3d(self._solids, autolim=False)
         self.moving.append(self._solids)
+        self._shine: Shine | None = None
+        if self._small.any():
+            self._shine = Shine(np.zeros((1, 4, 3)), gid="seen through bodies")
+            self.ax.add_collection3d(self._shine, autolim=False)
+            self.moving.append(self._shine)
 
     def update(self, placement: Placement) -> None:
         """Move everything to where the bodies are."""
@@ -171,16 +190,19 @@ class SpatialPicture:
         dark = np.column_stack([0.55 * self._colors[:, :3], np.ones(len(colors))])
         edges = np.where(self._edged[:, None], dark, colors)
         widths = np.where(self._edged, 0.5, 0.8)
-        if self.fixed_eye:
-            seen = self._towards_the_eye(world)
-            quads, colors, edges, widths = quads[seen], colors[seen], edges[seen], widths[seen]
-        self._solids.set_verts(quads)
-        self._solids.set_facecolor(colors)
-        self._solids.set_edgecolor(edges)
-        self._solids.set_linewidth(widths)
+        if self._shine is not None:
+            small = self._small & self._towards_the_eye(world) if self.fixed_eye else self._small
+            self._shine.set_verts(quads[small])
+            self._shine.set(facecolor=np.column_stack([colors[small, :3], np.full(small.sum(), _SHINE)]), linewidth=0)
+        seen = self._towards_the_eye(world) if self.fixed_eye else np.ones(len(quads), dtype=bool)
+        for artist, faces in ((self._solids, seen & ~self._planes), (self._sheets, self._planes)):
+            artist.set_verts(quads[faces])
+            artist.set(facecolor=colors[faces], edgecolor=edges[faces], linewidth=widths[faces])
         if self._reference is not None:
             lines = [line for body in self.scene.bodies for line in body.undeformed(placement)]
             self._reference.set_segments(lines or [np.zeros((2, 3))])
+        if self.scene.arrows:
+            self._loads.set_segments(self._arrows(placement) or [np.zeros((2, 3))])
         if self._lines in self.moving:
             stretched, inks = self._polylines(placement)
             self._lines.set_segments(stretched)
@@ -218,17 +240,24 @@ class SpatialPicture:
                 reach = 6 * self.radius
                 lines.append(ends[0] + np.outer([travel.min() - reach, travel.max() + reach], axis))
                 colors.append(INK)
+        return lines, colors
+
+    def _arrows(self, placement: Placement) -> list[Array]:
+        lines: list[Array] = []
         for arrow in self.scene.arrows:
             vector = arrow.seen(placement)
             size = float(np.linalg.norm(vector))
             if size:
-                lines += _arrow(arrow.end.point(placement), vector / size * ARROW * self.reach, 2 * self.radius)
-                colors += [PATCHES["effort"][0]] * 3
-        return lines, colors
+                shift = vector / size * ARROW * self.reach
+                lines += _arrow(arrow.end.point(placement), shift, 2 * self.radius, double=arrow.kind == "moment")
+        return lines
 
 
-def _arrow(end: Array, shift: Array, head: float) -> list[Array]:
-    """Return the lines of an arrow that ends at a point: the shaft, and the head from two sides."""
+def _arrow(end: Array, shift: Array, head: float, *, double: bool) -> list[Array]:
+    """Return the lines of an arrow that ends at a point: the shaft, and the head from two sides; two for a moment."""
     frame = solids.turned_z(shift / np.linalg.norm(shift))
-    barbs = [end - 1.6 * head * frame[:, 2] + s * 0.6 * head * frame[:, k] for k in (0, 1) for s in (1, -1)]
-    return [np.array([end - shift, end]), np.array([barbs[0], end, barbs[1]]), np.array([barbs[2], end, barbs[3]])]
+    lines = [np.array([end - shift, end])]
+    for tip in (end, end - head * frame[:, 2])[: 1 + double]:
+        barbs = [tip - 1.6 * head * frame[:, 2] + s * 0.6 * head * frame[:, k] for k in (0, 1) for s in (1, -1)]
+        lines += [np.array([barbs[0], tip, barbs[1]]), np.array([barbs[2], tip, barbs[3]])]
+    return lines

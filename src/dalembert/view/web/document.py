@@ -19,7 +19,7 @@ from ...model import Model
 from ...rotation import quaternions
 from ...structures.recovery import nodal_mises
 from ..draw import spread
-from ..parts import Part, joint_radius, parts_of
+from ..parts import STANDING, Part, joint_radius, parts_of
 from ..projection import Growth, Placement, choose_view, exaggerated, held_motions, node_frames
 from ..scene import Scene
 
@@ -30,7 +30,6 @@ Array = NDArray[np.float64]
 _TRIANGLES = 8000  # of a mesh
 _FITTED = 60  # configurations that are looked at for the limits
 _FIELDS = {"stress": ("von Mises stress", "Pa"), "displacement": ("displacement by bending", "m")}
-_GROUNDED = ("Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Fixed", "Distance")
 
 
 class Stage:
@@ -149,7 +148,7 @@ class Stage:
             one: dict[str, Any] = {"name": joint.name, "kind": joint.kind, "at": self.place(end.marker)}
             if axis is not None:
                 one["axis"] = end.marker.rotation @ np.asarray(axis, dtype=float)
-            if joint.grounded and joint.kind in _GROUNDED:
+            if joint.grounded and joint.kind in STANDING:
                 foot = joint.first if joint.first.number == 0 else joint.second
                 one["foot"] = foot.point(self._first)
             if joint.kind == "Prismatic":
@@ -165,6 +164,8 @@ class Stage:
         rigid, flexible = [], []
         for part in parts_of(self.scene, self.low, self.high):
             look = {"owner": part.owner, "color": part.color, "opacity": part.opacity, "kind": part.kind}
+            if part.shines:
+                look["shines"] = True
             if (part.frames > self.model.nb).any():
                 flexible.append(self._flexible(part) | look)
                 continue
