@@ -227,6 +227,10 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
         shown.wait("viewer.session.busy === false")
         assert "in equilibrium" in shown.page.locator(".facts").inner_text()
         assert np.abs(hand.puppet.model.constraint_residual(hand.puppet.q)).max() < 1e-9
+        farthest = (
+            "Math.max(...viewer.world.places().map((p) => p.project(viewer.eye.camera)).map((p) => Math.abs(p.y)))"
+        )
+        assert shown.get(farthest) <= 0.96, "all of it is still on the page"
         assert at == at and shown.errors == []
         shown.page.close()
 
@@ -251,7 +255,10 @@ def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
         shown.page.locator("canvas.scene").focus()
         shown.page.keyboard.down("d")
         shown.wait("Math.abs(viewer.world.frames.matrices[1].elements[0] - 1) > 0.02")
+        told = shown.page.locator(".slider", has_text="motor.u").locator("output")
+        assert float(told.inner_text()) == 5.0, "its slider goes along"
         shown.page.keyboard.up("d")
+        assert float(told.inner_text()) == 0.0
         shown.wait("!viewer.session.busy")
         assert shown.errors == []
         shown.page.close()

@@ -51,6 +51,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
     world.place();
     redraw();
   };
+  session.onsettled = () => { eye.include(world.places()); redraw(); };
   session.onscene = (other) => { world.renew(other); redraw(); };
   const pointing = new Pointing({
     world, eye, canvas, say,
