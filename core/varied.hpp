@@ -141,6 +141,7 @@ inline void put_lane(const ModelData &m, const Numbers<double> &from, int lane, 
   put(from.support_factor, to.support_factor, std::size_t(m.support_count));
   put(from.law_numbers, to.law_numbers, std::size_t(m.law_number_count));
   put(from.offsets, to.offsets, std::size_t(m.drive_count));
+  put(from.joint_constants, to.joint_constants, std::size_t(m.joint_constant_count));
   put(from.elastic, to.elastic, elastic_count(m));
   put(from.gravity, to.gravity, 3);
 }

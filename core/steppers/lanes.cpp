@@ -544,8 +544,6 @@ void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double beg
     for (int lane = 0; lane < W; ++lane) {
       start_numbers(*task.own[std::min(lane, task.count - 1)], room.one);
       put_lane(m, room.one, lane, room.own);
-      for (std::int64_t k = 0; k < m.joint_constant_count; ++k)
-        room.own.joint_constants[k].set(lane, room.one.joint_constants[k]);
     }
     model.varied = &room.own;
   }

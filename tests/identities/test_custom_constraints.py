@@ -258,9 +258,9 @@ def test_a_drive_lets_a_formula_follow_a_law() -> None:
     t = 0.3
     models = [s.compile() for s in (custom, third)]
     motions = [da.driven_motion(m, t) for m in models]
-    for motion in motions:  # the search for the nearest position ends where loops are closed, some 1e-9 along them
-        assert_close(motion.q, motions[0].q, 1e-8)
-        assert_close(motion.v, motions[0].v, 1e-8)
+    for motion in motions:
+        assert_close(motion.q, motions[0].q, 1e-10)
+        assert_close(motion.v, motions[0].v, 1e-10)
     found = [m.dynamics(t, motions[0].q, motions[0].v) for m in models]
     assert_close(found[0].a, found[1].a, 1e-11)
     assert_close(found[0].lam, found[1].lam, 1e-11)

@@ -41,6 +41,7 @@ Marks = NDArray[np.bool_]
 _RANK = 1e-10  # singular values below this, relative to the largest, are rounding of a rank-deficient Jacobian
 _DENSE = 60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 _RELUCTANT = 0.1  # how much less a coordinate moves that is wished for where it is
+_NEAR = 1e-6  # rad, or characteristic lengths: steps whose gain, by their square, is rounding
 _RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
 
 
@@ -297,23 +298,25 @@ class Closure:
 
     def settle(self, found: Outcome, wishes: Wishes, free: Marks) -> Outcome:
         """Slide along the closed configurations to where wishes are missed least, by steps of Gauss and Newton."""
-        model, columns = self.model, (self.scales.columns * self.metric)[free]
-        missed = wishes.residual(found.q)
+        columns = (self.scales.columns * self.metric)[free]
+        missed, before = wishes.residual(found.q), np.inf
         for _ in range(30):
             _, s, Vt = np.linalg.svd(self.jacobian(found.q, free))
             null = Vt[rank_of(s) :].T
             G = wishes.jacobian(found.q)[:, free] * columns @ null
             way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
             size = float(np.abs(way).max(initial=0.0))
-            if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13:
+            # what is missed is stationary at the end: its length does not tell steps below the root of rounding
+            near = size < _NEAR
+            if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13 or (near and size > 0.5 * before):
                 break
-            part = min(1.0, 0.3 / size)
+            part, before = min(1.0, 0.3 / size), size
             while part * size > 1e-12:
-                step = np.zeros(model.nv)
+                step = np.zeros(self.model.nv)
                 step[free] = part * columns * way
-                trial = self.iterate(model.integrate(found.q, step), free)
+                trial = self.iterate(self.model.integrate(found.q, step), free)
                 still = wishes.residual(trial.q) if trial.closed else missed
-                if np.linalg.norm(still) < np.linalg.norm(missed):
+                if np.linalg.norm(still) < np.linalg.norm(missed) or (near and trial.closed):
                     break
                 part *= 0.25
             else:

@@ -30,6 +30,7 @@ from ..model.interpolation import interpolate
 from ..result import Motion, Result, Stats, always
 from .breaks import breaks_until
 from .half_turns import passed_half_turn
+from .inner_jumps import inner_jump
 from .interrupt import Interrupt
 from .motion_notes import motion_notes
 from .open_loops import mind_loops
@@ -141,7 +142,7 @@ def simulate_elsewhere(
     )
     result = run.result(times, stepper.dense(steppers, run), stats, status, "" if caught is None else str(caught))
     if caught is None and len(result.t) > 1:
-        caught = passed_half_turn(result)
+        caught = passed_half_turn(result) or inner_jump(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
     if caught is not None:

@@ -10,6 +10,7 @@ from ..errors import DalembertError, ModelError
 from ..model import State
 from ..result import Result
 from .half_turns import passed_half_turn
+from .inner_jumps import inner_jump
 from .open_loops import mind_loops
 from .outcome import make_result
 from .run import Run
@@ -60,7 +61,7 @@ def carry_out(
         message = f"at t = {run.integrator.t:.6g} s; go on with simulate(..., {way})"
     result = make_result(run, status, message, time.perf_counter() - began)
     if caught is None and len(result.t) > 1:
-        caught = passed_half_turn(result)
+        caught = passed_half_turn(result) or inner_jump(result)
         if caught is not None:
             result.status, result.message = "failed", str(caught)
     if caught is None or on_error == "return":

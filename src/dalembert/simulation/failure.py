@@ -13,9 +13,10 @@ from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.plain import Constraint
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
-from ..connections.elements.unknowns import slopes_of_unknowns
+from ..connections.elements.unknowns import least_slope, slopes_of_unknowns
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
 from ..model.law_inputs import law_inputs, laws_that_fail
+from .inner_jumps import fold_words
 from .led_angles import axes_meet
 from .settling import what_jumps
 
@@ -59,7 +60,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
             return UserFunctionError(f"{where} {lost}")
         folded = _folded_element(run)
         if folded:
-            return SingularityError(f"{where} {folded}")
+            return SingularityError(folded)
         guilty = _law_that_fails(run)
         if guilty:
             return UserFunctionError(f"{where} the law of {guilty}")
@@ -116,20 +117,18 @@ def _folded_element(run: Run) -> str:
             continue
         if any(isinstance(source, Reaction) for source in element.sources.values()):
             continue
-        given = law_inputs(run.model, name, np.array([t]), q[None], v[None], x[None], run.conditions)
-        J = slopes_of_unknowns(element, given[0])
+        here = law_inputs(run.model, name, np.array([t]), q[None], v[None], x[None], run.conditions)
+        J = slopes_of_unknowns(element, here[0])
         if not np.isfinite(J).all():
             continue
-        for axis in (0, 1):  # units of rows, then of columns
-            J = J / np.maximum(np.linalg.norm(J, axis=axis, keepdims=True), 1e-300)
-        _, sizes, shape = np.linalg.svd(J)
-        if sizes[-1] < _FOLDED:
-            most = list(element.unknowns)[int(np.abs(shape[-1]).argmax())]
-            return (
-                f"the inner equilibrium of element {name!r} comes to a fold, where it is held no more (its equations "
-                f"have {sizes[-1]:.2g} left of 1): its unknowns, {most!r} foremost, would jump. Give the node mass (a "
-                "light body), a damper, or stop the motion before"
-            )
+        times, *states = run.records.arrays()
+        some = np.unique(np.linspace(0, len(times) - 1, 20).astype(int))
+        places, speeds, others = (part[some] for part in states)
+        before = law_inputs(run.model, name, times[some], places, speeds, others, run.conditions)
+        usual = np.array([slopes_of_unknowns(element, row) for row in before])
+        left, most = least_slope(J, usual[np.isfinite(usual).all(axis=(1, 2))])
+        if left < _FOLDED:
+            return fold_words(name, t, list(element.unknowns)[most], left)
     return ""
 
 

@@ -65,6 +65,9 @@ class Compound(Element):
     are states, ``fibre_s``, and the node is where these lengths and the balance of forces put it: no further dampers
     are needed.
 
+    Where several positions of a node are in balance, the one is taken that Newton's method finds from its start. A run
+    in which that jumps, at a fold or to another solution, ends with a `SingularityError`.
+
     A parameter that is zero and alone would make forces depend on rates (a damping) stays zero for good.
 
     Examples

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .element import Element
 
-__all__ = ["slopes_of_unknowns", "solved"]
+__all__ = ["least_slope", "slopes_of_unknowns", "solved", "solved_from"]
 
 Array = NDArray[np.float64]
 
@@ -23,15 +23,47 @@ def solved(element: Element, inputs: Array) -> Array:
     return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
 
 
-def slopes_of_unknowns(element: Element, given: Array) -> Array:
-    """Return the derivatives of the residuals by the unknowns (n, n) where these are found; NaN if they are not."""
+def solved_from(element: Element, given: Array, start: Array) -> Array:
+    """Return the unknowns (n,) that are found from a start (n,), for inputs (takes,); NaN if there are none."""
+    return _solve(element, given, start)
+
+
+def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = None) -> Array:
+    """Return the derivatives of the residuals by the unknowns (n, n); NaN if these are not found.
+
+    Parameters
+    ----------
+    element : Element
+    given : (takes,)
+    unknowns : (n,)
+        Those that are found from where the law begins, if left out.
+    """
     program, n = element.program, len(element.unknowns)
     assert program is not None
-    numbers = program.evaluate([*given, *_solve(element, given)])[element.gives + n : element.gives + n + n * n]
+    at = _solve(element, given) if unknowns is None else unknowns
+    numbers = program.evaluate([*given, *at])[element.gives + n : element.gives + n + n * n]
     return np.array([float(x) for x in numbers]).reshape(n, n)
 
 
-def _solve(element: Element, given: Array) -> Array:
+def least_slope(J: Array, usual: Array) -> tuple[float, int]:
+    """Return what is left of slopes (n, n) where they are least, of 1, and the unknown that moves most there.
+
+    Parameters
+    ----------
+    J : (n, n)
+    usual : (k, n, n)
+        Slopes elsewhere: their largest are the units of equations and unknowns. (Those of J itself would not do: an
+        unknown that stands alone in its equation is as large as itself everywhere.)
+    """
+    size = np.abs(np.concatenate([J[None], usual])).max(axis=0)
+    for axis in (1, 0):
+        unit = np.maximum(np.linalg.norm(size, axis=axis, keepdims=True), 1e-300)
+        J, size = J / unit, size / unit
+    _, sizes, shape = np.linalg.svd(J)
+    return float(sizes[-1]), int(np.abs(shape[-1]).argmax())
+
+
+def _solve(element: Element, given: Array, start: Array | None = None) -> Array:
     program, n = element.program, len(element.unknowns)
     assert program is not None
 
@@ -39,7 +71,7 @@ def _solve(element: Element, given: Array) -> Array:
         numbers = np.array([float(x) for x in program.evaluate([*given, *u])[element.gives :]])
         return numbers[:n], numbers[n : n + n * n].reshape(n, n), numbers[n + n * n :]
 
-    u = look(np.zeros(n))[2]
+    u = look(np.zeros(n))[2] if start is None else start
     r, J, _ = look(u)
     reach = float(np.linalg.norm(u))
     failed = np.full(n, np.nan)
