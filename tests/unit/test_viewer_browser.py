@@ -262,3 +262,30 @@ def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
         shown.wait("!viewer.session.busy")
         assert shown.errors == []
         shown.page.close()
+
+
+def test_what_is_measured_is_seen_and_told(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    """From pin to pin it is as long as the crank."""
+    shown = Page(browser, motion.export(tmp_path / "motion.html").as_uri())
+    shown.still()
+    shown.get("viewer.player.go(0)")
+    shown.page.wait_for_timeout(300)
+    before = shown.pixels()
+    shown.get("viewer.pointing.mode = 'measure'")
+    for name in "AB":
+        x, y = shown.get(
+            f"""() => {{
+              const {{ world, eye, pointing }} = viewer;
+              const place = world.document.joints.find((joint) => joint.name === "{name}").at;
+              const point = world.frames.point(place, world.middle.clone()).project(eye.camera);
+              const box = pointing.canvas.getBoundingClientRect();
+              return [box.left + ((point.x + 1) / 2) * box.width, box.top + ((1 - point.y) / 2) * box.height];
+            }}"""
+        )
+        shown.page.mouse.click(x, y)
+    shown.wait("viewer.pointing.line.visible")
+    shown.page.wait_for_timeout(300)
+    told = shown.page.locator(".say").inner_text()
+    assert float(told.split()[1]) == pytest.approx(1.0, abs=0.02), told
+    assert shown.pixels() != before
+    shown.page.close()

@@ -6,8 +6,8 @@ import { figures } from "./elements.js";
 const DOT = 7; // pixels
 
 export class Pointing {
-  constructor({ world, eye, canvas, say, pull, settle, cut }) {
-    Object.assign(this, { world, eye, canvas, say, pull, settle, cut });
+  constructor({ world, eye, canvas, say, pull, settle, cut, redraw }) {
+    Object.assign(this, { world, eye, canvas, say, pull, settle, cut, redraw });
     this.mode = "look";
     this.grip = null;
     this.picked = [];
@@ -84,7 +84,7 @@ export class Pointing {
   #measure(hit) {
     if (this.picked.length >= 3) this.picked = [];
     this.picked.push(hit);
-    this.update();
+    this.redraw();
   }
 
   // lines of what is pulled or measured follow the bodies
