@@ -37,6 +37,18 @@ def agree(system: da.System, output: str, by: list[str], t: float, tolerance: fl
         assert np.abs(found["y"][..., k] - expected).max() < tolerance * size, name
 
 
+def test_a_spatial_chain_with_springs_that_swings_far() -> None:
+    s = da.System("chain")
+    end = s.ground.origin
+    for k, hinge in enumerate((da.Revolute("y"), da.Universal(), da.Revolute("z"), da.Spherical())):
+        body = s.body(f"b{k}", mass=0.6 + 0.1 * k, com=(0.2, 0.01, 0.01), inertia=(2e-3, 6e-3, 7e-3))
+        s.connect(f"H{k}", hinge, end, body)
+        end = body.at(0.4, 0, 0)
+    s.connect("k", da.TorsionSpring(stiffness=3.0, damping=0.05), "H0")
+    by = ["b0.mass", "b2.com.y", "b3.mass", "k.stiffness", "k.damping"]
+    agree(s, "H0.position", by, 1.0, state={"H0": 0.9, "H2": 0.4, "H2.speed": 2.0})
+
+
 def fourbar() -> da.System:
     """A four-bar whose derivatives were worked out by a complex step through a program in absolute angles."""
     s = da.System("four-bar", gravity=(0, -9.81, 0))

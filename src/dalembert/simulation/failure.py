@@ -104,7 +104,8 @@ def _taut_chains(run: Run, q: np.ndarray) -> str:
         return ""
     return (
         f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
-        "follow; stop the motion before, by an event or da.Limits, or make the chain of bodies and hinges"
+        "follow; stop the motion before, by an event or da.Limits. What holds like a rope when it is stretched is "
+        "made of massless bodies, with da.Prismatic(..., upper=its length) between them"
     )
 
 

@@ -113,6 +113,8 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
     described = model.conditions()
     now = _rows(model, start.q, start.v, start.t)
     for k, name in enumerate(own):
+        if _is_inertia(model, name):
+            continue
         value = float(parameter_value(model, name, model.parameters))
         step = _STEP * (abs(value) if value else 1.0)
         above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
@@ -121,6 +123,14 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
         below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
         residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     return residuals, rates
+
+
+def _is_inertia(model: Model, name: str) -> bool:
+    """Return whether a number is a mass, mass centre or moment of inertia of a body, of which no row knows."""
+    family = model.family
+    numbers, place = family.compiled.numbers, model.parameter_names[name]
+    mine = place >= family.element_numbers and place not in numbers.follows
+    return mine and numbers.group_of(place - family.element_numbers).what == "body"
 
 
 def _mind_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:

@@ -81,14 +81,19 @@ def _interpolated(edges: Array, values: Array, rates: Array, t: Array, points: i
     """Return values (k, c) at times t by Hermite's polynomials through the nearest edges."""
     step = np.clip(np.searchsorted(edges, t, side="right") - 1, 0, len(edges) - 2)
     first = np.clip(step - points // 2 + 1, 0, len(edges) - points)
-    mine = first[:, None] + np.arange(points)
-    unit = edges[mine[:, -1]] - edges[mine[:, 0]]
-    nodes = edges[mine] / unit[:, None]
+    firsts, which = np.unique(first, return_inverse=True)  # what is of the edges alone serves all times among them
+    ends = edges[firsts[:, None] + np.arange(points)]
+    unit = ends[:, -1:] - ends[:, :1]
+    nodes = ends / unit
     apart = nodes[:, :, None] - nodes[:, None, :] + np.eye(points)
-    away = t[:, None] / unit[:, None] - nodes
-    others = away[:, None, :] + np.eye(points) * (1.0 - away[:, None, :])
-    lagrange = (others / apart).prod(axis=2)
-    slope = (1.0 / apart).sum(axis=2) - 1.0
+    slope = ((1.0 / apart).sum(axis=2) - 1.0)[which]
+    unit = unit[which]
+    away = t[:, None] / unit - nodes[which]
+    before, after = np.ones_like(away), np.ones_like(away)  # products of those on either side
+    np.cumprod(away[:, :-1], axis=1, out=before[:, 1:])
+    np.cumprod(away[:, :0:-1], axis=1, out=after[:, -2::-1])
+    lagrange = before * after / apart.prod(axis=2)[which]
+    mine = first[:, None] + np.arange(points)
     by_value = (1.0 - 2.0 * slope * away) * lagrange**2
-    by_rate = away * lagrange**2 * unit[:, None]
-    return np.asarray(np.einsum("kp,kpc->kc", by_value, values[mine]) + np.einsum("kp,kpc->kc", by_rate, rates[mine]))
+    by_rate = away * lagrange**2 * unit
+    return np.asarray((by_value[:, None] @ values[mine] + by_rate[:, None] @ rates[mine])[:, 0])
