@@ -227,6 +227,10 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
         shown.wait("viewer.session.busy === false")
         assert "in equilibrium" in shown.page.locator(".facts").inner_text()
         assert np.abs(hand.puppet.model.constraint_residual(hand.puppet.q)).max() < 1e-9
+        farthest = (
+            "Math.max(...viewer.world.places().map((p) => p.project(viewer.eye.camera)).map((p) => Math.abs(p.y)))"
+        )
+        assert shown.get(farthest) <= 0.96, "all of it is still on the page"
         assert at == at and shown.errors == []
         shown.page.close()
 
@@ -251,7 +255,37 @@ def test_a_key_holds_an_input_while_it_is_pressed(browser: Any) -> None:
         shown.page.locator("canvas.scene").focus()
         shown.page.keyboard.down("d")
         shown.wait("Math.abs(viewer.world.frames.matrices[1].elements[0] - 1) > 0.02")
+        told = shown.page.locator(".slider", has_text="motor.u").locator("output")
+        assert float(told.inner_text()) == 5.0, "its slider goes along"
         shown.page.keyboard.up("d")
+        assert float(told.inner_text()) == 0.0
         shown.wait("!viewer.session.busy")
         assert shown.errors == []
         shown.page.close()
+
+
+def test_what_is_measured_is_seen_and_told(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    """From pin to pin it is as long as the crank."""
+    shown = Page(browser, motion.export(tmp_path / "motion.html").as_uri())
+    shown.still()
+    shown.get("viewer.player.go(0)")
+    shown.page.wait_for_timeout(300)
+    before = shown.pixels()
+    shown.get("viewer.pointing.mode = 'measure'")
+    for name in "AB":
+        x, y = shown.get(
+            f"""() => {{
+              const {{ world, eye, pointing }} = viewer;
+              const place = world.document.joints.find((joint) => joint.name === "{name}").at;
+              const point = world.frames.point(place, world.middle.clone()).project(eye.camera);
+              const box = pointing.canvas.getBoundingClientRect();
+              return [box.left + ((point.x + 1) / 2) * box.width, box.top + ((1 - point.y) / 2) * box.height];
+            }}"""
+        )
+        shown.page.mouse.click(x, y)
+    shown.wait("viewer.pointing.line.visible")
+    shown.page.wait_for_timeout(300)
+    told = shown.page.locator(".say").inner_text()
+    assert float(told.split()[1]) == pytest.approx(1.0, abs=0.02), told
+    assert shown.pixels() != before
+    shown.page.close()

@@ -4,6 +4,7 @@ import { OrthographicCamera, PerspectiveCamera, Quaternion, Vector3 } from "thre
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const ANGLE = 32; // degrees
+const EDGE = 0.95; // of the page, within which things are seen
 
 export class Eye {
   constructor(world, canvas) {
@@ -75,6 +76,16 @@ export class Eye {
     const tall = Math.max(this.half[1], this.half[0] / aspect);
     const far = tall / Math.tan((ANGLE * Math.PI) / 360) + 0.3 * this.world.reach;
     this.perspective.position.copy(this.world.middle).addScaledVector(direction, far);
+  }
+
+  // show more, if points would not be seen
+  include(points) {
+    const { camera } = this;
+    camera.updateMatrixWorld();
+    const out = Math.max(...points.map((point) => point.clone().project(camera)).map(({ x, y }) => Math.max(Math.abs(x), Math.abs(y))));
+    if (!(out > EDGE)) return;
+    camera.zoom *= EDGE / out;
+    camera.updateProjectionMatrix();
   }
 
   toggle() {

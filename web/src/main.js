@@ -51,9 +51,10 @@ export function mount(element, bytes, { ask, stream } = {}) {
     world.place();
     redraw();
   };
+  session.onsettled = () => { eye.include(world.places()); redraw(); };
   session.onscene = (other) => { world.renew(other); redraw(); };
   const pointing = new Pointing({
-    world, eye, canvas, say,
+    world, eye, canvas, say, redraw,
     pull: (frame, local, target) => session.pull(frame, local, target),
     settle: () => session.release(),
     cut: () => renderer.clippingPlanes,

@@ -62,6 +62,7 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, tu
   });
   session.onvalues = (values) => coordinates.forEach((row, k) => { if (values?.[k] !== undefined) row.set(values[k]); });
   const inputs = (scene.controls?.inputs ?? []).map((each) => slider(each.name, each, (value) => session.set(each.name, value)));
+  session.onset = (name, value) => (scene.controls?.inputs ?? []).forEach((each, k) => { if (each.name === name) inputs[k].set(value); });
   const numbers = (scene.controls?.parameters ?? []).map((each) => slider(each.name, each, (value) => session.set(each.name, value)));
   const told = make("div", { className: "facts", textContent: scene.controls?.facts ?? "" });
   session.onfacts = (text) => { told.textContent = text; };

@@ -1,21 +1,27 @@
 // What the pointer does to the scene: pull bodies, measure between points.
 
-import { BufferGeometry, Float32BufferAttribute, Line, LineBasicMaterial, Matrix4, Plane, Raycaster, Vector2, Vector3 } from "three";
+import { BufferGeometry, Float32BufferAttribute, Line, LineBasicMaterial, Matrix4, Plane, Points, PointsMaterial, Raycaster, Vector2, Vector3 } from "three";
 import { figures } from "./elements.js";
 
+const DOT = 7; // pixels
+
 export class Pointing {
-  constructor({ world, eye, canvas, say, pull, settle, cut }) {
-    Object.assign(this, { world, eye, canvas, say, pull, settle, cut });
+  constructor({ world, eye, canvas, say, pull, settle, cut, redraw }) {
+    Object.assign(this, { world, eye, canvas, say, pull, settle, cut, redraw });
     this.mode = "look";
     this.grip = null;
     this.picked = [];
     this.ray = new Raycaster();
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new Float32BufferAttribute(new Float32Array(9), 3));
-    this.line = new Line(geometry, new LineBasicMaterial({ color: "#d62728", depthTest: false }));
-    this.line.frustumCulled = false;
-    this.line.visible = false;
-    world.scene.add(this.line);
+    // drawn last, over everything
+    const over = { color: "#d62728", depthTest: false, transparent: true };
+    this.line = new Line(geometry, new LineBasicMaterial(over));
+    this.dots = new Points(geometry, new PointsMaterial({ ...over, size: DOT, sizeAttenuation: false }));
+    for (const each of [this.line, this.dots]) {
+      Object.assign(each, { frustumCulled: false, visible: false, renderOrder: 1 });
+      world.scene.add(each);
+    }
     canvas.addEventListener("pointerdown", (event) => this.#down(event), { capture: true });
     canvas.addEventListener("pointermove", (event) => this.#move(event));
     canvas.addEventListener("pointerup", (event) => this.#up(event));
@@ -71,14 +77,14 @@ export class Pointing {
     this.canvas.releasePointerCapture?.(event.pointerId);
     this.settle?.();
     this.grip = null;
-    this.line.visible = false;
+    this.line.visible = this.dots.visible = false;
     this.eye.controls.enabled = true;
   }
 
   #measure(hit) {
     if (this.picked.length >= 3) this.picked = [];
     this.picked.push(hit);
-    this.update();
+    this.redraw();
   }
 
   // lines of what is pulled or measured follow the bodies
@@ -88,7 +94,8 @@ export class Pointing {
     if (this.grip) points = [world(this.grip), this.grip.target];
     else if (this.mode === "measure") points = this.picked.map(world);
     this.line.visible = points.length > 1;
-    if (points.length > 1) {
+    this.dots.visible = points.length > 0;
+    if (points.length > 0) {
       const position = this.line.geometry.getAttribute("position");
       points.forEach((point, k) => position.setXYZ(k, point.x, point.y, point.z));
       position.needsUpdate = true;

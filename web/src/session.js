@@ -12,6 +12,8 @@ export class Session {
     this.onsay = () => {};
     this.onfacts = () => {};
     this.onscene = () => {};
+    this.onset = () => {};
+    this.onsettled = () => {};
   }
 
   get there() {
@@ -27,6 +29,7 @@ export class Session {
   }
 
   set(name, value) {
+    this.onset(name, value);
     this.#send({ kind: "set", name, value });
   }
 
@@ -50,6 +53,7 @@ export class Session {
     this.busy = true;
     try {
       this.take(await this.ask(message));
+      if (message.kind === "rest" || message.kind === "reset") this.onsettled();
     } catch (error) {
       this.onsay(`Python does not answer: ${error.message}`);
     }

@@ -250,6 +250,12 @@ export class World {
     this.#placeArrows(a, b);
   }
 
+  // where joints and bodies are
+  places() {
+    const joints = this.document.joints.map((joint) => this.frames.point(joint.at, new Vector3()));
+    return [...joints, ...this.frames.matrices.slice(1).map((matrix) => new Vector3().setFromMatrixPosition(matrix))];
+  }
+
   #rail(joint, a, b) {
     const { frames } = this;
     frames.point(joint.rail.at, a);
