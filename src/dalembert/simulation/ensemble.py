@@ -224,7 +224,8 @@ class Ensemble:
         >>> s = da.System("pendulum")
         >>> bob = s.body("bob", da.rod(length=1.0, mass=2.0))
         >>> _ = s.connect("A", da.Revolute("y"), s.ground, bob)
-        >>> runs = simulate(s, 0.5, state={"A": np.linspace(0.1, 0.3, 21)}, times=[0.0, 0.5])
+        >>> import numpy as np
+        >>> runs = da.simulate(s, 0.5, state={"A": np.linspace(0.1, 0.3, 21)}, times=[0.0, 0.5])
         >>> found = runs.statistics("A.position")["A.position"]
         >>> found.sel(statistic=["mean", "quantile 0.95"]).values[:, 0].round(3)
         array([0.2 , 0.29])

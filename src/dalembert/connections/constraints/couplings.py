@@ -132,7 +132,7 @@ class CustomCoupling:
         if unit not in (None, "m", "rad"):
             raise ModelError(item, "unit", unit, 'give "m" or "rad"')
         self.formula, self.unit = formula, unit
-        self.parameters = checked_parameters(self, parameters or {})
+        self.parameters = checked_parameters(self.kind, parameters or {}, self)
         self.definitions = dict(definitions or {})
         self.tables = checked_tables(item, tables or {})
         self.coordinates = self._named(coordinates)

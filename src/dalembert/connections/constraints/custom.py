@@ -51,7 +51,7 @@ class _RowsByFormula(Constraint):
 
     def __post_init__(self) -> None:
         item = self.kind
-        parameters = checked_parameters(self, self.parameters)
+        parameters = checked_parameters(self.kind, self.parameters, self)
         formulas, parts = self.formulas, dict[str, str]()
         if callable(formulas) and not is_symbolic(formulas):
             formulas, parts = self._traced(formulas, tuple(parameters))

@@ -46,13 +46,12 @@ def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, fl
     return {**parameters, **numbers}
 
 
-def checked_parameters(owner: Any, parameters: Any) -> dict[str, float]:
-    """Return parameters by name, if they are numbers; expressions that they follow from are kept with their owner."""
-    item: str = owner.kind
+def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[str, float]:
+    """Return parameters by name, if they are numbers; expressions that they follow from are kept with an owner."""
     if not isinstance(parameters, Mapping):
         raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
     follow = {str(name): value for name, value in parameters.items() if isinstance(value, Expression)}
-    if follow:
+    if follow and owner is not None:
         object.__setattr__(owner, "expressions", follow)
     return {
         str(name): finite_number(plain(value), item=item, field=f"parameter {name!r}")

@@ -89,7 +89,7 @@ class CustomHinge(Hinge):
     def __post_init__(self) -> None:
         item = self.kind
         names = checked_names(item, "coordinates", self.coordinates)
-        parameters = checked_parameters(self, self.parameters)
+        parameters = checked_parameters(self.kind, self.parameters, self)
         position, rotation, parts = self._formulas(names, parameters)
         definitions = {**own_numbers(parameters), **dict(self.definitions), **parts}
         clocked = (*names, TIME)
