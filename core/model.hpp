@@ -160,10 +160,6 @@ enum class Operation : std::int32_t {
   less,   // a < b ? c : d
   lookup, // table a at values b, c, d, as many as it has variables
   floor,  // the whole number at or below
-  // what programs.cpp makes of others
-  multiply_add,      // a b + c
-  multiply_subtract, // a b - c
-  subtract_product,  // c - a b
 };
 struct Instruction {
   Operation operation;

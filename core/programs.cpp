@@ -27,10 +27,6 @@ int operands(const Instruction &step, const std::vector<TableData> &tables) {
   case Operation::smaller:
   case Operation::larger:
     return 2;
-  case Operation::multiply_add:
-  case Operation::multiply_subtract:
-  case Operation::subtract_product:
-    return 3;
   case Operation::less:
     return 4;
   case Operation::lookup: // after the table
@@ -80,13 +76,11 @@ class Ordering {
 public:
   Ordering(const ProgramRows &rows, const ProgramData &program, const std::vector<TableData> &tables, const LawShape *law)
       : rows(rows), program(program), tables(tables), law(law), count(std::size_t(program.count)), part(count, parts), place(count, nowhere),
-        constant(count, nowhere), unsettled(count, false),
-        steps(rows.instructions.begin() + program.first, rows.instructions.begin() + program.first + program.count) {}
+        constant(count, nowhere), unsettled(count, false) {}
 
   ProgramData append_to(ProgramRows &out) {
     look();
     find_parts();
-    fuse();
     ProgramData made = program;
     made.inputs = law ? law->unknown + law->unknowns : 0;
     for (std::size_t i = 0; i < count; ++i)
@@ -117,7 +111,7 @@ public:
   }
 
 private:
-  const Instruction &step(std::size_t i) const { return steps[i]; }
+  const Instruction &step(std::size_t i) const { return rows.instructions[std::size_t(program.first) + i]; }
 
   // a number of the description, which may be given other values
   bool is_own(std::size_t i) const { return step(i).operation == Operation::constant && step(i).branch; }
@@ -180,35 +174,6 @@ private:
     }
   }
 
-  // a product that only a sum takes is found with it
-  void fuse() {
-    std::vector<int> uses(count, 0);
-    for (std::int32_t k = 0; k < program.outputs; ++k)
-      ++uses[std::size_t(rows.outputs[std::size_t(program.output + k)])];
-    for (std::size_t i = 0; i < count; ++i)
-      for (int k = 0; part[i] < parts && constant[i] == nowhere && k < operands(step(i), tables); ++k)
-        ++uses[std::size_t(operand(step(i), k))];
-    for (std::size_t i = 0; i < count; ++i) {
-      Instruction &sum = steps[i];
-      if (part[i] == parts || constant[i] != nowhere || sum.branch || (sum.operation != Operation::add && sum.operation != Operation::subtract))
-        continue;
-      const auto is_lone = [&](std::int32_t j) {
-        const std::size_t at = std::size_t(j);
-        return uses[at] == 1 && constant[at] == nowhere && step(at).operation == Operation::multiply && !step(at).branch;
-      };
-      const bool second = is_lone(sum.b);
-      if (!second && !is_lone(sum.a))
-        continue;
-      const std::int32_t product = second ? sum.b : sum.a, other = second ? sum.a : sum.b;
-      const Operation fused = sum.operation == Operation::add ? Operation::multiply_add
-                              : second                        ? Operation::subtract_product
-                                                              : Operation::multiply_subtract;
-      const Instruction &factors = step(std::size_t(product));
-      sum = {fused, factors.a, factors.b, other, 0, 0};
-      part[std::size_t(product)] = parts;
-    }
-  }
-
   // the number of a constant of the new program
   std::int32_t keep(double value, ProgramData &made, ProgramRows &out) const {
     for (std::int32_t k = own; k < made.constants; ++k)
@@ -262,7 +227,6 @@ private:
   std::size_t count;
   std::vector<std::int32_t> part, place, constant; // of each instruction: its part, its place in the row of a run, its place in `values`
   std::vector<bool> unsettled;
-  std::vector<Instruction> steps;
   std::vector<double> values;
   std::int32_t own = 0; // constants that may change
 };

@@ -27,15 +27,6 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
     case Operation::divide:
       results[k] = values[i.a] / values[i.b];
       break;
-    case Operation::multiply_add:
-      results[k] = values[i.a] * values[i.b] + values[i.c];
-      break;
-    case Operation::multiply_subtract:
-      results[k] = values[i.a] * values[i.b] - values[i.c];
-      break;
-    case Operation::subtract_product:
-      results[k] = values[i.c] - values[i.a] * values[i.b];
-      break;
     case Operation::negate:
       results[k] = -values[i.a];
       break;

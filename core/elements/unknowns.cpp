@@ -47,8 +47,6 @@ static double rounding_of(const Instruction *code, int loaded, const double *val
       return rounding_of(code, loaded, values, i.a, depth - 1);
     if (i.operation == Operation::add || i.operation == Operation::subtract)
       return own + rounding_of(code, loaded, values, i.a, depth - 1) + rounding_of(code, loaded, values, i.b, depth - 1);
-    if (i.operation >= Operation::multiply_add)
-      return own + 4.0 * epsilon * std::fabs(values[i.a] * values[i.b]) + rounding_of(code, loaded, values, i.c, depth - 1);
   }
   return 4.0 * own;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -48,13 +49,22 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
         if array.shape != shape:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        if any(isinstance(x, Expression) for x in np.array(value, dtype=object).flat):
+        if any(isinstance(x, Expression) for x in _entries(value)):
             remedy = "an expression of parameters cannot stand here; give numbers (expression.value is one)"
             raise ModelError(item, field, value, remedy) from None
         raise ModelError(item, field, value, f"give {wanted}") from None
     if not np.isfinite(array).all():
         raise ModelError(item, field, value, "every number must be finite")
     return array
+
+
+def _entries(value: Any) -> Iterator[Any]:
+    """Yield what stands in lists within lists, whatever their lengths."""
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        for part in value:
+            yield from _entries(part)
+    else:
+        yield value
 
 
 def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:

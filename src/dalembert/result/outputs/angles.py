@@ -21,7 +21,7 @@ __all__ = ["ANGLES", "Attitudes", "angles_named", "angles_output", "is_angles"]
 
 Array = NDArray[np.float64]
 
-ANGLES = ("bryant", "bryant_rates", "euler", "euler_rates")
+ANGLES = ("bryant", "euler")  # that are listed: their rates are not determined everywhere
 """Endings that lists of outputs show; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
 
 _NAME = re.compile(r"^(?P<kind>bryant|euler)(?:_(?P<letters>[xyz]{3}|[XYZ]{3}))?(?:_(?P<level>rates|accelerations))?$")
