@@ -11,6 +11,9 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// freedoms up to which M^-1 is multiplied with: it loses digits by the condition of M, which is large for long chains
+constexpr int most_inverted = 16;
+
 // how many directions there are of a kind
 static int directions_of(const ModelData &m, const DerivativesRoom &room, Direction direction) {
   switch (direction) {
@@ -91,7 +94,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesRoom &room, 
     arena.skip(lay_out(m, arena.here(), room.tree));
   for (double **each : {&room.by_q, &room.by_v, &room.inverse})
     *each = arena.take<double>(by_recursions(m) ? nv * nv : 0);
-  room.tile = arena.take<double>(by_recursions(m) && m.nv <= largest_product ? nv * std::size_t(padded(m.nv)) : 0);
+  room.tile = arena.take<double>(by_recursions(m) && m.nv <= most_inverted ? nv * std::size_t(padded(m.nv)) : 0);
   return arena.used;
 }
 
@@ -586,7 +589,7 @@ static void walk_tree(const ModelData &m, const Conditions &c, MotionRoom &motio
   std::fill_n(room.inverse, std::ptrdiff_t(m.nv) * m.nv, 0.0);
   for (int f = 0; f < m.nv; ++f)
     room.inverse[std::ptrdiff_t(f) * (m.nv + 1)] = 1.0;
-  if (m.nv <= largest_product)
+  if (m.nv <= most_inverted)
     solve_columns(m, ws, room.side, room.column, 1.0, room.inverse);
   if (m.element_count && elements_apart(m))
     vary_elements_apart(m, c, motion, room, s);
@@ -618,7 +621,7 @@ static void tree_columns(const ModelData &m, const Conditions &c, MotionRoom &mo
     vary_elements(m, c, motion, room, s, direction, by, block.dx);
   if (!block.a)
     return;
-  if (m.nv <= largest_product)
+  if (m.nv <= most_inverted)
     minus_product(room.inverse, by, room.tile, m.nv);
   else
     solve_columns(m, motion.system.loops.ws, room.side, room.column, -1.0, by);
