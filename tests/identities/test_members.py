@@ -98,3 +98,40 @@ def test_starts_by_name_belong_to_their_runs():
     runs = da.simulate(s, 0.1, state={"A": angle}, parameters={"A.first.z": height}, times=[0.0, 0.1])
     np.testing.assert_allclose(runs["A.position"][:, 0], angle)
     np.testing.assert_allclose(runs["arm.position"][:, 0, 2], height)
+
+
+def five_bar() -> da.System:
+    s = da.System("five-bar")
+    bars = [s.body(f"b{k}", da.rod(length=1.0, mass=1.0, radius=0.05)) for k in range(4)]
+    s.connect("A", da.Revolute("y"), s.ground, bars[0])
+    for name, one, other in zip("BCD", bars, bars[1:], strict=False):
+        s.connect(name, da.Revolute("y"), one.at(1, 0, 0), other)
+    s.connect("E", da.Revolute("y"), s.ground.at(1.5, 0, 0), bars[3].at(1, 0, 0))
+    s.initial("A", position=-1.2, speed=1.0)
+    s.initial("B", position=0.7, guess=True)
+    s.initial("C", position=1.0, guess=True)
+    return s
+
+
+@pytest.mark.parametrize("state", [None, {"A.speed": [1.0, 2.0, 3.0]}])
+def test_speeds_that_nobody_gave_are_those_of_each_runs_masses(state):
+    model, mass = five_bar().compile(), np.array([1.0, 5.0, 20.0])
+    how = {"times": [0.0, 0.2], "rtol": 1e-9, "atol": 1e-10}
+    runs = da.simulate(model, 0.2, state=state, parameters={"b1.mass": mass, "b2.mass": mass[::-1]}, **how)
+    for k in range(3):
+        own = None if state is None else {name: values[k] for name, values in state.items()}
+        given = {"b1.mass": mass[k], "b2.mass": mass[2 - k]}
+        alone = da.simulate(model, 0.2, state=own, parameters=given, **how)
+        np.testing.assert_allclose(runs.v[k], alone.v, atol=1e-7)
+
+
+def test_numbers_that_all_runs_share_hold_at_their_starts():
+    model = five_bar().compile()
+    given = {"B.first.x": 1.2, "b1.mass": 7.0}
+    runs = da.simulate(model, 0.1, parameters={**given, "gravity.z": [-9.81, 0.0]}, times=[0.0, 0.1])
+    same = da.simulate(model, 0.1, state={"A.speed": [1.0, 1.0]}, parameters=given, times=[0.0, 0.1])
+    alone = da.simulate(model, 0.1, parameters=given, times=[0.0, 0.1])
+    assert runs.status == same.status == ("finished", "finished")
+    for found in (runs.q[:, 0], same.q[:, 0]):
+        np.testing.assert_allclose(found, [alone.q[0]] * 2, atol=1e-10)
+    np.testing.assert_allclose(same.v[:, 0], [alone.v[0]] * 2, atol=1e-9)

@@ -28,7 +28,8 @@ __all__ = ["Members", "Together"]
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-_INERT = ("body", "gravity", "modes", "named")  # own numbers on which no start depends; names act through others
+_WEIGHTLESS = ("gravity", "named")  # own numbers on which no start depends; names act through others
+_INERT = ("body", "modes")  # those that matter where speeds give way: the least change is one of kinetic energy
 _SHAPING = ("marker", "coupling", "constraint", "joint")  # those that say where loops close
 
 
@@ -106,7 +107,7 @@ class Members:
         found = [Together(np.array([run]), own, elements[[run]], None) for run, own in other.items()]
         if len(rest):
             own = np.ascontiguousarray(numbers[rest, count:])
-            found.append(Together(rest, self.conditions, np.ascontiguousarray(elements[rest]), own))
+            found.append(Together(rest, self[rest[0]], np.ascontiguousarray(elements[rest]), own))
         return found
 
     def _otherwise(self) -> dict[int, Conditions]:
@@ -121,12 +122,14 @@ class Members:
     ) -> tuple[Array, Array, Array, list[str]]:
         """Return where all runs begin, q, v and x, each with the numbers of its model, and what is to be said."""
         model = self.conditions.model
-        plain = isinstance(state, State) and not (model.nc or model.drives)  # as given, whatever the numbers
-        if self.numbers is None or plain or self.kinds <= set(_INERT):
-            return start_states(model, state, t, self.count, limits=limits)
+        free = not (model.nc or model.drives)  # nothing that a start has to give way to
+        plain = free and isinstance(state, State)
+        without = (*_WEIGHTLESS, *_INERT) if free and state is None and not model.system.places else _WEIGHTLESS
+        if self.numbers is None or plain or self.kinds <= set(without):
+            return start_states(self[0].model, state, t, self.count, limits=limits)
         found, notes = [], []
         own = self.numbers[:, model.element_numbers :]
-        groups = _alike(own[:, ~_columns(model, _INERT)])
+        groups = _alike(own[:, ~_columns(model, without)])
         for rows in groups:
             mine = _of_rows(model, state, rows, self.count)
             *begin, said = start_states(self[rows[0]].model, mine, t, len(rows), limits=limits, runs=rows)
