@@ -199,7 +199,7 @@ def cost(client: object | None, **study: object) -> tuple[float, float]:
 
 
 def sweeps(cases: int, cluster: bool) -> None:
-    """Print what a case of a sweep costs, by where it runs: by the clock, and of processors, which load does not bend."""
+    """Print what a case of a sweep costs, by where it runs: by the clock, and of processors."""
     runs = {"t_end": 1.0, "outputs": ["hinge_1.position"], "times": [1.0]}
     studies = {
         "runs side by side": {"over": {"k.stiffness": np.linspace(1.0, 9.0, cases)}, **runs},

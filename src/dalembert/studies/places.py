@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
@@ -87,14 +90,20 @@ class Processes:
     def _pool(workers: int) -> ProcessPoolExecutor:
         way = "fork" if sys.platform == "linux" else None  # a script needs no guard then
         context = multiprocessing.get_context(way)
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread)
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
 
 
-def _one_thread() -> None:
-    import signal
-
+def _begin(parent: int) -> None:
+    """Make a process of this one a worker, which ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     set_threads(1)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _sent(executor: Executor, job: bytes, block: Cases) -> Future[Block]:
@@ -167,11 +176,16 @@ class Cluster:
     """A Dask cluster: its scheduler gives the blocks of a lost worker to another one."""
 
     def __init__(self, client: Any) -> None:
-        self.client = client
+        self.mine = isinstance(client, str)
+        self.client = _connected(client) if self.mine else client
+        if not hasattr(self.client, "scheduler_info"):
+            remedy = "give a distributed.Client, or the address of a scheduler: 'tcp://host:8786'"
+            raise ModelError("sweep", "client", type(client).__name__, remedy)
         try:
-            found = client.scheduler_info(n_workers=-1)["workers"]
+            found = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelError("sweep", "client", client, f"its scheduler does not answer: {error}") from error
+            remedy = f"its scheduler does not answer ({error!r}): connect anew"
+            raise ModelError("sweep", "client", client, remedy) from error
         self.workers = max(1, sum(int(worker["nthreads"]) for worker in found.values()))
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
@@ -208,6 +222,19 @@ class Cluster:
                     answers.add(send(further))
         except (FutureCancelledError, CancelledError, OSError, TimeoutError) as error:
             raise Lost(f"the scheduler is gone: {error or type(error).__name__}") from error
+        finally:
+            if self.mine:
+                client.close(timeout=1)
+
+
+def _connected(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        remedy = f"no scheduler answers there: {error or type(error).__name__}"
+        raise ModelError("sweep", "client", address, remedy) from error
 
 
 def _as_it_is(job: bytes) -> bytes:

@@ -83,8 +83,8 @@ def sweep(
     seed : int
         Of the samples, and of ``case.rng``. Where and in which order cases run does not matter.
     executor : concurrent.futures.Executor or joblib.Parallel
-    client : distributed.Client
-        Of a Dask cluster.
+    client : distributed.Client or str
+        Of a Dask cluster, or the address of its scheduler.
     workers : int
         Processes of our own; 1 for none. If nothing is said, runs of one topology are made side by side, in registers
         and on threads of this process, and other tasks in processes once they are found to take long.
