@@ -10,6 +10,7 @@ from .recovery import BeamStresses, beam_stresses, nodal_mises, section_forces
 from .report import ModeReport
 from .sections import Material, Section
 from .segmented import SegmentedBeam
+from .segments import beam_segment
 from .solids import solid_structure
 from .structure import Structure
 
@@ -29,6 +30,7 @@ __all__ = [
     "SlenderBody",
     "Structure",
     "beam",
+    "beam_segment",
     "beam_stresses",
     "cable",
     "frame",
