@@ -314,3 +314,18 @@ def test_many_springs_and_balls_move_with_few_triangles_and_rest_with_many(brows
     shown.get("viewer.world.cut(0.5, viewer.eye.towards)")
     assert set(shown.get("viewer.world.cast.rigid.map(({ crowd }) => crowd.material.side)")) == {2}
     assert not shown.errors
+
+
+def test_a_live_run_that_leaves_the_page_is_shown_smaller(browser: Any) -> None:
+    s = da.System("arm")
+    arm = s.body("arm", da.box(0.05, 0.05, 1.0, mass=1.0))
+    s.connect("A", da.Revolute("y"), s.ground, arm.at(0, 0, -0.5))
+    s.initial("A", position=0.4)
+    with s.play(open_browser=False) as viewer:
+        shown = Page(browser, viewer.address)
+        # it begins above its hinge, and swings below
+        shown.wait("viewer.world.corners().some(({ z }) => z < -0.8)")
+        shown.wait("viewer.eye.camera.zoom < 0.9")
+        seen = "viewer.world.corners().map((p) => p.clone().project(viewer.eye.camera))"
+        assert shown.get(f"Math.max(...{seen}.flatMap(({{ x, y }}) => [Math.abs(x), Math.abs(y)]))") < 1.05
+        assert not shown.errors

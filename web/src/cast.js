@@ -81,6 +81,16 @@ export class Cast {
     }
   }
 
+  // of the boxes about all parts of bodies, in the world
+  corners() {
+    const found = [];
+    for (const { crowd, kind } of this.rigid) {
+      if (kind !== "body") continue;
+      for (const matrix of crowd.matrices) for (const corner of crowd.corners) found.push(corner.clone().applyMatrix4(matrix));
+    }
+    return found;
+  }
+
   draw(sight) {
     if (this.group.visible) for (const { crowd } of this.rigid) crowd.draw(sight);
   }

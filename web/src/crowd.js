@@ -52,6 +52,9 @@ export class Crowd {
     this.colors = items.map(({ color }) => new Color(color));
     levels[0].computeBoundingSphere();
     this.ball = levels[0].boundingSphere;
+    levels[0].computeBoundingBox();
+    const { min, max } = levels[0].boundingBox;
+    this.corners = [min.x, max.x].flatMap((x) => [min.y, max.y].flatMap((y) => [min.z, max.z].map((z) => new Vector3(x, y, z))));
     this.edging = new LineBasicMaterial({ color: "#000000", transparent: true, opacity: EDGE });
     const Drawn = software ? Heap : Copies;
     if (software) material.vertexColors = true;

@@ -52,6 +52,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
     player.toggle(false);
     world.frames.between(poses, eta, 0, 0, 0);
     world.place();
+    if (stream) eye.grow(world.corners());
     redraw();
   };
   session.onsettled = () => { eye.include(world.places()); redraw(); };

@@ -261,6 +261,11 @@ export class World {
     return [...joints, ...this.frames.matrices.slice(1).map((matrix) => new Vector3().setFromMatrixPosition(matrix))];
   }
 
+  // the corners of all that is drawn of bodies
+  corners() {
+    return [...this.places(), ...this.cast.corners()];
+  }
+
   #rail(joint, a, b) {
     const { frames } = this;
     frames.point(joint.rail.at, a);
