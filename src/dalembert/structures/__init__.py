@@ -11,6 +11,7 @@ from .recovery import BeamStresses, beam_stresses, nodal_mises, section_forces
 from .report import ModeReport
 from .sections import Material, Section
 from .segmented import SegmentedBeam
+from .segments import beam_segment
 from .solids import solid_structure
 from .structure import Structure
 
@@ -30,6 +31,7 @@ __all__ = [
     "SlenderBody",
     "Structure",
     "beam",
+    "beam_segment",
     "beam_stresses",
     "cable",
     "frame",
