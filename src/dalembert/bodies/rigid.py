@@ -14,8 +14,9 @@ from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..rotation import as_rotation_matrix
 from .colors import as_color
-from .flexible import FlexibleBody, check_total_mass
+from .flexible import FlexibleBody
 from .markers import Marker
+from .nodal_matrices import check_total_mass
 from .shapes import Shape
 from .visual import Visual, look_of
 
