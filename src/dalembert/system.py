@@ -34,7 +34,7 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .expressions import Parameter, split
-from .rotation import quaternion
+from .rotation import quaternion, unit_vector
 from .showing import Showing
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ class System(Showing):
     name : str
     gravity : (3,) m/s2
         Acceleration of free fall, in world axes.
+    planar : str or (3,)
+        Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
+        instead of six: hinges that close loops have rows of the plane only, so that nothing is redundant that is not
+        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` hinges.
+        What leads out of the plane is refused by name. If left out, the system moves in space.
 
     Examples
     --------
@@ -98,13 +103,16 @@ class System(Showing):
     14.715
     """
 
-    def __init__(self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81), planar: str | ArrayLike | None = None
+    ) -> None:
         a_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.named: dict[str, Parameter] = {}
         self.expressions: dict[str, Any] = {}
         self.gravity = gravity
+        self.planar = planar
         self.ground = Body(self, GROUND)
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
@@ -129,6 +137,16 @@ class System(Showing):
     def gravity(self, value: ArrayLike) -> None:
         plain, self.expressions = split(value, ("gravity.x", "gravity.y", "gravity.z"))
         self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
+
+    @property
+    def planar(self) -> NDArray[np.float64] | None:
+        """Normal (3,) of the plane in which everything moves, world axes; None: the system moves in space."""
+        return self._planar
+
+    @planar.setter
+    def planar(self, value: str | ArrayLike | None) -> None:
+        item = f"system {self.name!r}"
+        self._planar = None if value is None else unit_vector(value, item=item, field="planar")
 
     def parameter(self, name: str, value: float, *, unit: str = "", meaning: str = "") -> Parameter:
         """Add a named parameter and return it: it stands where numbers stand, alone or in expressions.
@@ -657,7 +675,7 @@ class System(Showing):
 
     def copy(self, name: str | None = None) -> System:
         """Return an independent copy: changing one leaves the other as it was."""
-        new = System(self.name if name is None else name, gravity=self.gravity)
+        new = System(self.name if name is None else name, gravity=self.gravity, planar=self.planar)
         new.named, new.expressions = dict(self.named), dict(self.expressions)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():

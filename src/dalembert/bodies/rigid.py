@@ -13,8 +13,9 @@ from ..checks import a_name, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..rotation import as_rotation_matrix
-from .flexible import FlexibleBody, check_total_mass
+from .flexible import FlexibleBody
 from .markers import Marker
+from .nodal_matrices import check_total_mass
 from .shapes import Shape
 from .visual import Visual, look_of
 

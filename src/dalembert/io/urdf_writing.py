@@ -99,6 +99,8 @@ def save_urdf(system: System, path: Path) -> None:
     say_forces(system, writing.left, ())
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
         writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
+    if system.planar is not None:
+        writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
     write_document(root, path)
     say_left_out(str(path), writing.left)
 

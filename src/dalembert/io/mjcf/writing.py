@@ -123,6 +123,8 @@ def save_mjcf(system: System, path: Path) -> None:
             else:
                 writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
     add_loops(writing, chords)
+    if system.planar is not None:
+        writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
     say_forces(system, writing.left, {"HingeSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)

@@ -30,7 +30,7 @@ from .writing import VERSION
 __all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
-    "dalembert", "name", "gravity", "parameters", "constants", "library", "ground", "bodies", "connections",
+    "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
 _DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
@@ -121,6 +121,10 @@ class _Reader:
         if "gravity" in tree:
             with said(tree.places["gravity"]):
                 self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
+        if "planar" in tree:
+            with said(tree.places["planar"]):
+                given = tree["planar"]
+                self.system.planar = given if isinstance(given, str) else self.value(given, "", tree.places["planar"])
         if "ground" in tree:
             given = _mapped(tree["ground"], tree.places["ground"])
             _mind_keys(given, ("markers",), "the ground")

@@ -66,6 +66,8 @@ class _Writer:
         if s.named:
             head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
         head["gravity"] = self._numbers(s.gravity, s.expressions, [f"gravity.{axis}" for axis in "xyz"], "gravity")
+        if s.planar is not None:
+            head["planar"] = self.plain(s.planar.tolist(), "planar")
         if ground:
             head["ground"] = {"markers": ground}
         settings = {verb: self.plain(given, verb) for verb, given in s.settings.items()}

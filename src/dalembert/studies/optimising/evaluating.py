@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import Model
-from ..cases import Case
+from ..cases import Cases
 from ..jobs import Job
 from ..sensitivities import sensitivity
 from .goals import Goal, slopes
@@ -126,7 +126,7 @@ class Evaluator:
         named = [self.variables.named(x) for x in points]
         found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
         for job in self.jobs:
-            block = job.run([Case(number, values) for number, values in enumerate(named)])
+            block = job.run(Cases.of(named))
             self.runs += len(points)
             for row, error in zip(block.numbers, block.errors, strict=True):
                 if error:
