@@ -202,11 +202,11 @@ def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int]
     way: list[str] = []
     bodies = ["ground"]
     while len(way) < 4:
-        name = next((n for n, pair in pairs.items() if n not in way and bodies[-1] in pair), None)
-        if name is None:
+        onward = [n for n, pair in pairs.items() if n not in way and bodies[-1] in pair]
+        if not onward:
             return None
-        way.append(name)
-        first, second = pairs[name]
+        way.append(onward[0])
+        first, second = pairs[onward[0]]
         bodies.append(second if first == bodies[-1] else first)
     if bodies[-1] != "ground" or len(set(bodies)) != 4:
         return None
