@@ -71,6 +71,10 @@ class Linkage:
 
         return plot_linkage(self, ax=ax, path=path)
 
+    def __repr__(self) -> str:
+        short = ", ".join(defect.partition(":")[0] for defect in self.defects) or "no"
+        return f"<Linkage: {', '.join(f'{n} {x:.5g}' for n, x in self.values.items())}; {short} defects>"
+
     def __str__(self) -> str:
         wide = max(map(len, self.values))
         lines = [f"{name:{wide}}  {value:>13.8g}" for name, value in self.values.items()]
