@@ -59,6 +59,7 @@ struct LanePack {
 
   Wants wants = Wants::nothing;
   unsigned minded = 0; // lanes for which these rates count
+  unsigned asked = 0;  // those about which a control was asked
   P when;              // the state where they are wanted
   const P *at_q = nullptr, *at_v = nullptr, *at_x = nullptr;
   LaneRun runs[W];

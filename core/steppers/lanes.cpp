@@ -1,6 +1,7 @@
 #include "steppers/lanes.hpp"
 #include "steppers/lane_pack.hpp"
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -43,10 +44,26 @@ template <class Put> std::size_t lay_out(const ModelData &m, int packs, std::byt
   return arena.used;
 }
 
+// Lanes about which a control is to be asked: not where a step went so far that there is no state. It is shortened then.
+unsigned with_states(const ModelData &m, const LanePack &pack) {
+  Pack zero(0.0);
+  for (int k = 0; k < m.nq; ++k)
+    zero = zero + 0.0 * pack.at_q[k];
+  for (int f = 0; f < m.nv; ++f)
+    zero = zero + 0.0 * pack.at_v[f];
+  for (int k = 0; k < m.nx; ++k)
+    zero = zero + 0.0 * pack.at_x[k];
+  unsigned lanes = 0;
+  for (int lane = 0; lane < W; ++lane)
+    lanes |= zero[lane] == 0.0 ? 1u << lane : 0u;
+  return lanes & pack.minded;
+}
+
 // the states of one pack join the rows
-void gather(const ModelData &m, const LanePack &pack, Rows &rows) {
+void gather(const ModelData &m, LanePack &pack, Rows &rows) {
+  pack.asked = with_states(m, pack);
   for (int lane = 0; lane < W; ++lane) {
-    if (!(pack.minded >> lane & 1u))
+    if (!(pack.asked >> lane & 1u))
       continue;
     const std::ptrdiff_t row = rows.count++;
     rows.runs[row] = pack.runs[lane].number;
@@ -64,10 +81,10 @@ void gather(const ModelData &m, const LanePack &pack, Rows &rows) {
 // hinge forces of one pack, from its rows; those where the control failed end
 void scatter(const ModelData &m, LanePack &pack, const Rows &rows, std::ptrdiff_t &row, Pack *control) {
   for (int f = 0; f < m.nv; ++f)
-    control[f] = Pack(0.0);
+    control[f] = Pack(std::numeric_limits<double>::quiet_NaN());
   unsigned failed = 0;
   for (int lane = 0; lane < W; ++lane) {
-    if (!(pack.minded >> lane & 1u))
+    if (!(pack.asked >> lane & 1u))
       continue;
     for (int f = 0; f < m.nv; ++f)
       control[f].set(lane, rows.tau[row * m.nv + f]);
