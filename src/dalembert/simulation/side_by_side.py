@@ -99,11 +99,25 @@ def _make(
     parts: list[tuple[Any, ...]] = []
     errors: dict[int, Exception] = {}
     for group in groups:
-        table = members.breaks(group, *span, options, breaks)
+        breaks_of_all, spans = members.breaks(group, *span, options, breaks)
         q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in start)
-        stepper, numbers = options.integrator(group.conditions), (group.elements, group.own)
-        how = (_core.threads(), *table, interrupt.flag)
-        parts.append(stepper.batch(*span, wanted, q_0, v_0, x_0, *numbers, *how, together=asked))
+        stepper = options.integrator(group.conditions)
+        parts.append(
+            stepper.batch(
+                *span,
+                wanted,
+                q_0,
+                v_0,
+                x_0,
+                group.elements,
+                group.own,
+                threads=_core.threads(),
+                breaks=breaks_of_all,
+                spans=spans,
+                flag=interrupt.flag,
+                together=asked,
+            )
+        )
         errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
     order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
     outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
