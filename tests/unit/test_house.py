@@ -24,6 +24,7 @@ ROOMS = (
     "recipes",
     "_core",
     "checks",
+    "units",
     "angles",
     "rotation",
     "tribology",

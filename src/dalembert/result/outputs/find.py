@@ -33,10 +33,16 @@ __all__ = ["describe", "find", "names"]
 
 
 def find(model: Model, name: str) -> Output:
-    """Return the output of that name, or raise a `ModelError` that says which names are near."""
+    """Return the output of that name, or raise a `ModelError` that says which names are near.
+
+    With a unit in brackets behind it, ``"main.position [in]"``, it is in that unit.
+    """
     found = _find(model, name)
     if found is not None:
         return found
+    if name.endswith("]") and " [" in name:
+        plain, _, unit = name[:-1].rpartition(" [")
+        return find(model, plain).in_unit(unit, name)
     base, _, ending = name.rpartition(".")
     vector = _find(model, base)
     if vector is not None and ending == "norm" and vector.shape == (3,):
