@@ -62,7 +62,7 @@ def test_what_has_no_axes_is_refused_by_name() -> None:
     result = da.simulate(tumbling(), 0.01)
     with pytest.raises(da.ModelError, match="only vectors in world axes"):
         result["base.quaternion in arm"]
-    with pytest.raises(da.ModelError, match="name is 'nobody.rotation'"):
+    with pytest.raises(da.ModelError, match=r"name is 'nobody\.rotation'"):
         result["arm.velocity in nobody"]
     with pytest.raises(da.ModelError, match="axes is 'body'; say how the body is turned"):
         s = da.System("stone")
