@@ -183,7 +183,7 @@ class Evaluator:
                 given["state"] = {**(given.get("state") or {}), **starts}
             outputs = {r.label: r.name if r.reduce is None else (r.name, r.reduce) for r in job.readings}
             try:
-                found = sensitivity(job.source, outputs, self.variables.names, **given)
+                found = sensitivity(job.source, outputs, self.variables.names, task=str(job.task), **given)
                 self.runs += 1
                 self.kinds[number] = "exact"
                 return found.derivatives
@@ -238,7 +238,7 @@ def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float
 
 def _why_not(job: Job) -> str:
     """Return why a job has no exact derivatives; empty if it may have."""
-    if job.task != "simulate":
+    if job.task not in ("simulate", "kinematics"):
         return f"{_task(job)} has no exact ones"
     if not isinstance(job.source, Model):
         return "the system is made by a function"
