@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from .run import Run
 
-__all__ = ["at_limit", "failure"]
+__all__ = ["at_limit", "failure", "folded_element"]
 
 _FOLDED = 1e-3  # steps end where the root of their rounding is left, some 1e-6
 _TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
@@ -58,7 +58,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
         lost = _loads_that_fail(run)
         if lost:
             return UserFunctionError(f"{where} {lost}")
-        folded = _folded_element(run)
+        folded = folded_element(run)
         if folded:
             return SingularityError(folded)
         guilty = _law_that_fails(run)
@@ -109,7 +109,7 @@ def _taut_chains(run: Run, q: np.ndarray) -> str:
     )
 
 
-def _folded_element(run: Run) -> str:
+def folded_element(run: Run) -> str:
     """Return which element's unknowns have come to where they cannot go on, with what; empty if none has."""
     t, q, v, x, _, _ = run.integrator.state()
     for name, force in run.model.system.forces.items():
