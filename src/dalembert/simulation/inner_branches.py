@@ -71,7 +71,7 @@ class InnerBranches:
             count = len(t) if known.all() else int(np.argmin(known))
             if count > 1:
                 given = inside.inputs_at(conditions.model, conditions, t[:count], q[:count], v[:count], x[:count])
-                for k in _doubtful(inside, given, nodes[:count]):
+                for k in _doubtful(inside, conditions.model, given, nodes[:count]):
                     if _left(inside, conditions, partial(between, int(k))):
                         lost.append(int(k))
                         break
@@ -103,17 +103,15 @@ class InnerBranches:
         return moved_to
 
 
-def _doubtful(inside: Inside, given: Array, nodes: Array) -> NDArray[np.intp]:
+def _doubtful(inside: Inside, model: Model, given: Array, nodes: Array) -> NDArray[np.intp]:
     """Return the steps at whose end Newton's method does not contract from the last solution, or finds another one."""
-    program, n = inside.equations, len(inside.element.unknowns)
+    n = len(inside.element.unknowns)
     begin = np.array([inside.start(row) for row in nodes[:-1]])
     sound, length = np.ones(len(begin), dtype=bool), np.full(len(begin), np.inf)
 
     def look(at: Array, u: Array) -> tuple[Array, Array]:
-        columns = program.evaluate([*at.T, *u.T])
-        numbers = np.stack([np.broadcast_to(column, len(u)) for column in columns], axis=1).astype(float)
-        r, J = numbers[:, :n], numbers[:, n:].reshape(-1, n, n)
-        sound[~np.isfinite(numbers).all(axis=1)] = False
+        r, J = inside.equations(model, at, u)
+        sound[~(np.isfinite(r).all(axis=1) & np.isfinite(J).all(axis=(1, 2)))] = False
         J[~sound] = np.eye(n)
         sound[np.linalg.det(J) == 0.0] = False
         J[~sound] = np.eye(n)
@@ -135,7 +133,9 @@ def _doubtful(inside: Inside, given: Array, nodes: Array) -> NDArray[np.intp]:
                 break
         half = look(0.5 * (given[:-1] + given[1:]), 0.5 * (begin + u))[1]
     sound &= like_before(before, J) & like_before(before, half)
-    same = np.array([inside.same(inside.positions(one), other) for one, other in zip(u, nodes[1:], strict=True)])
+    found = np.array([inside.positions(one) for one in u])
+    same = np.isclose(found, nodes[1:], rtol=_SETTLED, atol=_SETTLED).all(axis=1)
+    same[~same] = [inside.same(one, other) for one, other in zip(found[~same], nodes[1:][~same], strict=True)]
     return np.flatnonzero(~(sound & settled & same))
 
 
@@ -154,12 +154,14 @@ def _left(
     here = states(fractions)
     given = inside.inputs_at(conditions.model, conditions, *here)
     nodes = inside.nodes_at(conditions.model, conditions, *here)
-    for k in _doubtful(inside, given, nodes):
+    for k in _doubtful(inside, conditions.model, given, nodes):
         if depth > 1:
             if _left(inside, conditions, states, (fractions[k], fractions[k + 1]), depth - 1):
                 return True
             continue
-        u = followed(inside.element, given[k], given[k + 1], inside.near(given[k], nodes[k]))
+        u = followed(
+            partial(inside.equations, conditions.model), given[k], given[k + 1], inside.near(given[k], nodes[k])
+        )
         if not np.isfinite(u).all():
             return False
         if not (np.isfinite(nodes[k + 1]).all() and inside.same(inside.positions(u), nodes[k + 1])):

@@ -9,7 +9,6 @@ looked for along the motion, and told apart from laws that jump themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,6 @@ from .. import _core
 from ..connections.elements.compounds import Compound
 from ..connections.elements.signals import Reaction
 from ..connections.elements.unknowns import least_slope, slopes_of_unknowns, solved_from
-from ..connections.formulas.expressions import Program
-from ..connections.formulas.parts import part_of
 from ..errors import SingularityError
 from ..model import Conditions, Model
 from ..model.law_inputs import law_inputs
@@ -81,12 +78,14 @@ class Inside:
         numbers = program.evaluate([*given, *np.zeros(n)])[self.element.gives + n + n * n :]
         return {name: float(number) for name, number in zip(self.element.unknowns, numbers, strict=True)}
 
-    @cached_property
-    def equations(self) -> Program:
-        """Residuals of the unknowns and their slopes, row by row, by inputs and unknowns."""
-        program, n = self.element.program, len(self.element.unknowns)
-        assert program is not None
-        return part_of(program, program.outputs[self.element.gives : self.element.gives + n + n * n])
+    def equations(self, model: Model, given: Array, unknowns: Array) -> tuple[Array, Array]:
+        """Return residuals (..., m) of the unknowns (..., m) and their slopes (..., m, m), for inputs (..., takes)."""
+        m = len(self.element.unknowns)
+        rows = np.concatenate([given, unknowns], axis=-1)
+        row = model.compiled.elements.places[self.name].row
+        found = model._law_equations(row, np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
+        found = found.reshape(*rows.shape[:-1], m + m * m)
+        return found[..., :m], found[..., m:].reshape(*rows.shape[:-1], m, m)
 
     def start(self, nodes: Array) -> Array:
         """Return unknowns (m,) with the positions of nodes (k,) among them, the others zero."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import IntegrationError, ModelError
+from ..errors import IntegrationError, ModelError, SingularityError
 from ..model import Conditions, Model, State
 from ..model.likeness import likeness
 from ..result import EventRecord
@@ -285,7 +285,7 @@ class Run:
                 )
                 self._change_method("radau")
             elif outcome not in (PAUSED, REACHED, STOPPED):
-                if not self._jams() and (folded_element(self) or not self._anchors()):
+                if not self._jams() and not self._anchors():
                     raise failure(self, outcome)
                 steps = 1
             used = time.perf_counter() - began
@@ -327,6 +327,9 @@ class Run:
         """
         if not self.inner.insides:
             return False
+        folded = "" if length else folded_element(self)
+        if folded:
+            raise SingularityError(folded)
         t, q, v, x = self.records.last()
         state = State(q=q, v=v, t=t, x=x)
         conditions = self.inner.anchored(self.conditions, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,17 +39,22 @@ def like_before(J: Array, then: Array) -> NDArray[np.bool_]:
     return like
 
 
-def followed(element: Element, given: Array, then: Array, unknowns: Array) -> Array:
+Look = Callable[[Array, Array], tuple[Array, Array]]
+
+
+def followed(look: Look, given: Array, then: Array, unknowns: Array) -> Array:
     """Return the unknowns (n,) to which those at some inputs lead while these go straight to others; NaN at a fold.
 
     Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
-    """
-    program, n, first = element.program, len(element.unknowns), element.gives
-    assert program is not None
 
-    def look(at: Array, u: Array) -> tuple[Array, Array]:
-        numbers = np.array([float(x) for x in program.evaluate([*at, *u])[first : first + n + n * n]])
-        return numbers[:n], numbers[n:].reshape(n, n)
+    Parameters
+    ----------
+    look : function
+        From inputs and unknowns to residuals (n,) and their slopes (n, n).
+    given, then : (takes,)
+    unknowns : (n,)
+        At `given`.
+    """
 
     def found(begin: Array, at: Array, u: Array, before: Array) -> tuple[Array, Array] | None:
         last, start = np.inf, u
@@ -76,7 +82,7 @@ def followed(element: Element, given: Array, then: Array, unknowns: Array) -> Ar
             continue
         part *= 0.5
         if part < _SHORTEST:
-            return np.full(n, np.nan)
+            return np.full(len(u), np.nan)
     return u
 
 
