@@ -252,7 +252,7 @@ class Run:
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             stepped = time.perf_counter()
-            rows = self.integrator.take()
+            rows: tuple[Array, ...] = self.integrator.take()
             self._take_switchings()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
