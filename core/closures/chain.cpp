@@ -266,7 +266,7 @@ template <class T> struct SolvedChain {
 
 template <class T>
 static void solve(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, SolvedChain<T> &chain) {
-  chain.inner = chord.inner, chain.rank = 6 - chord.rows;
+  chain.inner = chord.inner, chain.rank = 6 - chord.rows + (chord.held ? chord.nv : 0); // without rows that hold
   chain.length = chord.parameter;
   double numbers[most_inner];
   ChainPoint<double> value;
@@ -341,10 +341,10 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
     beyond = beyond - phi * phi;
   }
   constexpr double least = 1e-8; // of the length, below which it is rounding
-  if (value_of(beyond) > least * least * chain.length * chain.length) {
+  if (rows.count && value_of(beyond) > least * least * chain.length * chain.length) {
     const T whole = root(beyond + last * last);
-    rows.residual[5 - chain.rank] = value_of(last) < 0.0 ? -whole : whole;
-    rows.bias[5 - chain.rank] = T(std::numeric_limits<double>::quiet_NaN()); // no motion leads through here
+    rows.residual[rows.count - 1] = value_of(last) < 0.0 ? -whole : whole;
+    rows.bias[rows.count - 1] = T(std::numeric_limits<double>::quiet_NaN()); // no motion leads through here
   }
 }
 

@@ -104,8 +104,8 @@ def _taut_chains(run: Run, q: np.ndarray) -> str:
         return ""
     return (
         f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
-        "follow; stop the motion before, by an event or da.Limits. What holds like a rope when it is stretched is "
-        "made of massless bodies, with da.Prismatic(..., upper=its length) between them"
+        "follow; stop the motion before, by an event, by da.Limits, or by da.Rope(a little less than its reach) beside "
+        "it, which holds it there as a taut rope (chains of parallel pins have that of themselves, unless stops='off')"
     )
 
 
