@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 from ..hinges import Hinge, Revolute, Spherical, Universal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..connection import Connection
     from .chains import KinematicChain
 
-__all__ = ["Reach", "reach_of"]
+__all__ = ["Reach", "is_tie", "reach_of"]
 
 Array = NDArray[np.float64]
 
@@ -48,6 +51,12 @@ class Reach:
     most: float
 
 
+def is_tie(connection: Connection, connections: Mapping[str, Connection]) -> bool:
+    """Return whether a connection is a rope that holds a chain where it is stretched or folded."""
+    chain, _, ending = connection.name.rpartition(".")
+    return ending in ("reach", "fold") and chain in connections and connections[chain].element.kind == "KinematicChain"
+
+
 def reach_of(chain: KinematicChain) -> Reach | None:
     """Return how far a chain reaches, by (1); None if it is of another kind."""
     hinges: list[tuple[Hinge, Array, Array]] = []  # each with where it is and how its axes lie, unmoved
@@ -71,7 +80,7 @@ def reach_of(chain: KinematicChain) -> Reach | None:
     knees = hinges[first + 1 : last]
     if not knees or any(not isinstance(hinge, Revolute) for hinge, _, _ in knees):
         return None
-    axes = [turned @ np.asarray(hinge.axis, dtype=float) for hinge, _, turned in knees]  # type: ignore[attr-defined]
+    axes = [turned @ hinge.axis for hinge, _, turned in knees if isinstance(hinge, Revolute)]
     if any(np.linalg.norm(np.cross(axis, axes[0])) > _SAME for axis in axes):
         return None
     links = np.diff([centres[0], *(place for _, place, _ in knees), centres[-1]], axis=0)
