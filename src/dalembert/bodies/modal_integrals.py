@@ -133,7 +133,7 @@ class ModalIntegrals:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _bilinear(self) -> Array:
-        """Return [F1_rs, J2_rs, F1_rs - F1_sr, E1_rs] as rows over r, by s and component (nm, 12 or 15, nm to eights)."""
+        """Return [F1_rs, J2_rs, F1_rs - F1_sr, E1_rs] as rows over r, by s (nm, 12 or 15, nm in eights)."""
         parts = [self.F1, _six(self.J2), self.F1 - self.F1.swapaxes(0, 1)]
         if self.E1 is not None:
             parts.append(self.E1)
