@@ -1,5 +1,6 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
+from . import materials
 from .cables import SlenderBody, cable
 from .files import read_structure
 from .members import Member, beam, frame, frame_structure
@@ -35,6 +36,7 @@ __all__ = [
     "cable",
     "frame",
     "frame_structure",
+    "materials",
     "nodal_mises",
     "plate_structure",
     "read_nastran",
