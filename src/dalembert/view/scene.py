@@ -23,9 +23,11 @@ from ..model import Model
 from ..system import System
 from . import solids
 from .ends import End
-from .figures import ARROW, CurveFigure, Figures, thickness
+from .figures import ARROW, CurveFigure
 from .meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
+from .reaching import thickness
+from .sketching import sketch_of
 from .solids import Solid
 from .style import PALETTE, legible
 
@@ -192,7 +194,7 @@ class Scene:
             for c in system.connections.values()
             if c.element.kind != "Free"
         ]
-        figures = Figures(model)
+        figures = sketch_of(model)
         self.lines, self.patches, self.curves, self.arrows = (
             figures.lines, figures.patches, figures.curves, figures.arrows,
         )  # fmt: skip
