@@ -46,6 +46,8 @@ __all__ = ["Joint", "Writing", "save_mjcf"]
 
 Array = NDArray[np.float64]
 
+_WORLD = "world"  # what MuJoCo calls ground
+
 _LEAST = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
 
 
@@ -193,9 +195,11 @@ def _joints(hinge: TreeHinge) -> list[Joint]:
 def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[Joint]) -> None:
     if body.flexible is not None:
         raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
-    element = SubElement(
-        writing.elements[holder], "body", name=body.name, pos=text_of(p), quat=text_of(to_quaternion(R))
-    )
+    name = body.name
+    if name == _WORLD:
+        name = next(free for k in range(2, 1000) if (free := f"{_WORLD}_{k}") not in writing.system.bodies)
+        writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
+    element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
     if not _massless(body):
         _add_inertial(writing, element, body, bool(joints))
