@@ -36,6 +36,7 @@ from ...system import System
 from ...topology import TreeHinge
 from ..left_out import say_left_out
 from ..moves import Move, moves_of, outward_hinges
+from ..naming import free_name
 from ..written_forces import forces_at_hinges, say_forces
 from ..xml_text import text_of, write_document
 from .written_loops import add_loops
@@ -197,7 +198,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
         raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
     name = body.name
     if name == _WORLD:
-        name = next(free for k in range(2, 1000) if (free := f"{_WORLD}_{k}") not in writing.system.bodies)
+        name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
         writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
     element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
