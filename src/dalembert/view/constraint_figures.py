@@ -60,7 +60,7 @@ def add_constraint(sketch: Sketch, connection: Any, driven: bool) -> None:
         _cam(sketch, name, element, first, second)
     elif kind not in _POINTS:
         sketch.line(name, "cylinder" if driven else LINES.get(kind, "link"), first, second)
-        if kind not in ("Distance", "KinematicChain"):
+        if kind not in ("Distance", "KinematicChain", "Rope"):
             sketch.patch(name, "law", second)
     if driven and kind != "Distance":
         sketch.patch(name, "law", second)

@@ -35,6 +35,7 @@ LINES = {
     "BeamElement": "beam",
     "Distance": "bar",
     "KinematicChain": "bar",
+    "Rope": "cable",
     "InverseSquare": "link",
 }
 _ROUND = {"TorsionSpring", "HingeSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}

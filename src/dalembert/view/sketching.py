@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..connections.constraints.reaches import is_tie
 from ..connections.hinges import Hinge
 from ..model import Model
 from .constraint_figures import add_constraint, add_limits
@@ -20,7 +21,7 @@ def sketch_of(model: Model) -> Sketch:
     for connection in system.connections.values():
         if isinstance(connection.element, Hinge):
             add_limits(sketch, connection)
-        else:
+        elif not is_tie(connection, system.connections):
             add_constraint(sketch, connection, connection in driven)
     for force in system.forces.values():
         add_force(sketch, force)
