@@ -2,7 +2,9 @@
 #include "scalar/pack.hpp"
 #include "steppers/tableaus.hpp"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -144,11 +146,10 @@ struct Matrices {
         every(std::size_t(stages) * std::size_t(all.rows) * std::size_t(columns)) {}
 
   double *weights(int stage) { return values.data() + std::ptrdiff_t(stage) * all.places; }
-  void look(std::ptrdiff_t step) {
-    const std::int64_t b = all.block[step];
+  void look(std::int64_t b, double begin, double length) {
     const double from = all.block_begin[b], span = all.block_end[b] - from;
     for (int i = 0; i < stages; ++i)
-      lagrange.at(2.0 * (all.begin[step] + tableau.c[i] * all.length[step] - from) / span - 1.0, weights(i));
+      lagrange.at(2.0 * (begin + tableau.c[i] * length - from) / span - 1.0, weights(i));
     put(all.matrices + b * all.places * all.rows * (all.n + all.numbers));
   }
   // rows x columns
@@ -166,16 +167,78 @@ private:
   }
 };
 
-void forward(const Variations &all, int columns, const double *y0, double *kept) {
-  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows;
-  Matrices matrices(all, all.numbers > 0);
-  std::vector<double> y(y0, y0 + size), Y(y.size()), K(std::size_t(stages * size));
-  for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
-    const double h = all.length[step];
-    matrices.look(step);
+// largest absolute number of each column among rows [first, last)
+void largest(std::ptrdiff_t first, std::ptrdiff_t last, int columns, int wanted, const double *y, double *most) {
+  std::fill_n(most, wanted, 0.0);
+  for (std::ptrdiff_t r = first; r < last; ++r)
+    for (int c = 0; c < wanted; ++c) {
+      const double size = std::fabs(y[r * columns + c]);
+      most[c] = most[c] < size ? size : most[c];
+    }
+}
+
+// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the method does
+// (Hairer, Norsett, Wanner 1993, II.10).
+class Judge {
+public:
+  Judge(const Variations &all, int columns, int judged, const double *scale, const double *y0)
+      : all(all), columns(columns), judged(judged), scale(scale), low(std::size_t(all.n) * std::size_t(columns)), high(low), about(2 * std::size_t(judged)),
+        now(about), error(std::size_t(judged)), third(std::size_t(judged)) {
+    for (int part = 0; part < 2; ++part)
+      measure(part, y0, about.data() + part * judged);
+  }
+  // the largest error in a step to y, with the rates K of its stages, as a part of what is about there
+  double of(double h, const double *y, const double *K) {
+    const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
+    double worst = 0.0;
+    combine(size, tableau.e, stages, K, size, high.data());
+    combine(size, tableau.e3, stages, K, size, low.data());
+    for (int part = 0; part < 2; ++part) {
+      double *size_now = now.data() + part * judged;
+      measure(part, y, size_now);
+      measure(part, high.data(), error.data());
+      measure(part, low.data(), third.data());
+      double most = 0.0;
+      for (int c = 0; c < judged; ++c) {
+        size_now[c] = std::max(size_now[c], fading * about[std::size_t(part * judged + c)]);
+        most = std::max(most, size_now[c] * scale[c]);
+      }
+      for (int c = 0; c < judged; ++c) {
+        if (const double e = error[std::size_t(c)], e3 = third[std::size_t(c)]; e > 0.0)
+          worst = std::max(worst, h * e * e / std::sqrt(e * e + 0.01 * e3 * e3) / std::max(size_now[c], faint * most / scale[c]));
+        else if (!(e == 0.0))
+          worst = std::numeric_limits<double>::infinity();
+      }
+    }
+    return worst;
+  }
+  void accept() { about.swap(now); }
+
+private:
+  static constexpr double fading = 0.9; // of what has been in the step before
+  static constexpr double faint = 1e-4;  // of the largest: less may be rounding alone
+  const Variations &all;
+  const int columns, judged;
+  const double *scale;
+  std::vector<double> low, high, about, now, error, third;
+
+  void measure(int part, const double *y, double *most) const { largest(part ? all.split : 0, part ? all.n : all.split, columns, judged, y, most); }
+};
+
+constexpr int most_parts = 64; // of a step
+constexpr double order = 8.0;  // of errors in a step
+
+class Forward {
+public:
+  Forward(const Variations &all, int columns)
+      : all(all), columns(columns), size(std::ptrdiff_t(all.n) * columns), matrices(all, all.numbers > 0), Y(std::size_t(size)), K(std::size_t(stages * size)) {}
+  // from y to y1, in a block from a time on for a length
+  void step(std::int64_t block, double begin, double h, const double *y, double *y1) {
+    const std::ptrdiff_t lead = all.n - all.rows;
+    matrices.look(block, begin, h);
     for (int i = 0; i < stages; ++i) {
       double *rate = K.data() + i * size;
-      std::copy(y.begin(), y.end(), Y.begin());
+      std::copy_n(y, size, Y.begin());
       for (int j = 0; j < i; ++j)
         if (const double a = tableau.a[i * tableau.width + j]; a != 0.0)
           add(size, h * a, K.data() + j * size, Y.data());
@@ -185,9 +248,45 @@ void forward(const Variations &all, int columns, const double *y0, double *kept)
       for (int r = 0; r < all.rows; ++r)
         add(all.numbers, 1.0, matrix + std::ptrdiff_t(r) * matrices.columns + all.n, rate + (lead + r) * columns);
     }
+    std::copy_n(y, size, y1);
     for (int i = 0; i < stages; ++i)
       if (tableau.b[i] != 0.0)
-        add(size, h * tableau.b[i], K.data() + i * size, y.data());
+        add(size, h * tableau.b[i], K.data() + i * size, y1);
+  }
+  const double *rates() const { return K.data(); }
+
+private:
+  const Variations &all;
+  const int columns;
+  const std::ptrdiff_t size;
+  Matrices matrices;
+  std::vector<double> Y, K;
+};
+
+void forward(const Variations &all, int columns, const double *y0, int judged, const double *scale, double rtol, double *kept, std::int64_t *parts) {
+  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
+  Forward forward(all, columns);
+  std::vector<double> y(y0, y0 + size), y1(y.size()), begun(y.size());
+  Judge judge(all, columns, judged, scale, y0);
+  int count = 1; // parts of a step, as many as the one before had
+  for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
+    begun = y;
+    double off = 0.0;
+    for (;;) {
+      const double h = all.length[step] / count;
+      for (int k = 0; k < count; ++k, y.swap(y1)) {
+        forward.step(all.block[step], all.begin[step] + k * h, h, y.data(), y1.data());
+        off = std::max(k ? off : 0.0, judged ? judge.of(h, y1.data(), forward.rates()) / rtol : 0.0);
+      }
+      if (!(off > 1.0) || count == most_parts)
+        break;
+      count = int(std::clamp(std::ceil(count * std::pow(off, 1.0 / order)), count + 1.0, double(most_parts)));
+      y = begun;
+    }
+    parts[step] = count;
+    judge.accept();
+    if (count > 1 && off * std::pow(count / (count - 1.0), order) < 0.5)
+      --count;
     if (all.kept[step] >= 0)
       std::copy(y.begin(), y.end(), kept + all.kept[step] * size);
   }
@@ -203,7 +302,7 @@ void backward(const Variations &all, int columns, const double *seeds, double *l
     const double h = all.length[step];
     if (all.kept[step] >= 0)
       add(size, 1.0, seeds + all.kept[step] * size, l);
-    matrices.look(step);
+    matrices.look(all.block[step], all.begin[step], h);
     for (int i = stages; i-- > 0;) {
       double *to = back.data() + i * size; // A_i^T k_i
       std::fill(k.begin(), k.end(), 0.0);

@@ -36,6 +36,7 @@ class Course:
         One after the other.
     settings : mapping
         Of short runs across windows.
+    rtol : float
     """
 
     result: Result
@@ -43,6 +44,7 @@ class Course:
     wanted: Array
     parts: tuple[Pieces | Window, ...]
     settings: Mapping[str, Any]
+    rtol: float
 
     @classmethod
     def of(
@@ -52,6 +54,7 @@ class Course:
         wanted: Array,
         switches: Sequence[Window],
         settings: Mapping[str, Any],
+        rtol: float,
     ) -> Course:
         """Return the course of a run with given switches; directions come with numbers first."""
         numbers = [direction.number for direction in directions if direction.number is not None]
@@ -60,11 +63,11 @@ class Course:
         for window in [*switches, None]:
             until = end if window is None else window.begin
             if until > now:
-                parts.append(pieces_of(result, numbers, now, until, wanted))
+                parts.append(pieces_of(result, numbers, now, until, wanted, rtol))
             if window is not None:
                 parts.append(window)
                 now = window.end
-        return cls(result, tuple(directions), wanted, tuple(parts), settings)
+        return cls(result, tuple(directions), wanted, tuple(parts), settings, rtol)
 
     @property
     def held(self) -> bool:
@@ -76,13 +79,14 @@ class Course:
         begin, end = self.result.t[0], self.result.t[-1]
         y = np.stack([direction.start for direction in self.directions], axis=1)
         probes, count, growth = self._probes(), len(self.directions), 1.0
+        sizes = np.array([direction.size for direction in self.directions])
         found = np.zeros((len(self.wanted), *y.shape))
         found[self.wanted <= begin] = y
         for part in self.parts:
             if isinstance(part, Window):
                 y = across(self.result, part, self.directions, y, self.settings)
                 continue
-            every = part.forward(np.concatenate([y, probes], axis=1))
+            _, every = part.forward(np.concatenate([y, probes], axis=1), self.rtol, sizes)
             found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
             growth *= self._growth(probes, every[:, :, count:])
             y = every[-1, :, :count]
@@ -98,13 +102,14 @@ class Course:
             Of outputs by the state at the times that are wanted.
         """
         begin, end = self.result.t[0], self.result.t[-1]
-        probes, growth = self._probes(), 1.0
+        parts, maps, growth = self._judged()
         numbers = sum(direction.number is not None for direction in self.directions)
         by_number = np.zeros((numbers, slopes.shape[2]))
         back: Array = slopes[self.wanted >= end].sum(axis=0)
-        for part in reversed(self.parts):
+        for k in reversed(range(len(parts))):
+            part = parts[k]
             if isinstance(part, Window):
-                state, number = self._maps(part)
+                state, number = maps[k]
                 by_number += number.T @ back
                 back = state.T @ back
                 continue
@@ -113,11 +118,32 @@ class Course:
             seeds[-1] = back
             back, more = part.backward(seeds)
             by_number += more
-            growth *= self._growth(probes, part.forward(probes, numbers=False))
         back = back + slopes[self.wanted <= begin].sum(axis=0)
         found = np.stack([direction.start @ back for direction in self.directions])
         found[:numbers] += by_number
         return found, growth
+
+    def _judged(self) -> tuple[list[Pieces | Window], dict[int, tuple[Array, Array]], float]:
+        """Return parts with steps that are short enough, what windows do, and by how much changes grew.
+
+        One change is carried forwards, of everything at once and by as much as it is large.
+        """
+        weights = np.array([direction.size for direction in self.directions if direction.number is not None])
+        y = np.stack([direction.size * direction.start for direction in self.directions]).sum(axis=0)[:, None]
+        probes, growth = self._probes(), 1.0
+        parts: list[Pieces | Window] = []
+        maps: dict[int, tuple[Array, Array]] = {}
+        for part in self.parts:
+            if isinstance(part, Window):
+                state, number = maps[len(parts)] = self._maps(part)
+                y = state @ y + (number @ weights)[:, None]
+                parts.append(part)
+                continue
+            better, every = part.forward(np.concatenate([y, probes], axis=1), self.rtol, np.ones(1), weights)
+            growth *= self._growth(probes, every[:, :, 1:])
+            y = every[-1, :, :1]
+            parts.append(better)
+        return parts, maps, growth
 
     def _maps(self, window: Window) -> tuple[Array, Array]:
         """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
