@@ -55,8 +55,8 @@ struct Along {
   }
   Along(const Along &) = delete;
 
-  nb::tuple forward(const Doubles &y0, const Doubles &scales, double rtol) const {
-    const int judged = int(scales.size());
+  nb::tuple forward(const Doubles &y0, const Doubles &judged_by, double rtol) const {
+    const int judged = int(judged_by.size());
     if (!(rtol > 0.0) || y0.ndim() != 2 || y0.shape(0) != std::size_t(all.n) || y0.shape(1) < std::size_t(std::max(all.numbers, judged)))
       throw nb::value_error("the changes do not fit");
     const int columns = int(y0.shape(1));
@@ -67,7 +67,7 @@ struct Along {
     auto *counts = static_cast<std::int64_t *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(parts.ptr())));
     {
       const Released released;
-      best_variations().forward(all, columns, y0.data(), judged, scales.data(), rtol, out, counts);
+      best_variations().forward(all, columns, y0.data(), judged, judged_by.data(), rtol, out, counts);
     }
     return nb::make_tuple(found, parts);
   }
@@ -108,7 +108,7 @@ void add_variations(nb::module_ &module) {
   nb::class_<Along>(module, "Along")
       .def(nb::init<int, int, const Doubles &, const Doubles &, const Doubles &, const Doubles &, const Places &, const Places &>(), nb::arg("n"), nb::arg("split"),
            nb::arg("matrices"), nb::arg("places"), nb::arg("blocks"), nb::arg("steps"), nb::arg("block"), nb::arg("keep"))
-      .def("forward", &Along::forward, nb::arg("y0"), nb::arg("scales"), nb::arg("rtol"))
+      .def("forward", &Along::forward, nb::arg("y0"), nb::arg("weights"), nb::arg("rtol"))
       .def("backward", &Along::backward, nb::arg("seeds"));
   module.def("between_steps", &between_steps, nb::arg("ends"), nb::arg("values"), nb::arg("rates"), nb::arg("t"), nb::arg("points"));
 }

@@ -167,62 +167,58 @@ private:
   }
 };
 
-// largest absolute number of each column among rows [first, last)
-void largest(std::ptrdiff_t first, std::ptrdiff_t last, int columns, int wanted, const double *y, double *most) {
-  std::fill_n(most, wanted, 0.0);
-  for (std::ptrdiff_t r = first; r < last; ++r)
-    for (int c = 0; c < wanted; ++c) {
-      const double size = std::fabs(y[r * columns + c]);
-      most[c] = most[c] < size ? size : most[c];
-    }
-}
-
 // How large changes have been lately, and the errors that steps make of them: the two estimates put together as the method does
-// (Hairer, Norsett, Wanner 1993, II.10).
+// (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same steps are taken
+// whether they go along one by one or as one.
 class Judge {
 public:
-  Judge(const Variations &all, int columns, int judged, const double *scale, const double *y0)
-      : all(all), columns(columns), judged(judged), scale(scale), low(std::size_t(all.n) * std::size_t(columns)), high(low), about(2 * std::size_t(judged)),
-        now(about), error(std::size_t(judged)), third(std::size_t(judged)) {
+  Judge(const Variations &all, int columns, int judged, const double *weights, const double *y0)
+      : all(all), columns(columns), judged(judged), weights(weights), rates(std::size_t(all.n) * std::size_t(columns)) {
     for (int part = 0; part < 2; ++part)
-      measure(part, y0, about.data() + part * judged);
+      about[part] = largest(part, y0);
   }
-  // the largest error in a step to y, with the rates K of its stages, as a part of what is about there
+  // the error in a step to y, with the rates K of its stages, as a part of how large changes are about there
   double of(double h, const double *y, const double *K) {
-    const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
-    double worst = 0.0;
-    combine(size, tableau.e, stages, K, size, high.data());
-    combine(size, tableau.e3, stages, K, size, low.data());
+    double high[2], low[2], worst = 0.0;
+    estimate(tableau.e, K, high);
+    estimate(tableau.e3, K, low);
     for (int part = 0; part < 2; ++part) {
-      double *size_now = now.data() + part * judged;
-      measure(part, y, size_now);
-      measure(part, high.data(), error.data());
-      measure(part, low.data(), third.data());
-      double most = 0.0;
-      for (int c = 0; c < judged; ++c) {
-        size_now[c] = std::max(size_now[c], fading * about[std::size_t(part * judged + c)]);
-        most = std::max(most, size_now[c] * scale[c]);
-      }
-      for (int c = 0; c < judged; ++c) {
-        if (const double e = error[std::size_t(c)], e3 = third[std::size_t(c)]; e > 0.0)
-          worst = std::max(worst, h * e * e / std::sqrt(e * e + 0.01 * e3 * e3) / std::max(size_now[c], faint * most / scale[c]));
-        else if (!(e == 0.0))
-          worst = std::numeric_limits<double>::infinity();
-      }
+      now[part] = std::max(largest(part, y), fading * about[part]);
+      if (const double e = high[part], e3 = low[part]; e > 0.0)
+        worst = std::max(worst, h * e * e / std::sqrt(e * e + 0.01 * e3 * e3) / now[part]);
+      else if (!(e == 0.0))
+        return std::numeric_limits<double>::infinity();
     }
     return worst;
   }
-  void accept() { about.swap(now); }
+  void accept() { about[0] = now[0], about[1] = now[1]; }
 
 private:
   static constexpr double fading = 0.9; // of what has been in the step before
-  static constexpr double faint = 1e-4;  // of the largest: less may be rounding alone
   const Variations &all;
   const int columns, judged;
-  const double *scale;
-  std::vector<double> low, high, about, now, error, third;
+  const double *weights;
+  std::vector<double> rates;
+  double about[2] = {}, now[2] = {};
 
-  void measure(int part, const double *y, double *most) const { largest(part ? all.split : 0, part ? all.n : all.split, columns, judged, y, most); }
+  double largest(int part, const double *y) const {
+    double most = 0.0;
+    for (std::ptrdiff_t r = part ? all.split : 0; r < (part ? all.n : all.split); ++r) {
+      double sum = 0.0;
+      for (int c = 0; c < judged; ++c)
+        sum += weights[c] * y[r * columns + c];
+      most = std::max(std::fabs(sum), most);
+      if (sum != sum)
+        return sum;
+    }
+    return most;
+  }
+  void estimate(const double *e, const double *K, double *found) {
+    const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
+    combine(size, e, stages, K, size, rates.data());
+    for (int part = 0; part < 2; ++part)
+      found[part] = largest(part, rates.data());
+  }
 };
 
 constexpr int most_parts = 64; // of a step
@@ -263,11 +259,11 @@ private:
   std::vector<double> Y, K;
 };
 
-void forward(const Variations &all, int columns, const double *y0, int judged, const double *scale, double rtol, double *kept, std::int64_t *parts) {
+void forward(const Variations &all, int columns, const double *y0, int judged, const double *weights, double rtol, double *kept, std::int64_t *parts) {
   const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
   Forward forward(all, columns);
   std::vector<double> y(y0, y0 + size), y1(y.size()), begun(y.size());
-  Judge judge(all, columns, judged, scale, y0);
+  Judge judge(all, columns, judged, weights, y0);
   int count = 1; // parts of a step, as many as the one before had
   for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
     begun = y;

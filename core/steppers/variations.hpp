@@ -36,9 +36,9 @@ struct Variations {
 
 struct VariationSet {
   // y0 and what is kept: n x columns; the first `numbers` columns are of one number each. Steps are taken in parts, as many as
-  // keep the errors of the first `judged` columns below rtol of what these are about there, by the method's own estimate; columns
-  // that are small beside others, each times its scale, count less.
-  void (*forward)(const Variations &, int columns, const double *y0, int judged, const double *scale, double rtol, double *kept,
+  // keep the error of the first `judged` columns together, each with its weight, below rtol of what they are about there, by the
+  // method's own estimate.
+  void (*forward)(const Variations &, int columns, const double *y0, int judged, const double *weights, double rtol, double *kept,
                   std::int64_t *parts);
   // seeds: dJ/dy, n x columns, at what is kept; l: n x columns, at the begin; w of (4): blocks x s x rows x columns, or null
   void (*backward)(const Variations &, int columns, const double *seeds, double *l, double *w);

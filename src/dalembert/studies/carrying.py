@@ -79,14 +79,13 @@ class Course:
         begin, end = self.result.t[0], self.result.t[-1]
         y = np.stack([direction.start for direction in self.directions], axis=1)
         probes, count, growth = self._probes(), len(self.directions), 1.0
-        sizes = np.array([direction.size for direction in self.directions])
         found = np.zeros((len(self.wanted), *y.shape))
         found[self.wanted <= begin] = y
         for part in self.parts:
             if isinstance(part, Window):
                 y = across(self.result, part, self.directions, y, self.settings)
                 continue
-            _, every = part.forward(np.concatenate([y, probes], axis=1), self.rtol, sizes)
+            every = part.forward(np.concatenate([y, probes], axis=1), self._weights, self.rtol)
             found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
             growth *= self._growth(probes, every[:, :, count:])
             y = every[-1, :, :count]
@@ -123,13 +122,19 @@ class Course:
         found[:numbers] += by_number
         return found, growth
 
+    @property
+    def _weights(self) -> Array:
+        """How much of each direction there is in the change that is judged: like its value, each a little otherwise."""
+        sizes = np.array([direction.size for direction in self.directions])
+        return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
+
     def _judged(self) -> tuple[list[Pieces | Window], dict[int, tuple[Array, Array]], float]:
         """Return parts with steps that are short enough, what windows do, and by how much changes grew.
 
-        One change is carried forwards, of everything at once and by as much as it is large.
+        One change is carried forwards, of everything at once.
         """
-        weights = np.array([direction.size for direction in self.directions if direction.number is not None])
-        y = np.stack([direction.size * direction.start for direction in self.directions]).sum(axis=0)[:, None]
+        weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
+        y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
         probes, growth = self._probes(), 1.0
         parts: list[Pieces | Window] = []
         maps: dict[int, tuple[Array, Array]] = {}
@@ -139,7 +144,7 @@ class Course:
                 y = state @ y + (number @ weights)[:, None]
                 parts.append(part)
                 continue
-            better, every = part.forward(np.concatenate([y, probes], axis=1), self.rtol, np.ones(1), weights)
+            better, every = part.judged(np.concatenate([y, probes], axis=1), weights, self.rtol)
             growth *= self._growth(probes, every[:, :, 1:])
             y = every[-1, :, :1]
             parts.append(better)

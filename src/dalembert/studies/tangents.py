@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 _TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
 _MOST = 256  # steps of small changes in a step of the run
 _SOME = 4  # of these many blocks one says how fast changes are
-_ESTIMATED = 30.0  # by how many times errors are over-estimated, about
+_ESTIMATED = 10.0  # by how many times errors are over-estimated, or more: the estimate is of lower order than the step
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,33 +73,46 @@ class Pieces:
     def _along(self, matrices: Array) -> Along:
         return Along(self.n, self.split, matrices, NODES, self.blocks, self.steps, self.block, self.keep)
 
-    def forward(
-        self, start: Array, rtol: float, scales: Array, weights: Array | None = None
-    ) -> tuple[Pieces, Array]:
-        """Return changes (k, n, c) at the times t from those at the begin, (n, c), and the pieces with steps as they took.
+    def forward(self, start: Array, weights: Array, rtol: float) -> Array:
+        """Return changes (k, n, c) at the times t from those at the begin, (n, c).
 
         Parameters
         ----------
         start : (n, c)
-            The first m columns are of numbers that change; with weights one.
+            The first m columns are of numbers that change.
+        weights : (j,)
+            Of the first columns, in the sum whose errors have to be small.
         rtol : float
-            Of errors in a step, compared with how large changes are about there.
-        scales : (j,)
-            By how much to multiply columns, from the first, that have to be that exact: what is small then counts less.
-        weights : (m,)
-            By how much each number changes in the first column.
+            Of errors in a step, compared with how large that sum is about there.
         """
+        return self._forward(self.matrices, start, weights, rtol)[0]
+
+    def judged(self, start: Array, weights: Array, rtol: float) -> tuple[Pieces, Array]:
+        """Return the pieces with steps in as many parts as `forward` takes them, and changes (k, n, c).
+
+        Parameters
+        ----------
+        start : (n, c)
+            The first column is of the sum that is judged.
+        weights : (m,)
+            By how much each number changes in that.
+        rtol : float
+        """
+        matrices = np.empty((*self.matrices.shape[:-1], self.n + 1))
+        matrices[..., : self.n] = self.matrices[..., : self.n]
+        matrices[..., self.n] = self.matrices[..., self.n :] @ weights
+        found, parts = self._forward(matrices, start, np.ones(1), rtol)
+        return self if (parts == 1).all() else self.divided(parts), found
+
+    def _forward(
+        self, matrices: Array, start: Array, weights: Array, rtol: float
+    ) -> tuple[Array, NDArray[np.int64]]:
         count = start.shape[1]
         padded = np.zeros((self.n, -(-count // 8) * 8))  # as the core takes columns at once
         padded[:, :count] = start
-        matrices = self.matrices
-        if weights is not None:
-            matrices = np.empty((*self.matrices.shape[:-1], self.n + 1))
-            matrices[..., : self.n] = self.matrices[..., : self.n]
-            np.matmul(self.matrices[..., self.n :], weights, out=matrices[..., self.n])
-        judged = scales[:0] if self.held else scales
+        judged = weights[:0] if self.held else weights
         found, parts = self._along(matrices).forward(padded, judged, _ESTIMATED * rtol)
-        return self if (parts == 1).all() else self.divided(parts), found[:, :, :count]
+        return found[:, :, :count], parts
 
     def divided(self, parts: NDArray[np.int64]) -> Pieces:
         """Return the same with each step in so many parts, (j,)."""
