@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 
 _MOST, _FEWER = 8, 6  # ends of steps, of the polynomials that are taken and of those that they are compared with
-_SAME = 1e-7  # relative difference of the two that is none: the error of the better one is many times smaller
+_SAME = 1e-8  # relative difference of the two that is none: the error of the better one is many times smaller
 
 
 def states_between(result: Result, edges: Array) -> Callable[[Array], States]:

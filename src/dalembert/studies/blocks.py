@@ -157,9 +157,7 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
     return np.stack(tails, axis=1), np.stack(largest, axis=1)
 
 
-def _evaluate(
-    result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array
-) -> None:
+def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array) -> None:
     """Fill in the matrices at times t (k,): (k, rows, n + m); without rows that are the identity."""
     q, v, x = states
     model = result.model

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..result import Result
+from .blocks import conditions_of
 from .changes import Direction
 from .switches import Window, across
 from .tangents import Pieces, pieces_of
@@ -153,11 +154,21 @@ class Course:
     def _maps(self, window: Window) -> tuple[Array, Array]:
         """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
         n = len(self.directions[0].start)
-        units = [Direction(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
+        free = self._free(window)
+        units = [Direction(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
         numbers = [direction for direction in self.directions if direction.number is not None]
-        y = np.concatenate([np.eye(n), np.zeros((n, len(numbers)))], axis=1)
+        y = np.concatenate([np.eye(n)[:, free], np.zeros((n, len(numbers)))], axis=1)
         after = across(self.result, window, [*units, *numbers], y, self.settings)
-        return after[:, :n], after[:, n:]
+        state = np.zeros((n, n))
+        state[:, free] = after[:, : len(free)]
+        return state, after[:, len(free) :]
+
+    def _free(self, window: Window) -> NDArray[np.intp]:
+        """Return which parts of the state can change before a switch: speeds of what is held, or sticks, do not."""
+        model = self.result.model
+        assert model is not None
+        held = [model.nv + k for k in conditions_of(self.result, model, np.array([window.begin]))[0][1].locked]
+        return np.setdiff1d(np.arange(2 * model.nv + model.nx), held)
 
     def _probes(self) -> Array:
         model = self.result.model

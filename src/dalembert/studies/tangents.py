@@ -11,8 +11,8 @@ obeying them: (1) is the derivative of accelerations that do. Slopes l of an out
 The matrices of (1) are smooth where the run is. They are evaluated at some places, and are polynomials in between
 (`blocks`). Both ways are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the
 transpose of the first. The error of small changes is not controlled by that of the motion (a pendulum at rest takes six
-steps in ten seconds): steps begin as those of the run, and are divided where the method's own estimate of the error of the
-changes themselves says so.
+steps in ten seconds): steps begin as those of the run, and are divided where the method's own estimate of the error of
+the changes themselves says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +35,6 @@ Array = NDArray[np.float64]
 _TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
 _MOST = 256  # steps of small changes in a step of the run
 _SOME = 4  # of these many blocks one says how fast changes are
-_ESTIMATED = 10.0  # by how many times errors are over-estimated, or more: the estimate is of lower order than the step
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +102,12 @@ class Pieces:
         found, parts = self._forward(matrices, start, np.ones(1), rtol)
         return self if (parts == 1).all() else self.divided(parts), found
 
-    def _forward(
-        self, matrices: Array, start: Array, weights: Array, rtol: float
-    ) -> tuple[Array, NDArray[np.int64]]:
+    def _forward(self, matrices: Array, start: Array, weights: Array, rtol: float) -> tuple[Array, NDArray[np.int64]]:
         count = start.shape[1]
         padded = np.zeros((self.n, -(-count // 8) * 8))  # as the core takes columns at once
         padded[:, :count] = start
         judged = weights[:0] if self.held else weights
-        found, parts = self._along(matrices).forward(padded, judged, _ESTIMATED * rtol)
+        found, parts = self._along(matrices).forward(padded, judged, rtol)
         return found[:, :, :count], parts
 
     def divided(self, parts: NDArray[np.int64]) -> Pieces:
