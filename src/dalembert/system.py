@@ -10,6 +10,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bodies.colors import as_color
 from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
@@ -184,7 +185,7 @@ class System(Showing):
         return self.compile().parameter_table
 
     @overload
-    def body(self, name: str, shape: SegmentedBeam) -> SlenderBody: ...
+    def body(self, name: str, shape: SegmentedBeam, *, color: Any = None) -> SlenderBody: ...
     @overload
     def body(
         self,
@@ -196,6 +197,7 @@ class System(Showing):
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
+        color: Any = None,
     ) -> Body: ...
     def body(
         self,
@@ -207,6 +209,7 @@ class System(Showing):
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
+        color: Any = None,
     ) -> Body | SlenderBody:
         """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
 
@@ -228,6 +231,9 @@ class System(Showing):
             Axes in which `inertia` is given, relative to the body's; default the body's own.
         strict : bool
             False keeps an inertia that no rigid body can have, as files of robots bring it.
+        color : str or numbers
+            In pictures: ``"orange"``, ``"#ff8000"``, red, green and blue from 0 to 1, and opacity if you like. By
+            default bodies differ by a palette.
 
         Raises
         ------
@@ -238,10 +244,14 @@ class System(Showing):
         if put_into is not None:
             if any(given is not None for given in (mass, com, inertia, inertia_axes)):
                 raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")
+            before, own = len(self.bodies), as_color(color, item=f"body {name!r}")
             segments: SlenderBody = put_into(self, name)
+            for each in list(self.bodies.values())[before:]:
+                each.color = own
             return segments
         self._claim(name, "body")
-        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes, strict=strict)
+        numbers = {"mass": mass, "com": com, "inertia": inertia, "inertia_axes": inertia_axes}
+        body = Body(self, name, shape, **numbers, strict=strict, color=color)
         self.bodies[name] = body
         return body
 
@@ -680,7 +690,7 @@ class System(Showing):
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
             copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
-            copied.shape = body.shape
+            copied.shape, copied.color = body.shape, body.color
             copied.expressions = dict(body.expressions)
             copied.flexible = body.flexible
             copied.visuals = list(body.visuals)

@@ -35,7 +35,7 @@ _PARTS = (
 )  # fmt: skip
 _DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
-_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
+_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
 
 def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> System:
@@ -158,7 +158,7 @@ class _Reader:
                     shape = self._made(described, where)
                 numbers = {
                     key: self.value(given[key], BODY.get(key), given.places[key])
-                    for key in ("mass", "com", "inertia", "strict")
+                    for key in ("mass", "com", "inertia", "strict", "color")
                     if key in given
                 }
                 body = self.system.body(name, shape, **numbers)

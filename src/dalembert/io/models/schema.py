@@ -113,6 +113,10 @@ def schema() -> Schema:
                     "com": _vector(BODY["com"]),
                     "inertia": {"type": "array", "description": BODY["inertia"]},
                     "strict": {"type": "boolean"},
+                    "color": {
+                        "type": ["string", "array"],
+                        "description": "name, #rrggbb, or 3 or 4 numbers",
+                    },
                     "markers": _named({"$ref": "#/$defs/marker"}, "places on the body"),
                     "visuals": {"type": "array", "items": {"type": "object"}},
                 }
