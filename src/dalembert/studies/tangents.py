@@ -114,7 +114,12 @@ class Pieces:
         """Return the same with each step in so many parts, (j,)."""
         keep = np.full(int(parts.sum()), -1, dtype=np.int64)
         keep[np.cumsum(parts) - 1] = self.keep
-        return replace(self, steps=_divided(*self.steps.T, parts), block=np.repeat(self.block, parts), keep=keep)
+        return replace(
+            self,
+            steps=_divided(self.steps[:, 0], self.steps[:, 1], parts),
+            block=np.repeat(self.block, parts),
+            keep=keep,
+        )
 
     def backward(self, slopes: Array) -> tuple[Array, Array]:
         """Return slopes of outputs by the state at the begin (n, r), and by numbers (m, r).
