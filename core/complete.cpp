@@ -267,7 +267,8 @@ void mind_chord(const Tables &t, const ModelData &m, const ChordData &c) {
            within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) && within(c.nq, 0, 8) && within(c.nv, 0, 7) &&
            within(c.curve, -1, count_of(t.curves.size())),
        "a chord's kind, body or size is out of range");
-  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain)), "only a hinge can be held");
+  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain || (c.form == ChordForm::constraint && c.rows == 1))),
+       "only a hinge or a rope can be held");
   mind(c.form != ChordForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
   mind(c.form != ChordForm::chain || (within(c.inner, 0, DALEMBERT_ISA::most_inner + 1) && c.start >= 0 && c.starts >= 1 &&
                                       std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&
