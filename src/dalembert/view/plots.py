@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError, ModelError
 from ..result import Result
 from ..result.outputs import Output
+from ..result.outputs.output import part_name, without_unit
 from . import style
 
 __all__ = ["plot", "plot_energy", "plot_runs"]
@@ -185,10 +186,10 @@ def _many(name: str, array: Array, about: Output) -> list[_Curve]:
     units = [unit.strip() for unit in about.unit.split(",")]
     units = units if len(units) == count else [about.unit] * count
     labels = list(about.labels) if len(about.labels) == count else _components(array[0])
-    quantity = name.rpartition(".")[2] if "." in name else ""
+    quantity = _quantity(name)
     if array.ndim == 2:
-        return [_Curve(name, units[0], quantity, flat[:, :, 0])]
-    return [_Curve(f"{name}.{labels[k]}", units[k], quantity, flat[:, :, k]) for k in range(count)]
+        return [_Curve(without_unit(name), units[0], quantity, flat[:, :, 0])]
+    return [_Curve(_part(name, labels[k]), units[k], quantity, flat[:, :, k]) for k in range(count)]
 
 
 def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -282,6 +283,17 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
         panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
 
 
+def _part(name: str, label: str) -> str:
+    """Return what a component is called beside an axis that tells its unit."""
+    return without_unit(part_name(name, label))
+
+
+def _quantity(name: str) -> str:
+    """Return what is measured: ``"force"`` of ``"B.force in crank [lbf]"``."""
+    plain = without_unit(name).partition(" in ")[0]
+    return plain.rpartition(".")[2] if "." in plain else ""
+
+
 def _curves(result: Result, what: Any) -> list[_Curve]:
     """Return the lines of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
@@ -291,11 +303,11 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
     count = columns.shape[1]
     units, labels = _described(result, what, count)
     labels = labels or _components(array)
-    quantity = name.rpartition(".")[2] if "." in name else ""
+    quantity = _quantity(name)
     shared = _shared(result, what, count)
     if array.ndim == 1:
-        return [_Curve(name + shared[0], units[0], quantity, columns[:, 0])]
-    return [_Curve(f"{name}.{labels[k]}{shared[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
+        return [_Curve(without_unit(name) + shared[0], units[0], quantity, columns[:, 0])]
+    return [_Curve(_part(name, labels[k]) + shared[k], units[k], quantity, columns[:, k]) for k in range(count)]
 
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:
