@@ -46,24 +46,9 @@ def plot(
     ax: Any = None,
     path: Any = None,
 ) -> list[Any]:
-    """Plot outputs over time or against another output, and return the axes.
+    """Plot outputs over time or against another output, and return the axes; `Result.plot` tells what is asked for.
 
-    Parameters
-    ----------
-    result : Result
-        Where it has dense output, curves are drawn through more times than it stores.
-    names : str, function, or several of them in a tuple
-        Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out. They get
-        one panel for each unit; where some stand in a tuple or list, each name or tuple gets a panel of its own, in
-        which a second unit is read off at the right.
-    against : str or function
-        Another output to the right, in place of the time: a number, or a component such as ``"tip.position.x"``.
-    degrees : bool
-        Angles, and their rates, in degrees.
-    ax : matplotlib axes
-        Where to draw; outputs of several panels need a new figure.
-    path : str or Path
-        File to write: .png, .pdf, .svg, ...
+    Where a result has dense output, curves are drawn through more times than it stores.
 
     Raises
     ------
