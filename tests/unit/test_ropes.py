@@ -166,3 +166,39 @@ def test_the_length_of_a_rope_is_a_parameter() -> None:
 @pytest.mark.parametrize("options", [{"stops": "soft"}, {"method": "scipy:RK45"}])
 def test_chains_run_where_nothing_can_hold_them_until_they_are_stretched(options: dict) -> None:
     assert da.simulate(bola("chain"), 0.3, **options).status == "finished"
+
+
+def test_a_weight_rests_on_two_ropes_of_three_and_on_a_chain() -> None:
+    s = da.System("vee")
+    bob = s.body("bob", da.sphere(0.05, mass=2.0))
+    s.connect("P", da.Planar("y"), s.ground, bob)
+    for name, side, length in (("left", -0.5, 1.0), ("right", 0.5, 1.0), ("long", 0.5, 2.0)):
+        s.connect(name, da.Rope(length), s.ground.at(side, 0, 0), bob)
+    s.place("bob", position=(0.1, 0.0, -0.3))
+    rest = da.equilibrium(s)
+    height = np.sqrt(0.75)
+    assert rest.q == pytest.approx([-height, 0.0, 0.0], abs=1e-9)
+    assert rest.stops == pytest.approx({"left": -9.81 / height, "right": -9.81 / height}, rel=1e-9)
+    with pytest.raises(da.ModelError, match=r"da\.Distance for a taut rope"):
+        da.modes(s, rest)
+
+
+@pytest.mark.parametrize("start", [(0.6, 0.0, -0.3), (0.0, 0.4, 0.5), (0.3, 0.0, -0.6)])
+def test_a_free_weight_comes_to_hang_below_its_rope_wherever_it_starts(start: tuple[float, float, float]) -> None:
+    s = da.System("plumb line")
+    bob = s.body("bob", da.sphere(0.05, mass=1.0))
+    s.connect("rope", da.Rope(1.0), s.ground, bob)
+    s.place("bob", position=start)
+    rest = da.equilibrium(s)
+    assert rest.q[4:] == pytest.approx([0.0, 0.0, -1.0], abs=1e-8)
+    assert rest.stops == pytest.approx({"rope": -9.81}, rel=1e-9)
+
+
+def test_linear_equations_say_that_a_rope_is_taken_as_slack() -> None:
+    s = da.System("plumb line")
+    bob = s.body("bob", da.sphere(0.05, mass=1.0))
+    s.connect("rope", da.Rope(1.0), s.ground, bob)
+    s.place("bob", position=(0.0, 0.0, -1.0))
+    assert any("'rope' at its stop" in note for note in da.linearize(s).notes)
+    s.place("bob", position=(0.0, 0.0, -0.9))
+    assert not any("rope" in note for note in da.linearize(s).notes)

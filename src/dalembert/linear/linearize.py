@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ..connections.hinges import Hinge
 from ..errors import DalembertError, ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State
+from ..motion.closed import measures_of, ropes_of
+from ..motion.equations import RelativeEquations
 from ..system import System
 from .inputs import changes_of
 from .linear import Linear
@@ -124,7 +126,7 @@ def linear_at(
             raise ModelError("linearize", "outputs", outputs, "give names of outputs, or functions of a State")
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model)]
+    said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model), *_on_stops(space)]
     return Linear(space, A, B, tuple(changes), read, tuple(said))
 
 
@@ -160,6 +162,24 @@ def _rubbing(model: Model) -> list[str]:
     if not dry:
         return []
     return [f"dry friction of {', '.join(map(repr, dry[:6]))} is left out; lock what sticks (conditions=)"]
+
+
+def _on_stops(space: Tangent) -> list[str]:
+    """Return a note if coordinates stand on their stops, or ropes are taut: no derivative exists across that."""
+    equations, q = RelativeEquations(space.model), space.state.q
+    bounded = [*measures_of(equations).values(), *ropes_of(equations)]
+    on = [
+        m.name
+        for m in bounded
+        for bound in (m.lower, m.upper)
+        if np.isfinite(bound) and abs(float(m.values(q)) - bound) <= 1e-9 * m.scale
+    ]
+    if not on:
+        return []
+    return [
+        f"{', '.join(map(repr, on[:6]))} at its stop: the linear equations are those without; lock it (conditions=), "
+        "or put a da.Distance in the place of a taut rope"
+    ]
 
 
 def drifting(space: Tangent, A: Array) -> list[str]:

@@ -54,8 +54,8 @@ class Rows:
             if any(freedom >= model.nv for freedom in conditions.locked):
                 raise ModelError(
                     "linearize", "conditions", "a cut hinge that is held",
-                    "loops are cut where a hinge sticks: lock it with another description (da.Fixed), or cut the loop "
-                    "elsewhere",
+                    "loops are cut where a hinge sticks: lock it with another description (da.Fixed; da.Distance for "
+                    "a taut rope), or cut the loop elsewhere",
                 )  # fmt: skip
         return cls(held, placing, placed, paced, Scales.of(model, t=t))
 

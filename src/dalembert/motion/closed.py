@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from ..analysis.closure import axes_against, chords_with_axes, turning
 from ..checks import finite_number
 from ..compile.names import full_names
+from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model
 from .equations import Equations, RelativeEquations
 
-__all__ = ["Closed", "Measure", "held_values", "measures_of", "named"]
+__all__ = ["Closed", "Measure", "held_values", "measures_of", "named", "ropes_of"]
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -152,6 +153,18 @@ def measures_of(equations: Equations) -> dict[str, Measure]:
             found[name] = _measure(equations, name, closing, k, place + k, -1, _TURN if turn else 0.0)
     order = {name: k for k, name in enumerate(model.system.connections)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0].split(".")[0], len(order))))
+
+
+def ropes_of(equations: RelativeEquations) -> list[Measure]:
+    """Return the distances that ropes bound: no coordinates, but with stops as those have them."""
+    model, found = equations.model, []
+    for chord in model.forest.chords:
+        rope = chord.element
+        if isinstance(rope, Rope):
+            place, _ = model.compiled.names.ropes[chord.name]
+            stops = rope.lower, rope.upper
+            found.append(Measure(equations, chord.name, "m", place, -1, 0.0, float(model.length), *stops))
+    return found
 
 
 def _measure(

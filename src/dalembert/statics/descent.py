@@ -35,6 +35,7 @@ _TURN = 0.5  # rad: the largest turn in a step
 _FAR = 3e3  # rad or lengths: what is so far away falls for ever
 _AWAY = 30.0  # and what has not come to rest after all steps, and is so far away, too
 _PATIENCE = 1000
+_SHORTER = 20  # times that a step is cut where it passes a stop
 _RETURNS = 20  # steps back along motions that nothing determines
 
 
@@ -173,7 +174,7 @@ class _Walk:
             s = s / turn
             hoped = float(look.g @ s + 0.5 * s @ look.stiffness @ s)
         way = look.B @ s
-        part, met = self._room(way)
+        part, met = self._within_stops(way, *self._room(way))
         part, turned = self._one_way(way, part)
         if turned is not None:
             q = balance.moved(look.q, part * way) if part > 0.0 else look.q
@@ -226,6 +227,25 @@ class _Walk:
             gap = bound - float(measure.values(q))
             if rate != 0.0 and np.isfinite(bound) and gap / rate < part:
                 part, met = max(gap / rate, 0.0), (measure, bound)
+        return part, met
+
+    def _within_stops(
+        self, way: Array, part: float, met: tuple[Measure, float] | None
+    ) -> tuple[float, tuple[Measure, float] | None]:
+        """Return a part of a scaled way after which no stop is passed: distances between bodies go along curves."""
+        others = [m for m in self.stops if m not in self.on and m.column < 0]
+        for _ in range(_SHORTER if others else 0):
+            q = self.balance.moved(self.look.q, part * way)
+            if q is None:
+                break
+            past = {m: max(float(m.values(q)) - m.upper, m.lower - float(m.values(q))) for m in others}
+            worst = max(past, key=lambda m: past[m] / m.scale)
+            if past[worst] <= 1e-9 * worst.scale:
+                break
+            value = float(worst.values(self.look.q))
+            bound = worst.upper if float(worst.values(q)) > worst.upper else worst.lower
+            gap = abs(bound - value)
+            part, met = part * max(gap / (gap + past[worst]), 0.1), (worst, bound)
         return part, met
 
     def _one_way(self, way: Array, part: float) -> tuple[float, Measure | None]:

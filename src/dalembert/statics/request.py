@@ -23,7 +23,7 @@ from ..errors import AssemblyError, ModelError
 from ..linear.inputs import mind_fixed_rows
 from ..model import Conditions, Model, Sampled, State
 from ..model.conditions import followed, parameter_slot, parameter_value
-from ..motion.closed import Measure, measures_of
+from ..motion.closed import Measure, measures_of, ropes_of
 from ..motion.equations import RelativeEquations
 from ..simulation.dry_rows import DryRows, dry_rows
 from .balance import Balance
@@ -151,8 +151,9 @@ def requested(
     )
     balance, said = _idle(balance, q, x)
     notes += said
-    known = measures_of(RelativeEquations(model))
-    free = [m for m in known.values() if m not in held and (m.column < 0 or not balance.fixed[m.column])]
+    equations = RelativeEquations(model)
+    known = [*measures_of(equations).values(), *ropes_of(equations)]
+    free = [m for m in known if m not in held and (m.column < 0 or not balance.fixed[m.column])]
     taken = {m.name for m in held}
     stops = [m for m in free if np.isfinite([m.lower, m.upper]).any() and m.name not in taken]
     _mind_stops(stops, q, item)

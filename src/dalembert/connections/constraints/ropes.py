@@ -28,7 +28,7 @@ class Rope(Constraint):
 
     While it is slack nothing acts. It is pulled taut with an impulse, together with all other stops that are reached,
     holds as a rigid bar while that pulls, and lets go when it would push; what `simulate` is told of stops
-    (``stops="off"``) goes for ropes too. Analyses other than runs see it slack.
+    (``stops="off"``) goes for ropes too. `equilibrium` hangs things on it; linear equations are those of a slack one.
 
     Examples
     --------
