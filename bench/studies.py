@@ -1,6 +1,6 @@
 """Ensembles beside MuJoCo's rollout at equal error, what varies from run to run, and what a case of a sweep costs.
 
-    python bench/studies.py [--runs 2000] [--rounds 3] [--no-cluster]
+    python bench/studies.py [--runs 2000] [--rounds 3] [--cases 20000] [--no-cluster] [--no-ensembles]
 
 Arms of seven links and four-bars, 2 s each, from random states. Errors are medians over the runs, of hinge angles at
 the end against our own runs at 1e-12. One thread, but for the row that says two.
@@ -179,27 +179,65 @@ def pendulum() -> da.System:
     return s
 
 
+def small(model: da.Model, case: da.studies.Case) -> float:
+    """Return something that takes some ten microseconds."""
+    return float(model.forward_dynamics([case["angle"]], [0.0])[0])
+
+
+def spent(client: object | None) -> tuple[float, float]:
+    """Return the clock, and the processor time so far, of this process and of the workers, s."""
+    there = client.run(time.process_time).values() if client is not None else ()
+    return time.perf_counter(), time.process_time() + sum(there)
+
+
+def cost(client: object | None, **study: object) -> tuple[float, float]:
+    """Return what a sweep takes by the clock and of processors, s."""
+    before = spent(client)
+    da.sweep(pendulum(), client=client, **study)
+    after = spent(client)
+    return after[0] - before[0], after[1] - before[1]
+
+
 def sweeps(cases: int, cluster: bool) -> None:
-    """Print what a case of a sweep costs, by where it runs."""
-    axes = {"k.stiffness": np.linspace(1.0, 9.0, cases)}
-    how = {"t_end": 1.0, "outputs": ["hinge_1.position"], "times": [1.0]}
-    da.sweep(pendulum(), {"k.stiffness": [1.0, 2.0]}, **how)  # packages are imported
-    began = time.perf_counter()
-    da.sweep(pendulum(), axes, **how)
-    one = time.perf_counter() - began
-    print(f"sweep, side by side      {1e6 * one / cases:.1f} us a case")
+    """Print what a case of a sweep costs, by where it runs: by the clock, and of processors."""
+    runs = {"t_end": 1.0, "outputs": ["hinge_1.position"], "times": [1.0]}
+    studies = {
+        "runs side by side": {"over": {"k.stiffness": np.linspace(1.0, 9.0, cases)}, **runs},
+        "a function": {"over": {"angle": np.linspace(0.0, 1.0, cases)}, "task": small},
+    }
+    da.set_threads(1)
+    da.sweep(pendulum(), {"k.stiffness": [1.0, 2.0]}, **runs)  # packages are imported
+    here = {}
+    for name, study in studies.items():
+        here[name] = cost(None, **study, workers=1)
+        print(f"sweep, {name}, one process: {_told(here[name], cases)}")
     if not cluster:
         return
     from dask.distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local, Client(local) as client:
-        da.sweep(pendulum(), {"k.stiffness": [1.0, 2.0]}, client=client, **how)  # workers import
-        began = time.perf_counter()
-        da.sweep(pendulum(), axes, client=client, **how)
-        there = time.perf_counter() - began
-    print(
-        f"sweep, Dask, two workers {1e6 * there / cases:.1f} us a case, {2 * there / one:.2f} of one process per core"
-    )
+    workers = 2
+    with (
+        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        da.sweep(pendulum(), {"k.stiffness": np.linspace(1.0, 2.0, 64)}, client=client, **runs)  # workers import
+        before = spent(client)
+        time.sleep(1.0)
+        clock, idle = (after - start for after, start in zip(spent(client), before, strict=True))
+        print(f"a cluster that has nothing to do: {100 * idle / clock:.1f} % of a processor")
+        for name, study in studies.items():
+            there, alone = cost(client, **study), here[name]
+            own = there[1] - idle / clock * there[0]
+            print(
+                f"sweep, {name}, Dask, {workers} workers: {_told(there, cases)}; of one process per core: "
+                f"{workers * there[0] / alone[0]:.2f} by the clock, {there[1] / alone[1]:.2f} of processors, "
+                f"{own / alone[1]:.2f} without what it takes for nothing; "
+                f"{1e6 * (there[1] - alone[1]) / cases:.1f} us more a case"
+            )
+
+
+def _told(found: tuple[float, float], cases: int) -> str:
+    return f"{1e6 * found[0] / cases:.1f} us a case by the clock, {1e6 * found[1] / cases:.1f} us of processors"
 
 
 if __name__ == "__main__":
@@ -208,6 +246,8 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--no-cluster", action="store_true")
+    parser.add_argument("--no-ensembles", action="store_true")
     chosen = parser.parse_args()
-    ensembles(chosen.runs, chosen.rounds)
+    if not chosen.no_ensembles:
+        ensembles(chosen.runs, chosen.rounds)
     sweeps(chosen.cases, not chosen.no_cluster)

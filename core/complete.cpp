@@ -114,7 +114,7 @@ void find_low_ranks(Tables &t, const ModelData &m) {
 void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   mind(within(b.modal, 0, m.modal_count) && b.parent > 0, "a flexible body is out of range");
   const ModalData &body = t.modal[std::size_t(b.modal)];
-  const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 3 * n * n : 0);
+  const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 6 * n * n : 0);
   mind(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_numbers.size()), "the shapes of a node are out of range");
   b.moves = b.moves ? body.modes : 0;
   if (b.form == Form::modal) {

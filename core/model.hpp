@@ -111,6 +111,7 @@ struct ChordData {
   std::int32_t program;    // custom, chain, coupling: its first program among ModelData::joints; of constant couplings -1
   std::int32_t inner, start, starts; // chain: number of inner coordinates; sets of them to search from, and how many
   std::int32_t row, rows;  // its rows among the constraint rows
+  std::int32_t kept;       // of hinges in a plane: bits of the rows that close the loop there; 0: all of them
   std::int32_t held;       // the last rows of a hinge, one for each speed, hold its coordinates while it sticks; 0: it has none
   std::int32_t q, nq, v, nv; // of hinges: its coordinates and speeds among those of all cut hinges, and how many
   std::int32_t meet;       // flexible body between two nodes of which the ways to its ends part, or 0

@@ -49,7 +49,7 @@ template <> inline std::vector<Field> fields<ChordData>() {
           field("R_FM", &S::R_FM),           field("parameter", &S::parameter), field("form", &S::form), field("kind", &S::kind),
           field("body_a", &S::body_a),       field("body_b", &S::body_b),   field("curve", &S::curve),   field("program", &S::program),
           field("inner", &S::inner),         field("start", &S::start),     field("starts", &S::starts), field("rows", &S::rows),
-          field("held", &S::held),           field("nq", &S::nq),               field("nv", &S::nv)};
+          field("kept", &S::kept),           field("held", &S::held),       field("nq", &S::nq),               field("nv", &S::nv)};
 }
 template <> inline std::vector<Field> fields<CoupledData>() {
   using S = CoupledData;

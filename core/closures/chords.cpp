@@ -17,7 +17,8 @@ static void closing_rows(const ModelData &m, Workspace<T> &ws, const ChordData &
   rows.count = 0;
   switch (chord.form) {
   case ChordForm::hinge:
-    return HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::rows(parameter_of<T>(m, chord), relative, rows); });
+    HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::rows(parameter_of<T>(m, chord), relative, rows); });
+    return keep_rows(chord.kept, rows);
   case ChordForm::constraint:
     if constexpr (requires(T x) { x[0]; })
       if (chord.curve >= 0) // the point of contact is searched for

@@ -29,6 +29,17 @@ template <class T> struct ChordRows {
   }
 };
 
+// leaves those rows whose bits are set; 0: all
+template <class T> DALEMBERT_INLINE void keep_rows(int bits, ChordRows<T> &rows) {
+  if (!bits)
+    return;
+  const int all = rows.count;
+  rows.count = 0;
+  for (int k = 0; k < all; ++k)
+    if (bits >> k & 1)
+      rows.add(rows.residual[k], rows.g[k].w, rows.g[k].v, rows.bias[k], rows.drift[k]);
+}
+
 template <class T> struct RelativeMotion {
   Mat3<T> R;
   Vec3<T> p, w, v;

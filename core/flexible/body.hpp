@@ -10,9 +10,9 @@
 // 1990, (7.9): first the modes, then the hinge (erratum: (7.6) has the two exchanged), 6 x 6 between bodies.
 //
 // A node with rest place l and shapes lambda_r (slopes), gamma_r (displacements), and, with geometric stiffening,
-// displacements of second order g_rs, has in B
+// turns f_rs and displacements g_rs of second order, has in B
 //
-//     p = l + gamma eta + 1/2 eta g eta     R = exp(theta~), theta = lambda eta
+//     p = l + gamma eta + 1/2 eta g eta     R = exp(theta~), theta = lambda eta + 1/2 eta f eta
 //     omega = J(theta) theta',  J = 1 + a theta~ + b theta~^2     v = (gamma + g eta) eta'                          (1)
 //
 // (With the tables of the source, omega = theta': right to first order only, and not the rate of any attitude.)
@@ -116,7 +116,7 @@ template <class T> DALEMBERT_INLINE SlopeSeries<T> slope_series(const T &s) {
   return f;
 }
 
-// the numbers of a node: rest place (3), then of each mode slope and displacement (6), then g_rs
+// the numbers of a node: rest place (3), then of each mode slope and displacement (6), then f_rs and g_rs (6)
 struct NodeShapes {
   const double *rest, *mode, *second;
 };
@@ -139,10 +139,14 @@ template <class T> inline Pose<T> node_pose(const ModelData &m, const BodyData &
   }
   if (shapes.second)
     for (int r = 0; r < n; ++r) {
-      Vec3<T> shift = zero3<T>();
-      for (int s = 0; s < n; ++s)
-        add_scaled(shift, eta[s], shapes.second + 3 * (r * n + s));
+      Vec3<T> turn = zero3<T>(), shift = zero3<T>();
+      for (int s = 0; s < n; ++s) {
+        add_scaled(turn, eta[s], shapes.second + 6 * (r * n + s));
+        add_scaled(shift, eta[s], shapes.second + 6 * (r * n + s) + 3);
+      }
+      columns[r].w += turn;
       columns[r].v += shift;
+      theta += scale(0.5 * eta[r], turn);
       p += scale(0.5 * eta[r], shift);
     }
   const T square = dot(theta, theta);
@@ -165,26 +169,32 @@ template <class T> inline Motion<T> node_bias(const ModelData &m, const BodyData
   const ModalData &body = m.modal[b.modal];
   const NodeShapes shapes = node_shapes(m, b);
   const int n = body.modes;
-  Motion<T> bias{zero3<T>(), zero3<T>()};
-  if (!body.source) {
-    Vec3<T> x = zero3<T>(), u = zero3<T>();
-    for (int r = 0; r < n; ++r) {
-      add_scaled(x, eta[r], shapes.mode + 6 * r);
-      add_scaled(u, rate[r], shapes.mode + 6 * r);
-    }
-    const SlopeSeries<T> f = slope_series(dot(x, x));
-    const T along = 2.0 * dot(x, u);
-    const Vec3<T> once = cross(x, u);
-    bias.w = scale(f.a1 * along, once) + scale(f.b1 * along, cross(x, once)) + scale(f.b, cross(u, once));
+  Vec3<T> x = zero3<T>(), u = zero3<T>(), du = zero3<T>(), dv = zero3<T>(); // theta, theta', and what eta' leaves of theta'', v'
+  for (int r = 0; r < n; ++r) {
+    add_scaled(x, eta[r], shapes.mode + 6 * r);
+    add_scaled(u, rate[r], shapes.mode + 6 * r);
   }
   if (shapes.second)
     for (int r = 0; r < n; ++r) {
-      Vec3<T> shift = zero3<T>();
-      for (int s = 0; s < n; ++s)
-        add_scaled(shift, rate[s], shapes.second + 3 * (r * n + s));
-      bias.v += scale(rate[r], shift);
+      Vec3<T> turn = zero3<T>(), turning = zero3<T>(), shifting = zero3<T>();
+      for (int s = 0; s < n; ++s) {
+        add_scaled(turn, eta[s], shapes.second + 6 * (r * n + s));
+        add_scaled(turning, rate[s], shapes.second + 6 * (r * n + s));
+        add_scaled(shifting, rate[s], shapes.second + 6 * (r * n + s) + 3);
+      }
+      x += scale(0.5 * eta[r], turn);
+      u += scale(rate[r], turn);
+      du += scale(rate[r], turning);
+      dv += scale(rate[r], shifting);
     }
-  return bias;
+  if (body.source)
+    return {zero3<T>(), dv};
+  const SlopeSeries<T> f = slope_series(dot(x, x));
+  const T along = 2.0 * dot(x, u);
+  const Vec3<T> once = cross(x, u), more = cross(x, du);
+  Vec3<T> dw = scale(f.a1 * along, once) + scale(f.b1 * along, cross(x, once)) + scale(f.b, cross(u, once));
+  dw += du + scale(f.a, more) + scale(f.b, cross(x, more));
+  return {dw, dv};
 }
 
 // ---- the two pseudo-hinges: pose in the parent, columns in axes of F

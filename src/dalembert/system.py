@@ -10,6 +10,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bodies.colors import as_color
 from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
@@ -34,7 +35,7 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .expressions import Parameter, split
-from .rotation import quaternion
+from .rotation import quaternion, unit_vector
 from .showing import Showing
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class System(Showing):
     name : str
     gravity : (3,) m/s2
         Acceleration of free fall, in world axes.
+    planar : str or (3,)
+        Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
+        instead of six: hinges that close loops have rows of the plane only, so that nothing is redundant that is not
+        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` hinges.
+        What leads out of the plane is refused by name. If left out, the system moves in space.
 
     Examples
     --------
@@ -98,13 +104,16 @@ class System(Showing):
     14.715
     """
 
-    def __init__(self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+    def __init__(
+        self, name: str = "system", *, gravity: ArrayLike = (0.0, 0.0, -9.81), planar: str | ArrayLike | None = None
+    ) -> None:
         a_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
         self.key = uuid4().hex  # tells a system from others, wherever it is sent
         self.named: dict[str, Parameter] = {}
         self.expressions: dict[str, Any] = {}
         self.gravity = gravity
+        self.planar = planar
         self.ground = Body(self, GROUND)
         self.bodies: dict[str, Body] = {}
         self.connections: dict[str, Connection] = {}
@@ -129,6 +138,16 @@ class System(Showing):
     def gravity(self, value: ArrayLike) -> None:
         plain, self.expressions = split(value, ("gravity.x", "gravity.y", "gravity.z"))
         self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
+
+    @property
+    def planar(self) -> NDArray[np.float64] | None:
+        """Normal (3,) of the plane in which everything moves, world axes; None: the system moves in space."""
+        return self._planar
+
+    @planar.setter
+    def planar(self, value: str | ArrayLike | None) -> None:
+        item = f"system {self.name!r}"
+        self._planar = None if value is None else unit_vector(value, item=item, field="planar")
 
     def parameter(self, name: str, value: float, *, unit: str = "", meaning: str = "") -> Parameter:
         """Add a named parameter and return it: it stands where numbers stand, alone or in expressions.
@@ -166,7 +185,7 @@ class System(Showing):
         return self.compile().parameter_table
 
     @overload
-    def body(self, name: str, shape: SegmentedBeam) -> SlenderBody: ...
+    def body(self, name: str, shape: SegmentedBeam, *, color: Any = None) -> SlenderBody: ...
     @overload
     def body(
         self,
@@ -178,6 +197,7 @@ class System(Showing):
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
+        color: Any = None,
     ) -> Body: ...
     def body(
         self,
@@ -189,6 +209,7 @@ class System(Showing):
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
+        color: Any = None,
     ) -> Body | SlenderBody:
         """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
 
@@ -210,6 +231,9 @@ class System(Showing):
             Axes in which `inertia` is given, relative to the body's; default the body's own.
         strict : bool
             False keeps an inertia that no rigid body can have, as files of robots bring it.
+        color : str or numbers
+            In pictures: ``"orange"``, ``"#ff8000"``, red, green and blue from 0 to 1, and opacity if you like. By
+            default bodies differ by a palette.
 
         Raises
         ------
@@ -220,10 +244,14 @@ class System(Showing):
         if put_into is not None:
             if any(given is not None for given in (mass, com, inertia, inertia_axes)):
                 raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")
+            before, own = len(self.bodies), as_color(color, item=f"body {name!r}")
             segments: SlenderBody = put_into(self, name)
+            for each in list(self.bodies.values())[before:]:
+                each.color = own
             return segments
         self._claim(name, "body")
-        body = Body(self, name, shape, mass=mass, com=com, inertia=inertia, inertia_axes=inertia_axes, strict=strict)
+        numbers = {"mass": mass, "com": com, "inertia": inertia, "inertia_axes": inertia_axes}
+        body = Body(self, name, shape, **numbers, strict=strict, color=color)
         self.bodies[name] = body
         return body
 
@@ -657,12 +685,12 @@ class System(Showing):
 
     def copy(self, name: str | None = None) -> System:
         """Return an independent copy: changing one leaves the other as it was."""
-        new = System(self.name if name is None else name, gravity=self.gravity)
+        new = System(self.name if name is None else name, gravity=self.gravity, planar=self.planar)
         new.named, new.expressions = dict(self.named), dict(self.expressions)
         bodies = {id(self.ground): new.ground}
         for body in self.bodies.values():
             copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
-            copied.shape = body.shape
+            copied.shape, copied.color = body.shape, body.color
             copied.expressions = dict(body.expressions)
             copied.flexible = body.flexible
             copied.visuals = list(body.visuals)

@@ -8,7 +8,8 @@ chapter I.
 
 The spanning trees keep the hinges with few freedoms and cut each loop where the most freedoms go,
 because a cut hinge with n freedoms costs 6 - n equations. Among equals the hinge that was named
-last is cut. Parts without a path to ground get a free hinge to ground at their first body.
+last is cut. Parts without a path to ground get a free hinge to ground at their first body. In a system that is said to
+move in a plane, relations have three coordinates instead of six (`in_plane`).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection
 from .connections.constraints.mimic import Mimic
-from .connections.hinges import Fixed, Free, Hinge
+from .connections.hinges import Fixed, Hinge
 from .errors import ModelError, TopologyError
+from .in_plane import Normals, closing_in_plane, free_hinge
 
 if TYPE_CHECKING:
     from .system import System
@@ -142,7 +144,9 @@ class Forest:
         for part in graph.parts()[1:]:
             first = system.bodies[part[0]]
             name = _unused(system, f"{first.name}.free")
-            adjacent[system.ground.name].append(TreeHinge(name, Free(), system.ground.origin, first.origin, False))
+            adjacent[system.ground.name].append(
+                TreeHinge(name, free_hinge(system), system.ground.origin, first.origin, False)
+            )
 
         # depth first, children in the order in which the user named their hinges
         names, parents, hinges = [system.ground.name], [-1], []
@@ -158,6 +162,11 @@ class Forest:
             parents.append(parent)
             hinges.append(hinge)
             stack.extend((number[name], h) for h in reversed(adjacent[name]) if h.outboard.body.name not in number)
+        if system.planar is not None:
+            normals = Normals(system)
+            for h in hinges:
+                normals.add(h.name, h.element, h.inboard, h.outboard, h.reversed)
+            chords = closing_in_plane(normals, chords)
         for attribute, value in (
             ("graph", graph),
             ("bodies", tuple(names)),

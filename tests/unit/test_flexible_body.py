@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import dalembert as da
-from dalembert.bodies.flexible import rigid_motions
+from dalembert.bodies.nodal_matrices import rigid_motions
 from dalembert.structures import frame_structure
 
 STEEL = da.Material(E=210e9, nu=0.3, density=7850)

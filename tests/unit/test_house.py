@@ -32,6 +32,7 @@ ROOMS = (
     "structures",
     "driving",
     "showing",
+    "in_plane",
     "system",
     "topology",
     "compile",

@@ -255,7 +255,7 @@ def test_loops_are_written_as_equalities(closing: Any, tmp_path: Path) -> None:
 def test_a_marker_has_its_site_for_as_long_as_is_written() -> None:
     # told apart by a number that is free again once it is gone, the next one would be given its site
     s = da.System("post")
-    writing = Writing(s, Element("mujoco"))
+    writing = Writing(s, Element("mujoco"), Path())
     writing.elements[s.ground.name] = Element("worldbody")
     marker = s.ground.at(0, 0, 1)
     alive = weakref.ref(marker)

@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigh, null_space
 
 import dalembert as da
-from dalembert.bodies.flexible import rigid_motions
+from dalembert.bodies.nodal_matrices import rigid_motions
 from dalembert.structures import frame_structure, held
 from dalembert.structures.held import Held, free_modes
 

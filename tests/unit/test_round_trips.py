@@ -19,6 +19,7 @@ from dalembert.io.models.library import library_systems
 from dalembert.io.models.reading import _Reader
 from dalembert.io.models.text import dumped, parsed
 from dalembert.io.models.writing import _Writer, tree_of
+from dalembert.structures import beam_segment
 
 ROUND = da.Curve.path([da.Line((-1, -1), (1, -1)), da.Arc((1, 0), 1.0, -np.pi / 2, np.pi / 2),
                        da.Line((1, 1), (-1, 1)), da.Arc((-1, 0), 1.0, np.pi / 2, 3 * np.pi / 2)])  # fmt: skip
@@ -147,6 +148,9 @@ SAMPLES: dict[str, list[Any]] = {
     "Member": [da.Member([(0, 0, 0), (0, 0, 1)], da.Section.circle(0.004), STEEL, elements=4)],
     "beam": [da.beam(*STEEL_BAR, elements=4, modes=da.CraigBampton([0, 4], 2), damping=0.01)],
     "frame": [da.frame([da.Member([(0, 0, 0), (0, 0, 1), (0, 1, 1)], da.Section.circle(0.01), STEEL, elements=4)])],
+    "beam_segment": [
+        beam_segment((0.0, 0.1, 0.0), da.Section.circle(0.004), STEEL, bending="z", stretching=True, damping=0.02)
+    ],
     "CantileverModes": [da.CantileverModes(3)],
     "FreeModes": [da.FreeModes(3)],
     "CraigBampton": [da.CraigBampton([0, 4], 2)],
@@ -164,7 +168,7 @@ NOT_BY_ITSELF = {
     "Function": "it is Python code",
     "Piecewise": "what other laws have in common",
     "Sensor": "it names markers of a system: see the test of systems with signals",
-    "Stiffening": "a part of a flexible body",
+    **dict.fromkeys(("Stiffening", "SecondOrderLine"), "parts of a flexible body"),
     **dict.fromkeys(
         ("Structure", "plate_structure", "frame_structure", "with_mass", "rigid_region", "mean_region", "reduce"),
         "parts of a flexible body: see the test of reduced structures",

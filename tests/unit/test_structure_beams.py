@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.bodies.flexible import rigid_motions
+from dalembert.bodies.nodal_matrices import rigid_motions
 from dalembert.structures import frame_structure
 from dalembert.structures.held import Held
 

@@ -289,3 +289,43 @@ def test_what_is_measured_is_seen_and_told(browser: Any, motion: da.Result, tmp_
     assert float(told.split()[1]) == pytest.approx(1.0, abs=0.02), told
     assert shown.pixels() != before
     shown.page.close()
+
+
+def test_many_springs_and_balls_move_with_few_triangles_and_rest_with_many(browser: Any, tmp_path: Path) -> None:
+    s = da.System("beads")
+    for k in range(60):
+        ball = s.body(f"ball {k}", da.sphere(0.05, mass=1.0))
+        place = s.ground.at(0.4 * (k % 10), 0.4 * (k // 10), 0)
+        s.connect(f"guide {k}", da.Prismatic("z"), place, ball)
+        s.connect(f"spring {k}", da.SpringDamper(stiffness=30.0 + k, length=0.3), place, ball)
+    file = tmp_path / "beads.html"
+    da.simulate(s, 2.0).export(file)
+    shown = Page(browser, file.as_uri())
+    shown.get("viewer.player.toggle(true)")
+    shown.wait("viewer.frames > 3 && viewer.player.time > 0")
+    moving = shown.get("viewer.renderer.info.render.triangles")
+    shown.still()
+    shown.wait("viewer.pace.fine")
+    resting = shown.get("viewer.renderer.info.render.triangles")
+    # a ball, its joint, foot and rail, and seven windings of a wire
+    assert moving < 60 * 450 < 60 * 1000 < resting
+    sides = shown.get("viewer.world.cast.rigid.map(({ crowd }) => crowd.material.side)")
+    assert set(sides) == {0}, "closed shapes are drawn from outside only"
+    shown.get("viewer.world.cut(0.5, viewer.eye.towards)")
+    assert set(shown.get("viewer.world.cast.rigid.map(({ crowd }) => crowd.material.side)")) == {2}
+    assert not shown.errors
+
+
+def test_a_live_run_that_leaves_the_page_is_shown_smaller(browser: Any) -> None:
+    s = da.System("arm")
+    arm = s.body("arm", da.box(0.05, 0.05, 1.0, mass=1.0))
+    s.connect("A", da.Revolute("y"), s.ground, arm.at(0, 0, -0.5))
+    s.initial("A", position=0.4)
+    with s.play(open_browser=False) as viewer:
+        shown = Page(browser, viewer.address)
+        # it begins above its hinge, and swings below
+        shown.wait("viewer.world.corners().some(({ z }) => z < -0.8)")
+        shown.wait("viewer.eye.camera.zoom < 0.9")
+        seen = "viewer.world.corners().map((p) => p.clone().project(viewer.eye.camera))"
+        assert shown.get(f"Math.max(...{seen}.flatMap(({{ x, y }}) => [Math.abs(x), Math.abs(y)]))") < 1.05
+        assert not shown.errors

@@ -5,6 +5,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const ANGLE = 32; // degrees
 const EDGE = 0.95; // of the page, within which things are seen
+const LEAST = 0.2; // of the size at first: what goes farther away is left alone
 
 export class Eye {
   constructor(world, canvas) {
@@ -18,6 +19,7 @@ export class Eye {
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
+    this.controls.addEventListener("start", () => { this.taken = true; }); // the user looks where he wants
     this.look(world.document.plane ? "front" : "space");
   }
 
@@ -37,6 +39,7 @@ export class Eye {
   }
 
   look(preset) {
+    this.taken = false;
     const [right, up, towards] = this.#axes();
     const directions = {
       front: towards,
@@ -76,6 +79,11 @@ export class Eye {
     const tall = Math.max(this.half[1], this.half[0] / aspect);
     const far = tall / Math.tan((ANGLE * Math.PI) / 360) + 0.3 * this.world.reach;
     this.perspective.position.copy(this.world.middle).addScaledVector(direction, far);
+  }
+
+  // show what leaves the page, as far as something small is still seen and nobody has turned the camera
+  grow(points) {
+    if (!this.taken && !this.followed && this.camera.zoom > LEAST) this.include(points);
   }
 
   // show more, if points would not be seen

@@ -1,11 +1,11 @@
 // One configuration of all bodies: drawn once for the motion itself, and once more for each that is laid over it.
 
-import { BufferAttribute, Color, DoubleSide, DynamicDrawUsage, Group, Matrix4, Mesh, MeshLambertMaterial } from "three";
+import { BufferAttribute, Color, DoubleSide, DynamicDrawUsage, FrontSide, Group, Matrix4, Mesh, MeshLambertMaterial } from "three";
 import { Crowd, edgesOf } from "./crowd.js";
 import { Frames } from "./motion.js";
 import { meshGeometry } from "./shapes.js";
 import { shade } from "./scale.js";
-import { levelsOf } from "./simpler.js";
+import { closed, levelsOf } from "./simpler.js";
 
 export class Cast {
   // tint: a colour for all of it; opacity: of all of it; software: a processor draws
@@ -16,6 +16,7 @@ export class Cast {
     this.hidden = new Set();
     this.rigid = this.#rigid(document, tint, opacity, software);
     this.flexible = this.#flexible(document, tint, opacity);
+    this.open(false);
   }
 
   #material(color, opacity, flat) {
@@ -35,10 +36,11 @@ export class Cast {
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key).push(part);
     }
-    const meshes = document.meshes.map((mesh) => [levelsOf(mesh), mesh.edges.length && opacity === 1 ? edgesOf(meshGeometry(mesh)) : null]);
+    const meshes = document.meshes.map((mesh) => [levelsOf(mesh), mesh.edges.length && opacity === 1 ? edgesOf(meshGeometry(mesh)) : null, closed(mesh)]);
     return Array.from(groups.values(), (parts) => {
-      const [levels, edges] = meshes[parts[0].mesh];
+      const [levels, edges, whole] = meshes[parts[0].mesh];
       const material = this.#material("#ffffff", parts[0].opacity * opacity, false);
+      material.userData.closed = whole;
       const items = parts.map((part) => ({ part, color: tint ?? part.color }));
       const crowd = new Crowd(this.group, levels, material, items, { edges, software, shines: Boolean(parts[0].shines) && opacity === 1 });
       const offsets = parts.map((part) => new Matrix4().makeTranslation(...part.at));
@@ -79,6 +81,16 @@ export class Cast {
     }
   }
 
+  // of the boxes about all parts of bodies, in the world
+  corners() {
+    const found = [];
+    for (const { crowd, kind } of this.rigid) {
+      if (kind !== "body") continue;
+      for (const matrix of crowd.matrices) for (const corner of crowd.corners) found.push(corner.clone().applyMatrix4(matrix));
+    }
+    return found;
+  }
+
   draw(sight) {
     if (this.group.visible) for (const { crowd } of this.rigid) crowd.draw(sight);
   }
@@ -98,6 +110,16 @@ export class Cast {
     for (const each of this.rigid) if (each.kind === kind) each.crowd.visible = on;
   }
 
+  // cut open or transparent, bodies show their inner sides too
+  open(on) {
+    this.opened = on;
+    for (const { crowd, mesh } of [...this.rigid, ...this.flexible]) {
+      const { material } = crowd ?? mesh;
+      material.side = material.userData.closed && !on && !material.transparent ? FrontSide : DoubleSide;
+      material.needsUpdate = true;
+    }
+  }
+
   // bodies, not joints, are seen through
   fade(share) {
     for (const { crowd, mesh, kind } of [...this.rigid, ...this.flexible]) {
@@ -106,9 +128,9 @@ export class Cast {
       material.opacity = material.userData.opacity * seen;
       material.transparent = material.opacity < 1;
       material.depthWrite = material.opacity > 0.5;
-      material.needsUpdate = true;
       crowd?.fade(seen);
     }
+    this.open(this.opened);
   }
 }
 

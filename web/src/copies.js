@@ -72,6 +72,7 @@ export class Heap {
     this.objects = [this.object];
     this.room = { corners: 0, indices: 0 };
     this.last = [];
+    this.places = new Float64Array(0); // of the copies, matrix by matrix
   }
 
   again(material) {
@@ -89,10 +90,25 @@ export class Heap {
     this.object.visible = indices > 0;
     if (!indices) return;
     const same = copies.length === this.last.length && copies.every(({ geometry, color }, k) => geometry === this.last[k].geometry && color === this.last[k].color);
-    if (!this.#fits(corners, indices) || !same) this.#order(copies);
+    const stays = this.#fits(corners, indices) && same;
+    if (!stays) this.#order(copies);
     this.last = copies;
-    this.#move(copies);
+    if (this.#moved(copies) || !stays) this.#move(copies);
     this.geometry.setDrawRange(0, indices);
+  }
+
+  // take note of where copies are; return whether any has moved
+  #moved(copies) {
+    let moved = this.places.length !== 16 * copies.length;
+    if (moved) this.places = new Float64Array(16 * copies.length);
+    copies.forEach(({ matrix: { elements } }, k) => {
+      for (let i = 0; i < 16; i += 1) {
+        if (this.places[16 * k + i] === elements[i]) continue;
+        moved = true;
+        this.places[16 * k + i] = elements[i];
+      }
+    });
+    return moved;
   }
 
   #fits(corners, indices) {

@@ -7,7 +7,6 @@ import {
 import { Copies, Heap } from "./copies.js";
 
 const SMALL = [36, 15, 5]; // pixels of radius below which a coarser level is good enough
-const FINE = 0.25; // of that, where there is time
 const EDGED = 7; // below which edges are left out
 const EDGE = 0.35; // opacity
 const SHINE = 0.55; // opacity of what is seen through bodies
@@ -21,10 +20,10 @@ export class Sight {
     this.sphere = new Sphere();
   }
 
-  // coarse: what is small may be drawn with few triangles
-  look(camera, height, coarse) {
+  // coarse: what moves is drawn by a processor; size: how many times as large things may be that get few triangles
+  look(camera, height, { coarse, size }) {
     this.coarse = coarse;
-    this.small = coarse ? SMALL : SMALL.map((each) => FINE * each);
+    this.small = SMALL.map((each) => size * each);
     camera.updateMatrixWorld();
     this.frustum.setFromProjectionMatrix(this.matrix.multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse));
     this.camera = camera;
@@ -53,6 +52,9 @@ export class Crowd {
     this.colors = items.map(({ color }) => new Color(color));
     levels[0].computeBoundingSphere();
     this.ball = levels[0].boundingSphere;
+    levels[0].computeBoundingBox();
+    const { min, max } = levels[0].boundingBox;
+    this.corners = [min.x, max.x].flatMap((x) => [min.y, max.y].flatMap((y) => [min.z, max.z].map((z) => new Vector3(x, y, z))));
     this.edging = new LineBasicMaterial({ color: "#000000", transparent: true, opacity: EDGE });
     const Drawn = software ? Heap : Copies;
     if (software) material.vertexColors = true;

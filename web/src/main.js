@@ -29,7 +29,10 @@ export function mount(element, bytes, { ask, stream } = {}) {
   const say = (text) => { said.textContent = text; };
   let renderer;
   try {
-    renderer = new WebGLRenderer({ canvas, antialias: !pace.software });
+    // opaque: a page that a processor puts together need not be mixed with what is behind
+    const context = canvas.getContext("webgl2", { alpha: false, antialias: !pace.software, stencil: false });
+    if (!context) throw new Error("no context");
+    renderer = new WebGLRenderer({ canvas, context });
   } catch (error) {
     root.replaceChildren(make("p", { textContent: `This page needs WebGL, which the browser does not offer: ${error.message}` }));
     return null;
@@ -49,6 +52,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
     player.toggle(false);
     world.frames.between(poses, eta, 0, 0, 0);
     world.place();
+    if (stream) eye.grow(world.corners());
     redraw();
   };
   session.onsettled = () => { eye.include(world.places()); redraw(); };
@@ -106,7 +110,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   function draw() {
     eye.update();
     pointing.update();
-    world.draw(sight.look(eye.camera, canvas.clientHeight, pace.coarse));
+    world.draw(sight.look(eye.camera, canvas.clientHeight, pace));
     renderer.render(world.scene, eye.camera);
     labels.place(eye.camera, canvas.clientWidth, canvas.clientHeight);
     plots.draw(player.time);

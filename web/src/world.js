@@ -1,13 +1,13 @@
 // Everything that is seen: bodies, joints, elements, paths and arrows, as three.js objects that follow frames.
 
 import {
-  AmbientLight, BufferGeometry, Color, DirectionalLight, Float32BufferAttribute, GridHelper, Group, HemisphereLight,
+  AmbientLight, BufferGeometry, Color, DirectionalLight, DoubleSide, Float32BufferAttribute, GridHelper, Group, HemisphereLight,
   Line, LineBasicMaterial, Matrix4, MeshLambertMaterial, Plane, Quaternion, Scene, Vector3,
 } from "three";
 import { Cast } from "./cast.js";
 import { Crowd } from "./crowd.js";
 import { Frames, Motion } from "./motion.js";
-import { STRETCHED, arrowHead, arrowShaft, axisRod, foot } from "./shapes.js";
+import { STRETCHED, arrowHead, arrowShaft, axisRod, feet } from "./shapes.js";
 
 const Z = new Vector3(0, 0, 1);
 const PAPER = "#fbfbfa";
@@ -94,16 +94,16 @@ export class World {
   #feet() {
     const group = this.#layer("ground");
     const down = new Vector3().setComponent(this.document.up, 1);
-    const feet = this.document.joints.filter((joint) => joint.foot);
-    this.feet = this.#crowd(group, [foot], feet.map(() => ({ color: "#a9a9a4" })));
+    const joints = this.document.joints.filter((joint) => joint.foot);
+    this.feet = this.#crowd(group, feet, joints.map(() => ({ color: "#a9a9a4" })));
     const turn = new Quaternion().setFromUnitVectors(Z, down);
     const size = new Vector3().setScalar(1.7 * this.radius);
-    feet.forEach(({ foot: at }, k) => this.feet.place(k, new Matrix4().compose(new Vector3(...at), turn, size)));
+    joints.forEach(({ foot: at }, k) => this.feet.place(k, new Matrix4().compose(new Vector3(...at), turn, size)));
   }
 
   // copies of a shape that are drawn with the rest
   #crowd(group, levels, items, { slim = false, shines = false } = {}) {
-    const crowd = new Crowd(group, levels, new MeshLambertMaterial({ color: "#ffffff" }), items, { slim, shines, software: this.software });
+    const crowd = new Crowd(group, levels, new MeshLambertMaterial({ color: "#ffffff", side: DoubleSide }), items, { slim, shines, software: this.software });
     this.crowds.push({ group, crowd });
     return crowd;
   }
@@ -207,10 +207,15 @@ export class World {
     for (const [name, on] of Object.entries(shown)) this.layers[name].visible = on;
   }
 
+  get casts() {
+    return [this.cast, ...this.others.map((other) => other.cast)];
+  }
+
   // what is nearer to the reader than a share of the depth is cut away
   cut(share, towards) {
     const half = 0.5 * this.reach + 8 * this.radius;
     const from = this.middle.dot(towards);
+    for (const cast of this.casts) cast.open(share > 0);
     return share > 0 ? [new Plane(towards.clone().negate(), from + half - 2 * half * share)] : [];
   }
 
@@ -256,6 +261,11 @@ export class World {
     return [...joints, ...this.frames.matrices.slice(1).map((matrix) => new Vector3().setFromMatrixPosition(matrix))];
   }
 
+  // the corners of all that is drawn of bodies
+  corners() {
+    return [...this.places(), ...this.cast.corners()];
+  }
+
   #rail(joint, a, b) {
     const { frames } = this;
     frames.point(joint.rail.at, a);
@@ -291,7 +301,7 @@ export class World {
 
   // bring what a camera sees to where it is drawn from
   draw(sight) {
-    for (const cast of [this.cast, ...this.others.map((other) => other.cast)]) cast.draw(sight);
+    for (const cast of this.casts) cast.draw(sight);
     for (const { group, crowd } of this.crowds) if (group.visible) crowd.draw(sight);
   }
 }

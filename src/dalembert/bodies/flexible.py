@@ -16,78 +16,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 from .damping import modal_damping_matrix
+from .nodal_matrices import (
+    DEPENDENT,
+    check_total_mass,
+    checked_matrix,
+    lumped_mass_matrix,
+    mass_and_centre,
+    modal_frequencies,
+    rigid_motions,
+    rigid_share,
+    size_of,
+)
+from .stiffening import Stiffening
 
-__all__ = ["FlexibleBody", "Stiffening", "rigid_motions"]
+__all__ = ["FlexibleBody"]
 
 Array = NDArray[np.float64]
 
 ITEM = "flexible body"
-
-# matrices from files are rounded: asymmetry and negative eigenvalues below this fraction of the largest are noise
-_SYMMETRY_TOLERANCE = 1e-8
-# squared sine of the angle below which a mode counts as rigid or as dependent on others
-_DEPENDENCE_TOLERANCE = 1e-12
-# the mass that a matrix holds may differ from the declared one by this fraction
-_MASS_TOLERANCE = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Stiffening:
-    """Geometric stiffness in modal coordinates, per unit of what loads the body.
-
-    It is added to the modal stiffness: ``K + sum_i a[i] acceleration[i] + sum_p s[p] spin[p] +
-    sum_i wd[i] angular_acceleration[i] + sum_kj F[k, j] loads[k, j]``, with, all in body axes: a the acceleration of
-    the body frame's origin less gravity, s = (wx wx, wy wy, wz wz, wx wy, wx wz, wy wz) products of its angular
-    velocity, wd its angular acceleration, F the spatial loads [moment; force] at `load_nodes`.
-
-    Attributes
-    ----------
-    acceleration : (3, nm, nm) N s2/m2
-    spin : (6, nm, nm) N s2/m
-    angular_acceleration : (3, nm, nm) N s2/m
-    load_nodes : (k,) int
-    loads : (k, 6, nm, nm) 1/m, 1/m2
-    """
-
-    acceleration: Array
-    spin: Array
-    angular_acceleration: Array
-    load_nodes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    loads: Array | None = None
-
-    def __post_init__(self) -> None:
-        shape = shape_of(self.acceleration) or (0,)
-        nm = shape[-1]
-        nodes = np.asarray(self.load_nodes, dtype=np.int64)
-        loads = np.zeros((0, 6, nm, nm)) if self.loads is None else self.loads
-        cases = {"acceleration": (3,), "spin": (6,), "angular_acceleration": (3,), "loads": (len(nodes), 6)}
-        values = {"loads": loads} | {name: getattr(self, name) for name in list(cases)[:3]}
-        for name, count in cases.items():
-            array = finite_array(values[name], (*count, nm, nm), item="stiffening", field=name)
-            object.__setattr__(self, name, (array + array.swapaxes(-1, -2)) / 2)
-        object.__setattr__(self, "load_nodes", nodes)
-
-    def stiffness(
-        self,
-        acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
-        angular_acceleration: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> Array:
-        """Return the geometric stiffness (nm, nm) for a motion of the body frame, all in body axes.
-
-        Parameters
-        ----------
-        acceleration : (3,) m/s2
-            Of the frame's origin, less gravity.
-        angular_velocity : (3,) rad/s
-        angular_acceleration : (3,) rad/s2
-        """
-        x, y, z = np.asarray(angular_velocity, dtype=float)
-        squares = np.array([x * x, y * y, z * z, x * y, x * z, y * z])
-        total: Array = np.tensordot(np.asarray(acceleration, dtype=float), self.acceleration, 1)
-        total += np.tensordot(squares, self.spin, 1)
-        total += np.tensordot(np.asarray(angular_acceleration, dtype=float), self.angular_acceleration, 1)
-        return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +268,7 @@ class FlexibleBody:
     def _take_nodes_and_modes(self) -> None:
         shape = shape_of(self.nodes)
         if shape is None or len(shape) != 2 or shape[1] != 3 or shape[0] == 0:
-            raise ModelError(ITEM, "nodes", _size(self.nodes), "give an (n, 3) array of positions, n at least 1")
+            raise ModelError(ITEM, "nodes", size_of(self.nodes), "give an (n, 3) array of positions, n at least 1")
         nodes = finite_array(self.nodes, shape, item=ITEM, field="nodes")
         n = shape[0]
         shape = shape_of(self.modes)
@@ -330,7 +276,7 @@ class FlexibleBody:
             raise ModelError(
                 ITEM,
                 "modes",
-                _size(self.modes),
+                size_of(self.modes),
                 f"{n} nodes need ({6 * n}, nm): six rows per node, one column per mode",
             )
         modes = finite_array(self.modes, shape, item=ITEM, field="modes")
@@ -344,7 +290,7 @@ class FlexibleBody:
 
     def _take_mass(self) -> None:
         if (self.mass_matrix is None) == (self.node_masses is None):
-            raise ModelError(ITEM, "mass_matrix", _size(self.mass_matrix), "give either mass_matrix or node_masses")
+            raise ModelError(ITEM, "mass_matrix", size_of(self.mass_matrix), "give either mass_matrix or node_masses")
         if self.node_masses is not None:
             self._take_lumps()
         elif self.node_inertias is not None or self.node_centres is not None:
@@ -353,7 +299,7 @@ class FlexibleBody:
             self._set(mass_matrix=self._checked(self.mass_matrix, "mass_matrix"))
         rigid = rigid_motions(self.nodes)
         G = rigid.T @ (self.mass_matrix @ rigid)
-        mass, com = _mass_and_centre(G)
+        mass, com = mass_and_centre(G, item=ITEM)
         self._set(mass=mass, com=com, inertia=(G[:3, :3] + G[:3, :3].T) / 2)
         if self.total_mass is not None:
             declared = finite_number(self.total_mass, item=ITEM, field="total_mass")
@@ -386,7 +332,7 @@ class FlexibleBody:
     def _take_stiffness(self) -> None:
         if (self.stiffness is None) == (self.modal_stiffness is None):
             raise ModelError(
-                ITEM, "stiffness", _size(self.stiffness), "give either stiffness or modal_stiffness, in N/m"
+                ITEM, "stiffness", size_of(self.stiffness), "give either stiffness or modal_stiffness, in N/m"
             )
         if self.stiffness is not None:
             matrix = self._checked(self.stiffness, "stiffness")
@@ -407,7 +353,7 @@ class FlexibleBody:
                 ITEM, "modes", f"column {still[0]}", "it moves no mass: leave it out, or give its nodes mass"
             )
         values, vectors = np.linalg.eigh(self.modal_mass / np.outer(norms, norms))
-        if values[0] < _DEPENDENCE_TOLERANCE:
+        if values[0] < DEPENDENT:
             raise ModelError(
                 ITEM,
                 "modes",
@@ -444,167 +390,10 @@ class FlexibleBody:
         self._set(frequencies=frequencies, modal_damping=damping)
 
 
-def rigid_motions(nodes: Array, about: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
-    """Return (6 n, 6): nodal motions [ux, uy, uz, rx, ry, rz] of a unit [rotation; translation] at a point."""
-    x = np.asarray(nodes, dtype=float) - np.asarray(about, dtype=float)
-    motions = np.zeros((len(x), 6, 6))
-    for k, axis in enumerate(np.eye(3)):
-        motions[:, :3, k] = np.cross(axis, x)
-        motions[:, 3 + k, k] = 1.0
-        motions[:, k, 3 + k] = 1.0
-    return motions.reshape(-1, 6)
-
-
-def rigid_share(nodes: Array, modes: Array) -> Array | None:
-    """Return the combination (nm,) of modes that is a rigid motion, or None if there is none.
-
-    Displacements count in m, rotations times the radius of the node cloud; modes without any rotation are judged by
-    their displacements.
-    """
-    from scipy.linalg import orth
-
-    spread = nodes - nodes.mean(0)
-    radius = float(np.sqrt((spread * spread).sum(1).mean())) or 1.0
-    weights = np.tile([1.0] * 3 + [radius if modes.reshape(len(nodes), 6, -1)[:, 3:].any() else 0.0] * 3, len(nodes))
-    rigid = orth(weights[:, None] * rigid_motions(nodes, nodes.mean(0)))
-    weighted = weights[:, None] * modes
-    norms = np.linalg.norm(weighted, axis=0)
-    weighted = weighted / np.where(norms > 0, norms, 1.0)
-    _, sines, combinations = np.linalg.svd(weighted - rigid @ (rigid.T @ weighted), full_matrices=False)
-    return combinations[-1] if sines[-1] ** 2 < _DEPENDENCE_TOLERANCE else None
-
-
-def carried(shape: Array, arm: Array) -> Array:
-    """Return the shape (6, nm) [rotation; translation] at the end of a rigid arm (3,) from a point of another shape."""
-    moved = shape.copy()
-    moved[3:] += np.cross(shape[:3], arm, axis=0)
-    return moved
-
-
-def modal_frequencies(M: Array, K: Array) -> tuple[Array, Array]:
-    """Return frequencies (nm,) rad/s, ascending, and mass-orthonormal vectors (nm, nm) of a modal problem."""
-    if not len(M):
-        return np.zeros(0), np.zeros((0, 0))
-    from scipy.linalg import eigh
-
-    values, vectors = eigh(K, M)
-    return np.sqrt(np.maximum(values, 0.0)), vectors
-
-
-def lumped_mass_matrix(masses: Array, inertias: Array, centres: Array) -> Any:
-    """Return the sparse mass matrix (6 n, 6 n) of rigid bodies at nodes: (n,) kg, (n, 3, 3) about them, (n, 3) m."""
-    from scipy.sparse import csr_array
-
-    n = len(masses)
-    skew = np.zeros((n, 3, 3))
-    for k, axis in enumerate(np.eye(3)):
-        skew[:, :, k] = np.cross(centres, axis)
-    blocks = np.zeros((n, 6, 6))
-    blocks[:, :3, :3] = masses[:, None, None] * np.eye(3)
-    blocks[:, :3, 3:] = -masses[:, None, None] * skew
-    blocks[:, 3:, :3] = masses[:, None, None] * skew
-    blocks[:, 3:, 3:] = inertias
-    rows, columns = np.indices((6, 6))
-    offset = 6 * np.arange(n)[:, None, None]
-    entries = (blocks.ravel(), ((rows + offset).ravel(), (columns + offset).ravel()))
-    matrix = csr_array(entries, shape=(6 * n, 6 * n))
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def checked_matrix(matrix: Any, size: int, *, item: str, field: str) -> Any:
-    """Return a symmetric matrix without negative eigenvalues, dense or as csr, or refuse it by name."""
-    if hasattr(matrix, "tocsr"):
-        from scipy.sparse import csr_array
-
-        if matrix.shape != (size, size):
-            raise ModelError(item, field, f"{matrix.shape}", f"its size must be ({size}, {size})")
-        if matrix.dtype.kind not in "iuf" or not np.isfinite(matrix.tocsr().data).all():
-            raise ModelError(item, field, "not finite", "every entry must be a finite real number")
-        found: Any = csr_array(matrix, dtype=float)
-        largest, skewed = (float(abs(x).max()) if x.nnz else 0.0 for x in (found, found - found.T))
-    else:
-        if shape_of(matrix) != (size, size):
-            raise ModelError(item, field, _size(matrix), f"its size must be ({size}, {size})")
-        found = finite_array(matrix, (size, size), item=item, field=field)
-        largest, skewed = (float(np.abs(x).max(initial=0.0)) for x in (found, found - found.T))
-    if skewed > _SYMMETRY_TOLERANCE * largest:
-        raise ModelError(
-            item,
-            field,
-            f"unsymmetric by {skewed:.3g} of {largest:.3g}",
-            "it must be symmetric: was one half of it stored only, or its degrees of freedom reordered on one side?",
-        )
-    found = (found + found.T) / 2
-    negative = _negative_eigenvalue(found, size)
-    if negative is not None:
-        raise ModelError(
-            item, field, f"indefinite ({negative})", "it must not have negative eigenvalues: check signs and units"
-        )
-    return found
-
-
-def check_total_mass(found: float, declared: float, *, item: str) -> None:
-    """Refuse a mass that is not the declared one, both in kg."""
-    if abs(found - declared) > _MASS_TOLERANCE * max(abs(declared), abs(found)):
-        raise ModelError(
-            item,
-            "mass",
-            f"{found:.6g} kg in the mass matrix, {declared:.6g} kg declared",
-            "check units (kg, m, s), concentrated masses, and that the matrix belongs to this mesh",
-        )
-
-
-def _negative_eigenvalue(matrix: Any, size: int) -> str | None:
-    """Return words about a negative eigenvalue that is more than round-off of a scaled matrix, or None."""
-    diagonal = np.asarray(matrix.diagonal())
-    largest = float(np.abs(diagonal).max(initial=0.0))
-    below = np.flatnonzero(diagonal < -_SYMMETRY_TOLERANCE * largest)
-    if len(below):
-        return f"diagonal entry {below[0]} is {diagonal[below[0]]:.3g}"
-    # scaled to a unit diagonal, so that rotations and translations count alike
-    scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
-    if size <= 300:
-        dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-        lowest = float(np.linalg.eigvalsh(dense * np.outer(scale, scale)).min(initial=0.0))
-        return f"eigenvalue {lowest:.3g} after scaling to a unit diagonal" if lowest < -1e-7 else None
-    from scipy.sparse import csc_array, diags_array, eye_array
-    from scipy.sparse.linalg import splu
-
-    scaled = diags_array(scale) @ csc_array(matrix) @ diags_array(scale)
-    # Sylvester's law: the factors of a matrix lifted by a little have a negative pivot per negative eigenvalue
-    factors = splu(
-        csc_array(scaled + 1e-7 * eye_array(size)),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    count = int((factors.U.diagonal() < 0).sum())
-    return f"{count} negative eigenvalue{'s' if count > 1 else ''}" if count else None
-
-
-def _mass_and_centre(G: Array) -> tuple[float, Array]:
-    """Return mass and centre from the rigid mass (6, 6) [rotation; translation] of all nodes."""
-    masses = np.diag(G)[3:]
-    mass = float(masses.mean())
-    if mass <= 0:
-        raise ModelError(ITEM, "mass_matrix", f"{mass:.6g} kg", "a flexible body needs mass")
-    uneven = max(float(np.ptp(masses)), float(np.abs(G[3:, 3:] - np.diag(masses)).max()))
-    if uneven > _MASS_TOLERANCE * mass:
-        raise ModelError(
-            ITEM,
-            "mass_matrix",
-            "mass along x, y, z: {:.6g}, {:.6g}, {:.6g} kg".format(*masses),
-            "a body weighs the same in all directions: are the degrees of freedom ordered ux, uy, uz, rx, ry, rz?",
-        )
-    S = (G[:3, 3:] - G[:3, 3:].T) / (2 * mass)
-    return mass, np.array([S[2, 1], S[0, 2], S[1, 0]])
-
-
 def _last_axis(values: ArrayLike, size: int, field: str) -> Array:
     shape = shape_of(values)
     if shape is None or not shape or shape[-1] != size:
-        raise ModelError(ITEM, field, _size(values), f"the last axis must have length {size}")
+        raise ModelError(ITEM, field, size_of(values), f"the last axis must have length {size}")
     return finite_array(values, shape, item=ITEM, field=field)
 
 
@@ -620,13 +409,6 @@ def _ranges(labels: NDArray[np.int64]) -> str:
     if len(ordered) == 1 or ordered[-1] - ordered[0] == len(ordered) - 1:
         return f"{ordered[0]} to {ordered[-1]}"
     return ", ".join(map(str, ordered[:12])) + (" ..." if len(ordered) > 12 else "")
-
-
-def _size(value: Any) -> str:
-    if value is None:
-        return "missing"
-    shape = shape_of(value)
-    return "no array" if shape is None else f"of shape {shape}"
 
 
 def _is_index(value: Any) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..checks import finite_array
 from ..expressions import Expression, split
-from .flexible import carried
+from .nodal_matrices import carried
 
 if TYPE_CHECKING:
     from .rigid import Body

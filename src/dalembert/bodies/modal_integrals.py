@@ -36,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rotation import skew
-from .flexible import FlexibleBody, rigid_motions
+from .flexible import FlexibleBody
+from .nodal_matrices import rigid_motions
 
 __all__ = ["ModalIntegrals", "SourceIntegrals", "modal_integrals", "source_integrals"]
 

@@ -13,8 +13,10 @@ from ..checks import a_name, finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..rotation import as_rotation_matrix
-from .flexible import FlexibleBody, check_total_mass
+from .colors import as_color
+from .flexible import FlexibleBody
 from .markers import Marker
+from .nodal_matrices import check_total_mass
 from .shapes import Shape
 from .visual import Visual, look_of
 
@@ -46,6 +48,8 @@ class Body:
     flexible : FlexibleBody or None
         How it deforms; `mass`, `com` and `inertia` are then those of the undeformed body.
     markers : dict of str to Marker
+    color : (4,) float or None
+        Red, green, blue and opacity in pictures, from 0 to 1; None: one of a palette, or what its visuals have.
     visuals : list of Visual
         Pictures that came with a model file, and decoration.
     strict : bool
@@ -63,6 +67,7 @@ class Body:
         inertia: ArrayLike | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
+        color: Any = None,
     ) -> None:
         item = f"body {name!r}"
         self.flexible: FlexibleBody | None = None
@@ -86,6 +91,7 @@ class Body:
         self.shape = shape
         self.markers: dict[str, Marker] = {}
         self.visuals: list[Visual] = []
+        self.color = as_color(color, item=item)
         self.mass = 0.0 if mass is None else finite_number(mass, item=item, field="mass")
         self.com = np.zeros(3) if com is None else finite_array(com, (3,), item=item, field="com")
         matrix = np.zeros((3, 3)) if inertia is None else inertia_matrix(inertia, item=item)
@@ -189,10 +195,19 @@ class Body:
         self.markers[label] = at
         return at
 
-    def decorate(self, shape: Shape, x: float = 0.0, y: float = 0.0, z: float = 0.0, *, rotation: Any = None) -> Visual:
+    def decorate(
+        self,
+        shape: Shape,
+        x: float = 0.0,
+        y: float = 0.0,
+        z: float = 0.0,
+        *,
+        rotation: Any = None,
+        color: Any = None,
+    ) -> Visual:
         """Add a shape that is drawn and has no mass, its origin at (x, y, z) m from the body's; return it.
 
-        A mass that the shape brings does not count.
+        A mass that the shape brings does not count. `color` is as for bodies: ``"orange"``, ``"#ff8000"``, or numbers.
         """
         item = f"decoration of body {self.name!r}"
         if self is self.system.ground:
@@ -206,7 +221,8 @@ class Body:
             raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
         place = finite_array((x, y, z), (3,), item=item, field="position")
-        self.visuals.append(replace(look, position=place + R @ look.position, rotation=R))
+        own = as_color(color, item=item)
+        self.visuals.append(replace(look, position=place + R @ look.position, rotation=R, color=own))
         return self.visuals[-1]
 
     @property

@@ -1,7 +1,7 @@
 """Homogeneous shapes: each gives mass, centre of mass and inertia from a few lengths.
 
-Every shape takes either `mass` (kg) or `density` (kg/m3), or neither: it then has no mass of its
-own, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The
+Every shape takes either `mass` (kg) or `density` (kg/m3, or a material that has one), or neither: it then has no mass
+of its own, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The
 inertia is about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube
 is one of the body's axes.
 """
@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,13 @@ from .surface_files import read_surface
 from .surfaces import Surface
 
 __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
+
+
+class Substance(Protocol):
+    """What has a density, kg/m3: a material."""
+
+    @property
+    def density(self) -> float: ...
 
 
 _MOMENTS = tuple(f"inertia.{a}{b}" for a in "xyz" for b in "xyz")
@@ -75,7 +82,7 @@ def rod(
     axis: str = "x",
     *,
     radius: float | None = None,
-    density: float | None = None,
+    density: float | Substance | None = None,
 ) -> Shape:
     """Return a straight rod from the body's origin along `axis`, centre of mass at half length.
 
@@ -94,7 +101,7 @@ def rod(
 
 
 @recorded
-def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+def box(x: float, y: float, z: float, mass: float | None = None, *, density: float | Substance | None = None) -> Shape:
     """Return a box with edges `x`, `y`, `z` centred at the body's origin."""
     x, y, z = _length("box", "x", x), _length("box", "y", y), _length("box", "z", z)
     m = _mass("box", mass, density, x * y * z)
@@ -109,7 +116,7 @@ def cylinder(
     mass: float | None = None,
     axis: str = "z",
     *,
-    density: float | None = None,
+    density: float | Substance | None = None,
 ) -> Shape:
     """Return a solid cylinder along `axis` centred at the body's origin."""
     length, radius = _length("cylinder", "length", length), _length("cylinder", "radius", radius)
@@ -122,7 +129,7 @@ def cylinder(
 
 
 @recorded
-def sphere(radius: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+def sphere(radius: float, mass: float | None = None, *, density: float | Substance | None = None) -> Shape:
     """Return a solid sphere centred at the body's origin."""
     radius = _length("sphere", "radius", radius)
     m = _mass("sphere", mass, density, 4 / 3 * math.pi * radius * radius * radius)
@@ -136,7 +143,7 @@ def plate(
     mass: float | None = None,
     *,
     thickness: float = 0.0,
-    density: float | None = None,
+    density: float | Substance | None = None,
 ) -> Shape:
     """Return a rectangular plate in the xy-plane centred at the body's origin.
 
@@ -159,7 +166,7 @@ def tube(
     mass: float | None = None,
     axis: str = "z",
     *,
-    density: float | None = None,
+    density: float | Substance | None = None,
 ) -> Shape:
     """Return a hollow cylinder with radii `outer` > `inner`, along `axis`, centred at the body's origin."""
     length, outer = _length("tube", "length", length), _length("tube", "outer", outer)
@@ -174,7 +181,9 @@ def tube(
 
 
 @recorded
-def prism(outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | None = None) -> Shape:
+def prism(
+    outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | Substance | None = None
+) -> Shape:
     """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
 
     Parameters
@@ -217,7 +226,7 @@ def mesh(
     surface: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike],
     mass: float | None = None,
     *,
-    density: float | None = None,
+    density: float | Substance | None = None,
     scale: float | Sequence[float] = 1.0,
 ) -> Shape:
     """Return what a surface of triangles encloses, of uniform density, in the axes of its file.
@@ -305,12 +314,12 @@ def _axis(kind: str, axis: str) -> int:
     return "xyz".index(axis)
 
 
-def _mass(kind: str, mass: float | None, density: float | None, volume: float) -> float | None:
+def _mass(kind: str, mass: float | None, density: float | Substance | None, volume: float) -> float | None:
     if mass is None and density is None:
         return None
     if mass is not None and density is not None:
         raise ModelError(kind, "mass", mass, f"give either mass or density (density is {density!r})")
-    field, value = ("mass", mass) if mass is not None else ("density", density)
+    field, value = ("mass", mass) if mass is not None else ("density", getattr(density, "density", density))
     number: Any = finite_number(plain(value), item=kind, field=field)
     if number < 0:
         raise ModelError(kind, field, value, "it must not be negative")

@@ -87,7 +87,13 @@ def _kind(element: Hinge | Constraint) -> dict[str, Any]:
         if not element.kernel:
             return {"form": number("chord_form", "chain"), "parameter": element.length, **sizes}
         kind = _core.hinges[element.kernel, False]
-        return {"form": number("chord_form", "hinge"), "kind": kind, "parameter": element.parameter, **sizes}
+        return {
+            "form": number("chord_form", "hinge"),
+            "kind": kind,
+            "parameter": element.parameter,
+            "kept": element.kept,
+            **sizes,
+        }
     kind = 0
     if element.form == "hinge":
         kind = _core.hinges[element.kernel, False]

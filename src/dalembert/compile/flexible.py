@@ -195,7 +195,7 @@ class Places:
         )
 
     def shapes_of(self, marker: Marker) -> Array:
-        """Return the numbers of a node: rest place, shapes mode by mode, displacements of second order."""
+        """Return the numbers of a node: rest place, shapes mode by mode, turns and displacements of second order."""
         flexible = marker.body.flexible
         assert flexible is not None
         shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
@@ -211,13 +211,15 @@ def _rounded(place: Array) -> bytes:
 
 
 def second_order(flexible: FlexibleBody, position: Array) -> Array:
-    """Return the second-order displacement (3, nm, nm) of a node, from the stiffness that a force on it brings."""
-    none = np.zeros((3, flexible.nm, flexible.nm))
+    """Return [turn; displacement] of second order (6, nm, nm) of a node or a point of a straight line."""
     stiffening = flexible.stiffening
-    if stiffening is None or stiffening.loads is None:
-        return none
-    for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
-        if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-            shift: Array = -loads[3:]
-            return shift
-    return none
+    if stiffening is not None and stiffening.line is not None:
+        found = stiffening.line.motion(position)
+        if found is not None:
+            return found
+    if stiffening is not None and stiffening.loads is not None:
+        for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
+            if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
+                shift: Array = -loads  # it moves so far that the load's work is that of the stiffness it brings
+                return shift
+    return np.zeros((6, flexible.nm, flexible.nm))

@@ -6,6 +6,7 @@ import errno
 import os
 import platform
 import sys
+import weakref
 from pathlib import Path
 
 from ..errors import FileError
@@ -54,10 +55,24 @@ class Lock:
         self.file.truncate(0)
         self.file.write(f"process {os.getpid()} on {platform.node()}\n".encode())
         self.file.flush()
+        _held.add(self)
 
     def release(self) -> None:
         """Let go."""
         self.file.close()
+
+
+_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """Close what a forked process has of the locks of its parent, or it would hold them when that has died."""
+    for lock in list(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _taken(descriptor: int) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 from ..bodies.surface_files import Packages, find_surface
 from ..system import System
 
-__all__ = ["Packages", "place_meshes"]
+__all__ = ["Packages", "place_meshes", "way_to"]
 
 _SHOWN = 4
 
@@ -30,3 +31,13 @@ def place_meshes(system: System, folder: Path | None, packages: Packages) -> Non
             f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
             f"{', '.join(missing[:_SHOWN])}{more}; packages= tells where packages are"
         )
+
+
+def way_to(file: str, folder: Path | None) -> str:
+    """Return the way to a file from a folder, as model files write it; without a folder, the file as it is given."""
+    if folder is None:
+        return file
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(file).absolute())

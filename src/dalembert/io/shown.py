@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..bodies.rigid import Body
 from ..bodies.visual import Visual, look_of
 
@@ -11,4 +13,5 @@ __all__ = ["looks_of"]
 def looks_of(body: Body) -> list[Visual]:
     """Return the pictures of a body, that of its shape first; a rod without thickness has none."""
     own = None if body.shape is None else look_of(body.shape)
-    return list(body.visuals) if own is None else [own, *body.visuals]
+    looks = list(body.visuals) if own is None else [own, *body.visuals]
+    return [replace(look, color=body.color) if look.color is None else look for look in looks]

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from ..bodies.colors import Color
 from ..bodies.rigid import Body
 from ..bodies.visual import Visual
 from ..errors import ModelError
@@ -15,7 +16,6 @@ from .urdf_fields import child_of, name_of, number_of, numbers_of, origin_of, re
 
 __all__ = ["add_body"]
 
-Color = tuple[float, float, float, float]
 
 _GEOMETRIES = ("box", "cylinder", "capsule", "sphere", "mesh")
 
@@ -112,5 +112,6 @@ def _color(element: Element, materials: Mapping[str, Element], *, item: str) -> 
         color = materials[name_of(material)].find("color")
     if color is None:
         return None
-    red, green, blue, opacity = numbers_of(color, "rgba", (1.0, 1.0, 1.0, 1.0), item=item)
+    found = numbers_of(color, "rgba", (1.0, 1.0, 1.0, 1.0), item=item)
+    red, green, blue, opacity = (min(max(channel, 0.0), 1.0) for channel in found)
     return red, green, blue, opacity

@@ -33,6 +33,7 @@ from ..errors import ModelError
 from ..system import System
 from ..topology import TreeHinge
 from .left_out import say_left_out
+from .mesh_places import way_to
 from .moves import Move, moves_of, outward_hinges
 from .naming import free_name
 from .shown import looks_of
@@ -54,8 +55,8 @@ _TURNED = (
 
 
 class _Writing:
-    def __init__(self, system: System, root: Element) -> None:
-        self.system, self.root = system, root
+    def __init__(self, system: System, root: Element, folder: Path) -> None:
+        self.system, self.root, self.folder = system, root, folder
         self.left: list[str] = []
         self.names: dict[str, str] = {}
         self.frames: dict[str, Frame] = {}  # of links, in their bodies: rotation, position
@@ -83,7 +84,7 @@ def save_urdf(system: System, path: Path) -> None:
         If the system has hinges, constraints or bodies that URDF has no word for.
     """
     root = Element("robot", name=system.name)
-    writing = _Writing(system, root)
+    writing = _Writing(system, root, path.absolute().parent)
     ground = system.ground.name
     writing.taken = {*system.bodies}
     writing.names = {ground: free_name("world", writing.taken), **{name: name for name in system.bodies}}
@@ -99,6 +100,8 @@ def save_urdf(system: System, path: Path) -> None:
     say_forces(system, writing.left, ())
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
         writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
+    if system.planar is not None:
+        writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
     write_document(root, path)
     say_left_out(str(path), writing.left)
 
@@ -212,7 +215,7 @@ def _add_link(writing: _Writing, body: Body) -> None:
         places = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
         SubElement(inertial, "inertia", {key: text_of(own[place]) for key, place in places.items()})
     for look in looks_of(body):
-        shape = _shape(look)
+        shape = _shape(look, writing.folder)
         if shape is None:
             writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
             continue
@@ -225,10 +228,12 @@ def _add_link(writing: _Writing, body: Body) -> None:
             SubElement(material, "color", rgba=text_of(look.color))
 
 
-def _shape(look: Visual) -> tuple[str, dict[str, str], Array] | None:
+def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | None:
     size = look.size
     if look.kind == "mesh" and look.file is not None:
-        return "mesh", {"filename": look.file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
+        # a package stays one; a file is told from the folder of this document
+        file = look.file if look.path is None or "://" in look.file else way_to(look.path, folder)
+        return "mesh", {"filename": file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
     if look.kind == "sphere":
         return "sphere", {"radius": text_of(size["radius"])}, np.eye(3)
     if look.kind in ("box", "plate"):

@@ -36,7 +36,8 @@ class Difference(NamedTuple):
 def likeness(model: Model) -> dict[str, dict[str, Any]]:
     """Return the data of every body, connection, element and drive, by item, as plain data for JSON."""
     system = model.family.system  # as described: other numbers are kept with conditions
-    items: dict[str, dict[str, Any]] = {"system": {"gravity": _plain(system.gravity)}}
+    items: dict[str, dict[str, Any]] = {}
+    items["system"] = {"gravity": _plain(system.gravity), "planar": _plain(system.planar)}
     for body in system.bodies.values():
         data = {"mass": body.mass, "com": body.com, "inertia": body.inertia, "flexible": body.flexible}
         items[f"body {body.name!r}"] = {name: _plain(value) for name, value in data.items()}

@@ -104,7 +104,7 @@ def kinematics(
         return found
     request = asked(system, times, drive, values, speed)
     model = request.model
-    held = _undeformed(model)
+    held = undeformed(model)
     first = _first(request, q)
     path = _across(model, _in_parts(request, first, held), held)
     message, kind = why_ended(request, path)
@@ -199,7 +199,7 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
     return replace(found, v=v, a=a)
 
 
-def _undeformed(model: Model) -> Conditions | None:
+def undeformed(model: Model) -> Conditions | None:
     """Return conditions in which flexible bodies keep their shape; None if there are none."""
     if not model.flexible_names:
         return None

@@ -69,15 +69,21 @@ def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
     if flexible is None or marker.shape is None:
         return NodeMotion(np.eye(3), marker.position, np.zeros((6, len(eta))), np.zeros(6))
     lam, gam = marker.shape[:3], marker.shape[3:]
-    bend = second_order(flexible, marker.foot)
-    p = marker.foot + gam @ eta + np.einsum("irs,r,s->i", bend, eta, eta) / 2
-    x, u = lam @ eta, lam @ rate
+    turn, bend = np.split(second_order(flexible, marker.foot), 2)
+
+    def twice(g: Array, a: Array, b: Array) -> Array:
+        found: Array = np.einsum("irs,r,s->i", g, a, b)
+        return found
+
+    p = marker.foot + gam @ eta + twice(bend, eta, eta) / 2
+    slopes = lam + turn @ eta
+    x, u = lam @ eta + twice(turn, eta, eta) / 2, slopes @ rate
     R, J, J_rate = _turn(x, u)
-    Pi = np.vstack([lam, gam + np.einsum("irs,s->ir", bend, eta)])
-    bias = np.concatenate([np.zeros(3), np.einsum("irs,r,s->i", bend, rate, rate)])
+    Pi = np.vstack([slopes, gam + bend @ eta])
+    bias = np.concatenate([twice(turn, rate, rate), twice(bend, rate, rate)])
     if flexible.order != "source":
-        Pi[:3] = J @ lam
-        bias[:3] = J_rate @ u
+        Pi[:3] = J @ slopes
+        bias[:3] = J @ bias[:3] + J_rate @ u
     if marker.arm is not None:  # rigid, from the node
         r, w = R @ marker.arm, Pi[:3] @ rate
         p = p + r

@@ -107,18 +107,22 @@ def _notes_on(motion: Motion, body: Body) -> Iterator[str]:
         return
     factors = factors_of(motion, body, shapes)
     k = int(factors.argmin())
-    known = flexible.stiffening is not None and len(flexible.stiffening.load_nodes) > 0
+    stiff = flexible.stiffening
+    known = stiff is not None and (stiff.line is not None or len(stiff.load_nodes) > 0)
     limit = 1.0 if known else 1 / CLOSE
     if factors[k] < limit:
         yield _pressed(body, float(factors[k]), float(motion.t[k]), known=known)
-    else:
+    elif stiff is None or stiff.line is None:  # what segments miss, the line has in its other segments
         yield from _missed(motion, body, shapes)
 
 
 def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
     said = f"{body.name!r} is pressed by {1 / factor:.3g} of the load at which it buckles (t = {t:.6g} s)"
     if factor < 1:
-        said += ": modes do not tell where it goes from there; take da.beam(..., segments=n)"
+        stiff = body.flexible.stiffening if body.flexible is not None else None
+        segment = stiff is not None and stiff.line is not None
+        remedy = "more segments" if segment else "da.beam(..., segments=n)"
+        said += f": modes do not tell where it goes from there; take {remedy}"
     elif not known:
         said += (
             f": {100 / factor:.2g} % of its stiffness or more are not there; give it stiffening=True and load_nodes, "

@@ -14,7 +14,7 @@ from ..errors import DeformationWarning, StiffeningWarning
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["FAST", "LARGE", "deformation_notes", "spin_notes"]
+__all__ = ["FAST", "LARGE", "LARGE_OF_SEGMENTS", "deformation_notes", "spin_notes"]
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,9 @@ FAST = 0.2
 
 LARGE = 0.2
 """rad: rotation of a node against the body frame up to which deformation is small; lengths err by half its square."""
+
+LARGE_OF_SEGMENTS = 0.5
+"""rad: the same of segments of slender bodies, which err by the fourth power of it."""
 
 _LOOKED_AT = 64  # states of a motion whose nodes are looked at, those of the largest bounds
 
@@ -36,11 +39,16 @@ def deformation_notes(model: Model, q: Array) -> list[str]:
         assert flexible is not None
         turn, moved = _largest(flexible, q[:, model.q_slice(name)])
         size = float(np.linalg.norm(np.ptp(flexible.nodes, axis=0))) or 1.0
-        if turn > LARGE or moved > LARGE * size:
+        segment = flexible.stiffening is not None and flexible.stiffening.line is not None
+        limit = LARGE_OF_SEGMENTS if segment else LARGE
+        if turn > limit or moved > limit * size:
+            limits = f"segments are for ends that turn by about {limit} rad; take more of them"
+            if not segment:
+                limits = f"modes are for small deformations (about {limit} rad); divide it into several bodies, or "
+                limits += "take da.cable"
             notes.append(
                 f"{name!r} deforms by up to {moved:.3g} m ({moved / size:.2g} of its size {size:.3g} m), its nodes "
-                f"turn by up to {turn:.3g} rad: modes are for small deformations (about {LARGE} rad); divide it into "
-                "several bodies, or take da.cable"
+                f"turn by up to {turn:.3g} rad: {limits}"
             )
             warnings.warn(notes[-1], DeformationWarning, stacklevel=6)
     return notes

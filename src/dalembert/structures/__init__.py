@@ -1,5 +1,6 @@
 """Finite-element models of flexible bodies: beams and frames, reduction to modes, stresses, import."""
 
+from . import materials
 from .cables import SlenderBody, cable
 from .files import read_structure
 from .members import Member, beam, frame, frame_structure
@@ -10,6 +11,7 @@ from .recovery import BeamStresses, beam_stresses, nodal_mises, section_forces
 from .report import ModeReport
 from .sections import Material, Section
 from .segmented import SegmentedBeam
+from .segments import beam_segment
 from .solids import solid_structure
 from .structure import Structure
 
@@ -29,10 +31,12 @@ __all__ = [
     "SlenderBody",
     "Structure",
     "beam",
+    "beam_segment",
     "beam_stresses",
     "cable",
     "frame",
     "frame_structure",
+    "materials",
     "nodal_mises",
     "plate_structure",
     "read_nastran",

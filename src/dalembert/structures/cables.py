@@ -4,18 +4,18 @@ Modes are small deformations of a frame that moves freely. A line of n segments,
 to the one before it, bends as far as it likes: every segment turns with the end of its neighbour and deforms but little
 itself (n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). What a segment may do:
 
-    bending     constant curvature about either axis of the section; its coordinate is the turn of its end, rad. With
-                shapes=2 curvature is linear along the segment
+    bending     curvature about either axis of the section, linear along the segment. Coordinates are the turn of its
+                end against its beginning, and, with shapes=2, that of both ends against the middle, rad
     torsion     constant twist; the turn of its end, rad
     stretching  constant strain; its coordinate. Left out, the line keeps its length
 
-The end of a segment turns by exp(turn) and is displaced to second order (the chord of an arc shortens), so that lengths
-are kept to third order in the turn of a segment and shapes converge with the square of the segments' length.
+Ends turn by exp(turn) and are displaced to second order (structures/segments.py). With shapes=2, lines converge with
+the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the square.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +26,8 @@ from ..bodies.markers import Marker
 from ..checks import finite_array, finite_number, shape_of
 from ..connections.hinges import Fixed
 from ..errors import ModelError
-from .members import Member, frame_structure
-from .mode_sets import GivenModes
 from .sections import Material, Section
+from .segments import beam_segment
 
 if TYPE_CHECKING:
     from ..bodies.rigid import Body
@@ -39,8 +38,6 @@ __all__ = ["SlenderBody", "cable"]
 
 Array = NDArray[np.float64]
 
-_NORMAL = 1e12  # factor of the shear stiffness of sections that stay normal
-
 
 def cable(
     system: System,
@@ -50,7 +47,8 @@ def cable(
     material: Material,
     *,
     segments: int = 20,
-    shapes: int = 1,
+    shapes: int = 2,
+    bending: str = "yz",
     torsion: bool = True,
     stretching: bool = False,
     up: ArrayLike | None = None,
@@ -72,8 +70,10 @@ def cable(
     material : Material
     segments : int
     shapes : 1 or 2
-        Curvature constant, or linear, along a segment. With 2, fewer segments do, but they must not turn by more than
-        about 0.3 rad each: displacements of second order are all they have.
+        Curvature constant, or linear, along a segment: errors fall with the square, or with the fourth power, of the
+        segments' length.
+    bending : "yz", "y" or "z"
+        Axes of the section about which it bends. About one only, the line stays in a plane, at less cost.
     torsion, stretching : bool
         Whether segments twist, and stretch. What is stiff asks for small steps of explicit methods: a line that
         hardly stretches is best kept at its length.
@@ -94,11 +94,13 @@ def cable(
     >>> s = da.System("rope")
     >>> rope = da.cable(s, "rope", 1.0, da.Section.circle(0.005), rubber, segments=10)
     >>> hinge = s.connect("A", da.Revolute("y"), s.ground, rope.start)
-    >>> s.compile().nv  # the hinge; two curvatures and a twist of each segment
-    31
+    >>> s.compile().nv  # the hinge; two curvatures, how they change, and a twist of each segment
+    51
     """
     if shapes not in (1, 2):
         raise ModelError(f"cable {name!r}", "shapes", shapes, "use 1, constant curvature, or 2, linear")
+    if bending not in ("yz", "y", "z"):
+        raise ModelError(f"cable {name!r}", "bending", bending, "give the section's axes about which it bends: 'yz'")
     if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
         raise ModelError(f"cable {name!r}", "segments", segments, "give a whole number, at least 1")
     line = _cut(points, int(segments), f"cable {name!r}")
@@ -107,12 +109,22 @@ def cable(
     for k, step in enumerate(np.diff(line, axis=0)):
         key = np.round(step, 12).tobytes()
         if key not in kinds:
-            kinds[key] = _segment(step, section, material, shapes, torsion, stretching, up, damping)
+            kinds[key] = beam_segment(
+                step,
+                section,
+                material,
+                shapes=shapes,
+                bending=bending,
+                torsion=torsion,
+                stretching=stretching,
+                up=up,
+                damping=damping,
+            )
         bodies.append(system.body(f"{name}_{k}", kinds[key]))
         if k:
             joints.append(f"{name}_{k - 1}_{k}")
-            system.connect(joints[-1], Fixed(), bodies[k - 1].at(node=1), bodies[k])
-    return SlenderBody(name, tuple(bodies), tuple(joints), line, shapes, torsion, stretching)
+            system.connect(joints[-1], Fixed(), bodies[k - 1].at(node=2), bodies[k].at(node=0))
+    return SlenderBody(name, tuple(bodies), tuple(joints), line, shapes, bending, torsion, stretching)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +135,7 @@ class SlenderBody:
     ----------
     name : str
     bodies : tuple of Body
-        Segments, from the start; frames stand at their beginnings.
+        Segments, from the start; nodes 0, 1, 2 are beginning, middle and end. Their frames move with the middle.
     joints : tuple of str
         Names of the connections between them.
     points : (n + 1, 3) m
@@ -135,6 +147,7 @@ class SlenderBody:
     joints: tuple[str, ...]
     points: Array
     shapes: int
+    bending: str
     torsion: bool
     stretching: bool
 
@@ -151,7 +164,7 @@ class SlenderBody:
     @property
     def end(self) -> Marker:
         """The end of the line; its axes are those of the points, turned with the line."""
-        return self.bodies[-1].at(node=1)
+        return self.bodies[-1].at(node=2)
 
     def at(self, arc: float) -> Marker:
         """Return the marker at an arc length, m from the start along the unstressed line."""
@@ -162,7 +175,7 @@ class SlenderBody:
         k = int(np.clip(np.searchsorted(ends, value, side="right") - 1, 0, len(self.bodies) - 1))
         along = float(np.clip((value - ends[k]) / self._lengths[k], 0.0, 1.0))
         if along < 1e-9 or along > 1 - 1e-9:
-            return self.bodies[k].at(node=round(along))
+            return self.bodies[k].at(node=2 * round(along))
         return self.bodies[k].at(*(along * (self.points[k + 1] - self.points[k])))
 
     # ---- along a result
@@ -175,19 +188,22 @@ class SlenderBody:
 
     def curvature(self, result: Result) -> Array:
         """Return the mean curvatures (n, segments, 2) 1/m of the segments about the section's y and z axes."""
-        return np.stack([self._turns(result, 0), self._turns(result, 1)], axis=2) / self._lengths[:, None]
+        found = np.zeros((len(result.q), len(self.bodies), 2))
+        for k, axis in enumerate(self.bending):
+            found[:, :, "yz".index(axis)] = self._turns(result, k) / self._lengths
+        return found
 
     def twist(self, result: Result) -> Array:
         """Return the twists (n, segments) rad/m of the segments."""
         if not self.torsion:
             return np.zeros((len(result.q), len(self.bodies)))
-        return self._turns(result, 2 * self.shapes) / self._lengths
+        return self._turns(result, len(self.bending) * self.shapes) / self._lengths
 
     def strain(self, result: Result) -> Array:
         """Return the strains (n, segments) of the segments; zero where the line does not stretch."""
         if not self.stretching:
             return np.zeros((len(result.q), len(self.bodies)))
-        return self._turns(result, 2 * self.shapes + self.torsion)
+        return self._turns(result, len(self.bending) * self.shapes + self.torsion)
 
     def tension(self, result: Result) -> Array:
         """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
@@ -211,39 +227,6 @@ class SlenderBody:
 
     def __repr__(self) -> str:
         return f"<SlenderBody {self.name!r}: {len(self.bodies)} segments, {self.length:.6g} m>"
-
-
-def _segment(
-    step: Array,
-    section: Section,
-    material: Material,
-    shapes: int,
-    torsion: bool,
-    stretching: bool,
-    up: Any,
-    damping: Any,
-) -> FlexibleBody:
-    """Return one segment from the origin to `step`, with modes by constant curvature, twist and strain."""
-    # sections stay normal to the line; their rotary inertia counts, since segments may be shorter than they are thick
-    rigid = replace(section, shear_y=_NORMAL, shear_z=_NORMAL)
-    structure = frame_structure([Member([(0, 0, 0), step], rigid, material, elements=1, up=up)])
-    beams = structure.beams
-    assert beams is not None
-    R, h = beams.axes[0], float(beams.lengths[0])
-    local: list[tuple[Any, Any]] = []  # of the end: displacement and rotation in local axes
-    local += [((0, 0, -h / 2), (0, 1, 0)), ((0, h / 2, 0), (0, 0, 1))]
-    if shapes == 2:  # ends parallel to each other; curvature turns its sign half-way
-        local += [((0, 0, -h), (0, 0, 0)), ((0, h, 0), (0, 0, 0))]
-    if torsion:
-        local.append(((0, 0, 0), (1, 0, 0)))
-    if stretching:
-        local.append(((h, 0, 0), (0, 0, 0)))
-    modes = np.zeros((12, len(local)))
-    for k, (moved, turned) in enumerate(local):
-        modes[6:9, k], modes[9:, k] = R @ np.array(moved, dtype=float), R @ np.array(turned, dtype=float)
-    return structure.reduce(
-        GivenModes(modes, frame="attached", at=0), damping=damping, stiffening=True, load_nodes=(1,)
-    )
 
 
 def _cut(points: Any, segments: int, item: str) -> Array:

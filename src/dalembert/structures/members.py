@@ -152,7 +152,8 @@ def beam(
     segments: int,
     up: ArrayLike | None = None,
     damping: Any = None,
-    shapes: int = 1,
+    shapes: int = 2,
+    bending: str = "yz",
     torsion: bool = True,
     stretching: bool = False,
 ) -> SegmentedBeam: ...
@@ -172,7 +173,8 @@ def beam(
     stiffening: bool = False,
     load_nodes: Any = (),
     segments: int | None = None,
-    shapes: int = 1,
+    shapes: int = 2,
+    bending: str = "yz",
     torsion: bool = True,
     stretching: bool = False,
 ) -> FlexibleBody | SegmentedBeam:
@@ -199,7 +201,7 @@ def beam(
         For a beam that bends as far as it likes: so many segments with a frame each, one fixed to the other, in place
         of one body with modes. ``s.body(name, beam)`` then makes them and returns a `SlenderBody`. Sections stay normal
         to the line; of the other options, `up` and `damping` go with it.
-    shapes, torsion, stretching
+    shapes, bending, torsion, stretching
         Of segments, as in `cable`.
 
     Examples
@@ -229,10 +231,11 @@ def beam(
         ):
             if value != usual:
                 raise ModelError("beam", name, value, "segments have shapes of their own: leave it out, or segments")
-        return SegmentedBeam(points, section, material, segments, shapes, torsion, stretching, up, damping)
-    if (shapes, torsion, stretching) != (1, True, False):
+        return SegmentedBeam(points, section, material, segments, shapes, bending, torsion, stretching, up, damping)
+    given = (shapes, bending, torsion, stretching)
+    if given != (2, "yz", True, False):
         remedy = "these are of segments: give segments=n, or leave them out"
-        raise ModelError("beam", "shapes, torsion, stretching", (shapes, torsion, stretching), remedy)
+        raise ModelError("beam", "shapes, bending, torsion, stretching", given, remedy)
     member = Member(points, section, material, elements=elements, up=up)
     structure = frame_structure([member], theory=theory, mass=mass)
     return structure.reduce(modes, damping=damping, order=order, stiffening=stiffening, load_nodes=load_nodes)

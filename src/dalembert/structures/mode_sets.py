@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import modal_frequencies, rigid_motions
+from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 from .held import Held, free_modes, without_rigid_motion

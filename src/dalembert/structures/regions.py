@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.flexible import rigid_motions
+from ..bodies.nodal_matrices import rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 from .structure import Structure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import modal_frequencies
+from ..bodies.nodal_matrices import modal_frequencies
 from .held import Held, free_modes, relieved, without_rigid_motion
 
 if TYPE_CHECKING:

@@ -50,6 +50,8 @@ class Material:
 
     def __post_init__(self) -> None:
         E = _positive("material", "E", self.E)
+        if self.nu is not None and self.G is not None and abs(2 * (1 + self.nu) * self.G - E) < 1e-9 * E:
+            object.__setattr__(self, "G", None)  # a copy with another density: both are what they were
         if (self.nu is None) == (self.G is None):
             raise ModelError("material", "nu", self.nu, f"give either nu or G (G is {self.G!r})")
         if self.G is None:

@@ -20,7 +20,7 @@ class SegmentedBeam:
 
     Attributes
     ----------
-    points, section, material, segments, shapes, torsion, stretching, up, damping
+    points, section, material, segments, shapes, bending, torsion, stretching, up, damping
         As in `cable`.
     """
 
@@ -28,7 +28,8 @@ class SegmentedBeam:
     section: Section
     material: Material
     segments: int
-    shapes: int = 1
+    shapes: int = 2
+    bending: str = "yz"
     torsion: bool = True
     stretching: bool = False
     up: Any = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import Stiffening
+from ..bodies.stiffening import Stiffening
 from ..errors import ModelError
 from .held import Held, relieved
 

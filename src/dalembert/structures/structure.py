@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bodies.flexible import FlexibleBody, check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
+from ..bodies.flexible import FlexibleBody
+from ..bodies.nodal_matrices import check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 from ..recipes import recorded_method

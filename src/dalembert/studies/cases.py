@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
 
-__all__ = ["Axis", "Case", "Design", "make_design"]
+__all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
 
 SAMPLE = "sample"  # the axis of everything that is drawn from distributions
 _EDGE = 1e-12  # of probabilities: beyond it quantiles are infinite
@@ -62,6 +63,45 @@ class Case(Mapping[str, Any]):
         return np.random.default_rng([self._seed, self.number])
 
 
+class Cases(Sequence[Case]):
+    """Some cases, their values in columns: many are made, sent and read at once.
+
+    Attributes
+    ----------
+    numbers : list of int
+        Of each, among all cases.
+    columns : dict of str to (n,) array or list
+        Values by name; arrays where all of them are floats.
+    """
+
+    def __init__(
+        self, numbers: Sequence[int], columns: Mapping[str, NDArray[np.float64] | list[Any]], seed: int = 0
+    ) -> None:
+        self.numbers, self.columns, self._seed = list(numbers), dict(columns), seed
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Cases:
+        """Return cases with the values of each, numbered from 0."""
+        return cls(range(len(rows)), {name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Case: ...
+    @overload
+    def __getitem__(self, place: slice) -> Cases: ...
+    def __getitem__(self, place: int | slice) -> Case | Cases:
+        if isinstance(place, slice):
+            return Cases(self.numbers[place], {name: c[place] for name, c in self.columns.items()}, self._seed)
+        values = {name: c[place] if isinstance(c, list) else float(c[place]) for name, c in self.columns.items()}
+        return Case(self.numbers[place], values, self._seed)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the values of one name, (n,)."""
+        return np.asarray(self.columns[name])
+
+
 @dataclass(frozen=True)
 class Axis:
     """One direction in which cases vary: a column of values for each name that varies along it."""
@@ -71,6 +111,18 @@ class Axis:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    @cached_property
+    def floats(self) -> dict[str, NDArray[np.float64]]:
+        """The columns of floats alone, as arrays."""
+        return {name: np.array(c) for name, c in self.columns.items() if all(type(value) is float for value in c)}
+
+    def at(self, places: NDArray[np.intp]) -> dict[str, NDArray[np.float64] | list[Any]]:
+        """Return what its names have at some places."""
+        return {
+            name: self.floats[name][places] if name in self.floats else [column[k] for k in places.tolist()]
+            for name, column in self.columns.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -93,12 +145,17 @@ class Design:
         """Everything that varies."""
         return tuple(name for axis in self.axes for name in axis.columns)
 
+    def cases(self, numbers: Sequence[int]) -> Cases:
+        """Return some cases."""
+        places = np.unravel_index(np.asarray(numbers, dtype=np.intp), self.shape) if self.axes else ()
+        columns: dict[str, Any] = {}
+        for axis, at in zip(self.axes, places, strict=True):
+            columns |= axis.at(at)
+        return Cases(numbers, columns, self.seed)
+
     def case(self, number: int) -> Case:
         """Return one case."""
-        places = np.unravel_index(number, self.shape) if self.axes else ()
-        pairs = zip(self.axes, places, strict=True)
-        values = {name: column[int(at)] for axis, at in pairs for name, column in axis.columns.items()}
-        return Case(number, values, self.seed)
+        return self.cases([number])[0]
 
 
 def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed: int) -> Design:

@@ -20,12 +20,22 @@ from ..result.outputs.output import value_of
 from ..simulation import start_state
 from .begins import starts_by_loops
 
-__all__ = ["Changes", "Direction", "directions_of", "slope", "small_motion"]
+__all__ = [
+    "FACTORS",
+    "STEP",
+    "Changes",
+    "Direction",
+    "differences",
+    "directions_of",
+    "same_branch",
+    "slope",
+    "small_motion",
+]
 
 Array = NDArray[np.float64]
 
 STEP = 1e-3  # of central differences of fourth order: 1e-12 of the fifth derivative, rounding 1e-13
-_FACTORS = (1.0, -1.0, 2.0, -2.0)
+FACTORS = (1.0, -1.0, 2.0, -2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +61,12 @@ class Direction:
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
     """Return the derivative at 0 of a function, by central differences of fourth order."""
-    up, down, far_up, far_down = (values(factor * step) for factor in _FACTORS)
+    return differences([values(factor * step) for factor in FACTORS], step)
+
+
+def differences(values: Sequence[Array], step: float) -> Array:
+    """Return the derivative at 0 of a function from its values at `FACTORS` times a step."""
+    up, down, far_up, far_down = values
     return np.asarray((8 * (up - down) - (far_up - far_down)) / (12 * step))
 
 
@@ -201,7 +216,7 @@ class Changes:
         first = self._moved(output, at, k, (xi, dv, dx), 0.0)
 
         def values(h: float) -> Array:
-            return _same_branch(output, self._moved(output, at, k, (xi, dv, dx), h), first)
+            return same_branch(output, self._moved(output, at, k, (xi, dv, dx), h), first)
 
         return slope(values, step)
 
@@ -234,7 +249,7 @@ def _with_number(model: Model, periods: Any, name: str, change: float) -> Period
     return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
 
 
-def _same_branch(output: Output, values: Array, near: Array) -> Array:
+def same_branch(output: Output, values: Array, near: Array) -> Array:
     """Return values with angles within half a turn of others, and quaternions of their sign."""
     if not output.branch:
         return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -20,7 +21,7 @@ from ..motion import kinematics
 from ..simulation import Ensemble, simulate
 from ..statics import equilibrium
 from ..system import System
-from .cases import Case
+from .cases import Case, Cases
 from .readings import Column, Reading, read, read_runs, rows_of, together
 
 __all__ = ["TASKS", "Block", "Interrupted", "Job", "carry_out", "join", "packed", "settle", "sorted_names"]
@@ -34,6 +35,8 @@ TASKS: dict[str, Callable[..., Any]] = {
 }
 _RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
 _STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
+_ABREAST = 1024  # runs side by side at most
+_ROOM = 2e7  # numbers of states that they hold at most
 _ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
 
 
@@ -45,6 +48,7 @@ class Block:
     errors: list[str]  # "" for a case that finished
     columns: dict[str, Column]
     notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0  # that it took
 
 
 class Interrupted(Exception):
@@ -79,10 +83,26 @@ class Job:
         method = str(self.settings.get("method", "auto"))
         return given <= {"method"} and not method.startswith(("scipy:", "cvode", "ida"))
 
-    def run(self, cases: Sequence[Case]) -> Block:
+    @property
+    def abreast(self) -> int:
+        """How many cases are run at once."""
+        if not self.side_by_side:
+            return 1
+        times = len(np.atleast_1d(self.settings["times"]))
+        states = self.source.nq + self.source.nv + self.source.nx
+        return max(1, min(_ABREAST, int(_ROOM / (times * max(1, states)))))
+
+    def run(self, cases: Cases) -> Block:
         """Return the answers of some cases; what fails is recorded."""
+        began, size = time.perf_counter(), self.abreast
         if self.side_by_side:
-            return self._runs(list(cases))
+            block = join([self._runs(cases[k : k + size]) for k in range(0, len(cases), size)])
+        else:
+            block = self._one_by_one(cases)
+        block.seconds = time.perf_counter() - began
+        return block
+
+    def _one_by_one(self, cases: Cases) -> Block:
         answers: list[dict[str, Column] | None] = []
         errors: list[str] = []
         notes: list[str] = []
@@ -128,15 +148,15 @@ class Job:
             raise Interrupted
         return answer
 
-    def _runs(self, cases: list[Case]) -> Block:
-        """Return runs that are made side by side; if one of them cannot even begin, each by itself."""
+    def _runs(self, cases: Cases) -> Block:
+        """Return runs that are made side by side; one that cannot even begin is found by halves."""
         try:
             ensemble = self._ensemble(cases)
         except DalembertError as error:
             if len(cases) == 1:
                 return _block(cases, [None], [_told(error)], [])
-            blocks = [self._runs([case]) for case in cases]
-            return join(blocks)
+            half = len(cases) // 2
+            return join([self._runs(cases[:half]), self._runs(cases[half:])])
         if "interrupted" in ensemble.status:
             raise Interrupted
         errors = [
@@ -144,24 +164,20 @@ class Job:
             for status, message in zip(ensemble.status, ensemble._messages, strict=True)
         ]
         columns = read_runs(ensemble, self.readings) if any(not error for error in errors) else {}
-        notes = [_RUN.sub(lambda run: f"case {cases[int(run[1])].number}", note) for note in ensemble.stats.notes]
-        return Block([case.number for case in cases], errors, columns, notes)
+        notes = [_RUN.sub(lambda run: f"case {cases.numbers[int(run[1])]}", note) for note in ensemble.stats.notes]
+        return Block(cases.numbers, errors, columns, notes)
 
-    def _ensemble(self, cases: list[Case]) -> Ensemble:
+    def _ensemble(self, cases: Cases) -> Ensemble:
         model = self.source
         numbers, others = sorted_names(model, self.task, cases[0])
         settings = {**self.settings, "on_error": "return"}
-        parameters = {**settings.pop("parameters", {}), **{name: _column(cases, name) for name in numbers}}
+        parameters = {**settings.pop("parameters", {}), **{name: cases.column(name) for name in numbers}}
         state = settings.pop("state", None)
         if others:
-            state = {**_state_of({"state": state}), **{name: _column(cases, name) for name in others}}
+            state = {**_state_of({"state": state}), **{name: cases.column(name) for name in others}}
         ensemble = simulate(model, **settings, parameters=parameters, state=state)
         assert isinstance(ensemble, Ensemble)
         return ensemble
-
-
-def _column(cases: Sequence[Case], name: str) -> np.ndarray[Any, Any]:
-    return np.array([case.value(name) for case in cases])
 
 
 def _state_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,12 +221,10 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _block(
-    cases: Sequence[Case], answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]
-) -> Block:
+def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: list[str], notes: list[str]) -> Block:
     single = [
-        Block([case.number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
-        for case, answer, error in zip(cases, answers, errors, strict=True)
+        Block([number], [error], {label: rows_of(column) for label, column in (answer or {}).items()})
+        for number, answer, error in zip(cases.numbers, answers, errors, strict=True)
     ]
     block = join(single)
     block.notes = notes
@@ -269,6 +283,6 @@ def _unpacked(job: bytes) -> Job:
     return made
 
 
-def carry_out(job: bytes, cases: Sequence[Case]) -> Block:
+def carry_out(job: bytes, cases: Cases) -> Block:
     """Return the answers of some cases of a packed job: what another process is asked to do."""
     return _unpacked(job).run(cases)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -18,7 +21,7 @@ from typing import Any, Protocol
 
 from ..errors import ModelError
 from ..model import set_threads
-from .cases import Case
+from .cases import Cases
 from .jobs import Block, Job, carry_out, join, packed
 
 __all__ = ["Here", "Lost", "Place", "place_of"]
@@ -35,7 +38,7 @@ class Place(Protocol):
 
     workers: int
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
 
 
@@ -44,7 +47,7 @@ class Here:
 
     workers = 1
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks."""
         for block in blocks:
             yield job.run(block)
@@ -56,7 +59,7 @@ class Processes:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
         sent, waiting = packed(job), iter(blocks)
         while True:
@@ -73,43 +76,49 @@ class Processes:
             for block in suspects:
                 yield self._by_itself(sent, block)
 
-    def _by_itself(self, sent: bytes, block: Sequence[Case]) -> Block:
+    def _by_itself(self, sent: bytes, block: Cases) -> Block:
         """Return the answers of a block that was under way when a process died; if it is the cause, case by case."""
         with self._pool(1) as pool:
             try:
                 return pool.submit(carry_out, sent, block).result()
             except BrokenProcessPool:
                 if len(block) == 1:
-                    return Block([block[0].number], ["the process that ran it died"], {})
-        return join([self._by_itself(sent, [case]) for case in block])
+                    return Block(block.numbers, ["the process that ran it died"], {})
+        return join([self._by_itself(sent, block[k : k + 1]) for k in range(len(block))])
 
     @staticmethod
     def _pool(workers: int) -> ProcessPoolExecutor:
         way = "fork" if sys.platform == "linux" else None  # a script needs no guard then
         context = multiprocessing.get_context(way)
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread)
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
 
 
-def _one_thread() -> None:
-    import signal
-
+def _begin(parent: int) -> None:
+    """Make a process of this one a worker, which ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
     set_threads(1)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
-def _sent(executor: Executor, job: bytes, block: Sequence[Case]) -> Future[Block]:
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _sent(executor: Executor, job: bytes, block: Cases) -> Future[Block]:
     return executor.submit(carry_out, job, block)
 
 
 class _Flying:
     """Blocks that are sent and not yet answered: a few at a time."""
 
-    def __init__(self, send: Callable[[Sequence[Case]], Future[Block]], most: int) -> None:
+    def __init__(self, send: Callable[[Cases], Future[Block]], most: int) -> None:
         self.send, self.most = send, most
-        self.under_way: dict[Future[Block], Sequence[Case]] = {}
-        self._next: deque[Sequence[Case]] = deque()
+        self.under_way: dict[Future[Block], Cases] = {}
+        self._next: deque[Cases] = deque()
 
-    def through(self, blocks: Iterator[Sequence[Case]]) -> Iterator[Block]:
+    def through(self, blocks: Iterator[Cases]) -> Iterator[Block]:
         """Yield the answers of all."""
         while True:
             while len(self.under_way) < self.most:
@@ -126,7 +135,7 @@ class _Flying:
                 del self.under_way[future]
                 yield answer
 
-    def left(self) -> list[Sequence[Case]]:
+    def left(self) -> list[Cases]:
         """Return blocks that have no answer."""
         return [*self.under_way.values(), *self._next]
 
@@ -137,7 +146,7 @@ class Elsewhere:
     def __init__(self, executor: Executor, workers: int) -> None:
         self.executor, self.workers = executor, workers
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
         sent = packed(job)
         flying = _Flying(partial(_sent, self.executor, sent), AHEAD * self.workers)
@@ -154,7 +163,7 @@ class Joblib:
         self.parallel = parallel
         self.workers = max(1, int(parallel._effective_n_jobs()))
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks, a few at a time."""
         from joblib import delayed
 
@@ -167,14 +176,19 @@ class Cluster:
     """A Dask cluster: its scheduler gives the blocks of a lost worker to another one."""
 
     def __init__(self, client: Any) -> None:
-        self.client = client
+        self.mine = isinstance(client, str)
+        self.client = _connected(client) if self.mine else client
+        if not hasattr(self.client, "scheduler_info"):
+            remedy = "give a distributed.Client, or the address of a scheduler: 'tcp://host:8786'"
+            raise ModelError("sweep", "client", type(client).__name__, remedy)
         try:
-            found = client.scheduler_info(n_workers=-1)["workers"]
+            found = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelError("sweep", "client", client, f"its scheduler does not answer: {error}") from error
+            remedy = f"its scheduler does not answer ({error!r}): connect anew"
+            raise ModelError("sweep", "client", client, remedy) from error
         self.workers = max(1, sum(int(worker["nthreads"]) for worker in found.values()))
 
-    def run(self, job: Job, blocks: Iterable[Sequence[Case]]) -> Iterator[Block]:
+    def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[Block]:
         """Yield the answers of blocks as they come."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError, as_completed
@@ -184,12 +198,12 @@ class Cluster:
             # what is submitted, any worker can make anew; what is scattered goes with its worker
             sent = client.submit(_as_it_is, packed(job), pure=False)
 
-            def send(block: Sequence[Case]) -> Any:
-                future = client.submit(_on_a_worker, sent, list(block), pure=False)
+            def send(block: Cases) -> Any:
+                future = client.submit(_on_a_worker, sent, block, pure=False)
                 under_way[future.key] = block
                 return future
 
-            under_way: dict[str, Sequence[Case]] = {}
+            under_way: dict[str, Cases] = {}
             some = [block for _, block in zip(range(AHEAD * self.workers), waiting, strict=False)]
             answers: Any = as_completed([send(block) for block in some])  # type: ignore[no-untyped-call]
             for future in answers:
@@ -199,22 +213,35 @@ class Cluster:
                 except KilledWorker:
                     told = "it killed the workers that ran it, or its block did"
                     if len(block) > 1:  # to find out which
-                        for case in block:
-                            answers.add(send([case]))
+                        for k in range(len(block)):
+                            answers.add(send(block[k : k + 1]))
                     else:
-                        yield Block([block[0].number], [told], {})
+                        yield Block(block.numbers, [told], {})
                 further = next(waiting, None)
                 if further is not None:
                     answers.add(send(further))
         except (FutureCancelledError, CancelledError, OSError, TimeoutError) as error:
             raise Lost(f"the scheduler is gone: {error or type(error).__name__}") from error
+        finally:
+            if self.mine:
+                client.close(timeout=1)
+
+
+def _connected(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        remedy = f"no scheduler answers there: {error or type(error).__name__}"
+        raise ModelError("sweep", "client", address, remedy) from error
 
 
 def _as_it_is(job: bytes) -> bytes:
     return job
 
 
-def _on_a_worker(job: bytes, cases: Sequence[Case]) -> Block:
+def _on_a_worker(job: bytes, cases: Cases) -> Block:
     """Run a block on one thread: the worker has a block for each of its own."""
     set_threads(1)
     return carry_out(job, cases)

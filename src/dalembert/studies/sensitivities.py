@@ -17,6 +17,7 @@ from ..simulation.breaks import breaks_until, timetable
 from ..system import System
 from .carrying import Course
 from .changes import Changes, Direction, directions_of
+from .prescribed import KinematicSlopes
 from .readings import Reading, as_readings, reduced
 from .resting import equilibrium_slopes, mode_slopes
 from .switches import windows
@@ -55,7 +56,7 @@ class Sensitivity:
         By how much small changes of the state grew at most, over what they were at the start.
     notes : list of str
     way : str
-        How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest.
+        How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest and of driven motions.
     """
 
     by: tuple[str, ...]
@@ -84,11 +85,13 @@ class Sensitivity:
         """Return an xarray Dataset: each output, and ``"d <output>"`` by what it varies with."""
         import xarray
 
-        data = xarray.Dataset(coords={"by": list(self.by), "time": ("time", self.t, {"units": "s"})})
+        axis = self.result.axis
+        over = "time" if axis.plain else axis.name
+        data = xarray.Dataset(coords={"by": list(self.by), over: (over, self.t, {"units": axis.unit})})
         for label, values in self.values.items():
             over_time = label in self.over_time
             inner = values.shape[1:] if over_time else values.shape
-            dims = (*(("time",) if over_time else ()), *(f"{label} [{k}]" for k in range(len(inner))))
+            dims = (*((over,) if over_time else ()), *(f"{label} [{k}]" for k in range(len(inner))))
             data[label] = (dims, values, {"units": self.units[label]})
             data[f"d {label}"] = ((*dims, "by"), self.derivatives[label])
         return data
@@ -126,9 +129,12 @@ def sensitivity(
     t_end : float, s
         Of a run.
     task : str
-        ``"simulate"``; ``"equilibrium"``, whose outputs are those of the state of rest, ``"A.position"``; or
-        ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``, ``"damping_ratios"``.
-        These follow numbers of the system; settings are those of `equilibrium`.
+        ``"simulate"``; ``"kinematics"``, with settings of that, ``times=`` or ``drive=`` and ``values=``: all outputs
+        of a driven motion, efforts of drives too; ``"equilibrium"``, whose outputs are those of the state of rest,
+        ``"A.position"``; or ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``,
+        ``"damping_ratios"``. The last two follow numbers of the system; settings are those of `equilibrium`. A
+        kinematic motion follows numbers, the coordinate of ``drive=`` (all its values moved), and start values where
+        drives give speeds or accelerations; elsewhere these choose the branch alone.
     times : (k,) s
         Of the outputs; 101 from start to end if left out, or these two if no more is asked for.
     t_start : float, s
@@ -171,6 +177,8 @@ def sensitivity(
     [0.207393, -0.782318]
     """
     model = as_model(system)
+    if task == "kinematics":
+        return _prescribed(model, outputs, by, {"times": times, "parameters": parameters, **settings}, t_end, state)
     if task != "simulate":
         return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
     if t_end is None:
@@ -214,7 +222,7 @@ def _at_rest(
     """Return an equilibrium, or the modes about it, and derivatives."""
     tasks = {"equilibrium": equilibrium_slopes, "modes": mode_slopes}
     if task not in tasks:
-        raise ModelError("sensitivity", "task", task, "use 'simulate', 'equilibrium' or 'modes'")
+        raise ModelError("sensitivity", "task", task, "use 'simulate', 'kinematics', 'equilibrium' or 'modes'")
     if t_end is not None:
         raise ModelError("sensitivity", "t_end", t_end, f"{task} has no end: leave it out, or give t=")
     names = (by,) if isinstance(by, str) else tuple(by)
@@ -228,6 +236,33 @@ def _at_rest(
         asked[reading.label] = str(reading.name)
     result, values, derivatives, units = tasks[task](model, asked, names, settings)
     return Sensitivity(names, result.t, values, derivatives, units, result, frozenset(), 1.0, [], "implicit")
+
+
+def _prescribed(
+    model: Model, outputs: Any, by: str | Sequence[str], settings: dict[str, Any], t_end: float | None, state: Any
+) -> Sensitivity:
+    """Return a kinematic motion and derivatives."""
+    for name, given in (("t_end", t_end), ("state", state)):
+        if given is not None:
+            remedy = "a kinematic motion goes through times=, or through values= of a drive="
+            raise ModelError("sensitivity", name, given, remedy)
+    if settings.pop("on_error", "raise") != "raise":
+        raise ModelError(
+            "sensitivity", "on_error", "return", "what ends has no derivatives beyond: it is not taken here"
+        )
+    parameters = settings.pop("parameters")
+    names = (by,) if isinstance(by, str) else tuple(by)
+    readings = _readings(outputs)
+    found = KinematicSlopes(model.with_parameters(dict(parameters)) if parameters else model, names, settings)
+    values, derivatives, units = {}, {}, {}
+    for reading in readings:
+        assert reading.name is not None
+        output, y, dy = found.output(reading.name)
+        values[reading.label], derivatives[reading.label] = reduced(reading, found.t, y, dy)
+        units[reading.label] = output.unit
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    notes = list(found.result.stats.notes)
+    return Sensitivity(names, found.t, values, derivatives, units, found.result, over_time, 1.0, notes, "implicit")
 
 
 def _readings(outputs: Any) -> tuple[Reading, ...]:

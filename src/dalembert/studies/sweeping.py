@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
 import os
 import time
 import warnings
@@ -24,7 +23,8 @@ from ..simulation.progress import Progress
 from ..system import System
 from .cases import Case, Design, make_design
 from .gathering import Gathered, dataset, mind_labels
-from .jobs import TASKS, Interrupted, Job, packed, settle, sorted_names
+from .jobs import TASKS, Block, Interrupted, Job, packed, settle, sorted_names
+from .packs import Packs
 from .places import Here, Lost, Place, Processes, place_of
 from .readings import Reading, as_readings
 from .stores import Store, design_of, read_note, stored
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["load_sweep", "sweep"]
 
-_BLOCK = 1024  # runs side by side at most
-_ROOM = 2e7  # numbers of states that a block holds at most
 _WORTH = 3.0  # s that cases must still take for processes to be started unasked
 _TIMES = 101  # of runs, if none are given
 
@@ -85,8 +83,8 @@ def sweep(
     seed : int
         Of the samples, and of ``case.rng``. Where and in which order cases run does not matter.
     executor : concurrent.futures.Executor or joblib.Parallel
-    client : distributed.Client
-        Of a Dask cluster.
+    client : distributed.Client or str
+        Of a Dask cluster, or the address of its scheduler.
     workers : int
         Processes of our own; 1 for none. If nothing is said, runs of one topology are made side by side, in registers
         and on threads of this process, and other tasks in processes once they are found to take long.
@@ -130,7 +128,8 @@ def sweep(
     line = Progress(0, len(cases), progress, place="{:.0f} cases")
     try:
         try:
-            left = [number for number in range(len(cases)) if number not in kept.finished()]
+            finished = kept.finished()
+            left = [number for number in range(len(cases)) if number not in finished]
             done = len(cases) - len(left)
             for block in _answers(job, cases, left, place):
                 kept.keep(settle(block, dims))
@@ -212,22 +211,28 @@ def _mind_outputs(model: Model, readings: Sequence[Reading]) -> None:
             Output.of(model, reading.name)
 
 
-def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> Iterator[Any]:
+def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> Iterator[Block]:
     """Yield the answers of the cases that are left, wherever it is best if nobody said."""
     if place is not None or job.side_by_side:
-        place = place or Here()
-        yield from place.run(job, _blocks(job, cases, left, place))
+        yield from _packed(job, cases, left, place or Here())
         return
     began, first = time.perf_counter(), 0
     while first < len(left):
         spent = time.perf_counter() - began
         cores = os.cpu_count() or 1
         if first >= 2 and cores > 1 and spent / first * (len(left) - first) > _WORTH and _can_be_sent(job):
-            away = Processes(cores)
-            yield from away.run(job, _blocks(job, cases, left[first:], away))
+            yield from _packed(job, cases, left[first:], Processes(cores))
             return
-        yield job.run([cases.case(left[first])])
+        yield job.run(cases.cases(left[first : first + 1]))
         first += 1
+
+
+def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[Block]:
+    """Yield answers that come from a place."""
+    packs = Packs(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, Here))
+    for block in place.run(job, packs):
+        packs.heard(block)
+        yield block
 
 
 def _can_be_sent(job: Job) -> bool:
@@ -236,18 +241,6 @@ def _can_be_sent(job: Job) -> bool:
     except ModelError:
         return False
     return True
-
-
-def _blocks(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[list[Case]]:
-    """Yield cases in blocks: so many that each is worth sending, so few that all workers get their share."""
-    most = 1 if isinstance(place, Here) else 32
-    if job.side_by_side:
-        times = len(np.atleast_1d(job.settings["times"]))
-        states = job.source.nq + job.source.nv + job.source.nx
-        most = max(1, min(_BLOCK, int(_ROOM / (times * max(1, states)))))
-    size = most if isinstance(place, Here) else max(1, min(most, math.ceil(len(left) / (4 * place.workers))))
-    for begin in range(0, len(left), size):
-        yield [cases.case(number) for number in left[begin : begin + size]]
 
 
 def _tell(errors: Sequence[str], missing: int, said: str, store: Any) -> None:

@@ -12,7 +12,7 @@ from .ends import End
 from .flat_elements import FlatElements
 from .projection import Placement, View
 from .scene import BodyFigure, JointFigure, Scene
-from .style import FAINT, INK, PAPER, tint
+from .style import FAINT, INK, PAPER, legible, tint
 
 __all__ = ["FlatPicture"]
 
@@ -187,24 +187,25 @@ class FlatPicture:
             pieces = [self._seen(placement, body.number, solid) for solid in body.solids]
             if body.panel is not None:
                 pieces.append((self._outline(placement, body.number, body.panel), False))
-            for points, as_is in pieces:
+            tones = [body.looks_of(solid) for solid in body.solids] + [(body.color, body.opacity)]
+            for (points, as_is), (tone, opacity) in zip(pieces, tones, strict=False):
                 self._pieces.append((body.number, points, as_is))
-                face.append((*tint(body.color, 0.72), 0.92))
-                edge.append(body.color)
+                face.append((*tint(tone, 0.72), 0.92 * opacity))
+                edge.append(legible(tone))
             for pair in body.bars:
                 self._bars.append((body.number, np.array(pair)))
-                bar.append(body.color)
+                bar.append(body.ink)
             for pair in (*body.ties, *self._spokes(placement, body)):
                 self._thin.append((body.number, np.array(pair)))
-                thin.append(body.color)
+                thin.append(body.ink)
             for frame, tip in body.arms:
                 self._thin.append((frame, np.array([np.zeros(3), tip])))
-                thin.append(body.color)
+                thin.append(body.ink)
             if body.mesh is not None:
                 self._bent += [body.first + line for line in body.mesh.lines]
-                bent += [body.color] * len(body.mesh.lines)
+                bent += [body.ink] * len(body.mesh.lines)
                 self._mesh_edges += [body.first + side for side in body.mesh.edges]
-                meshed += [body.color] * len(body.mesh.edges)
+                meshed += [body.ink] * len(body.mesh.edges)
         bar, thin = bar + bent, thin + meshed
         self._piece_colors, self._bar_colors = edge, bar
         width = 0.8 * self.symbol
@@ -257,7 +258,7 @@ class FlatPicture:
         self._nodes: list[tuple[Any, NDArray[np.int64]]] = []
         for body in self.scene.bodies:
             if body.mesh is not None and len(body.mesh.points):
-                options = {"markerfacecolor": body.color, "markeredgecolor": "none", "zorder": 3, "gid": "nodes"}
+                options = {"markerfacecolor": body.ink, "markeredgecolor": "none", "zorder": 3, "gid": "nodes"}
                 dots = self.ax.plot([], [], linestyle="none", marker="o", markersize=0.35 * self.symbol, **options)[0]
                 self._nodes.append((dots, body.first + body.mesh.points))
                 self.moving.append(dots)

@@ -116,7 +116,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
     items = [
         *_joint_names(picture, placement),
         *((_short(m), _where(picture, placement, [m]), INK, 5.0) for m in markers),
-        *((b.name, _along_body(b, placement), b.color, 4.0) for b in picture.scene.bodies),
+        *((b.name, _along_body(b, placement), b.ink, 4.0) for b in picture.scene.bodies),
         *(
             (
                 s.name,

@@ -88,8 +88,9 @@ def parts_of(scene: Scene, low: Array, high: Array, wide: float = 1.0) -> list[P
 def _body_parts(scene: Scene, reach: float) -> Iterator[Part]:
     radius = joint_radius(scene, reach)
     for body in scene.bodies:
-        for frames, solid, opacity in _of_body(body, reach, radius):
-            yield Part(body.name, np.broadcast_to(frames, len(solid.corners)), solid, body.color, opacity)
+        for frames, solid, hides in _of_body(body, reach, radius):
+            color, opacity = body.looks_of(solid)
+            yield Part(body.name, np.broadcast_to(frames, len(solid.corners)), solid, color, hides * opacity)
         if body.com is not None:
             mark = solids.ball(0.5 * radius, around=8, rings=5).moved(np.eye(3), body.com)
             yield Part(body.name, np.full(len(mark.corners), body.number), mark, INK)

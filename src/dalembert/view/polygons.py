@@ -45,7 +45,7 @@ def plot_polygon(
     def flat(vector: Array) -> Array:
         return np.asarray(canvas.view.project((R @ vector)[None])[0])
 
-    colors = {body.name: body.color for body in canvas.picture.scene.bodies}
+    colors = {body.name: body.ink for body in canvas.picture.scene.bodies}
     if ax is not None:
         panel = style.axes_for(ax, path, 5, 5)
     elif mechanism:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.flexible import FlexibleBody, carried
+from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
+from ..bodies.nodal_matrices import carried
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..model import Model

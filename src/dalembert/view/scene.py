@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.colors import color_text
 from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
@@ -25,7 +26,8 @@ from .ends import End
 from .figures import ARROW, CurveFigure, Figures, thickness
 from .meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
-from .style import PALETTE
+from .solids import Solid
+from .style import PALETTE, legible
 
 __all__ = ["BodyFigure", "JointFigure", "Scene", "find_marker"]
 
@@ -50,6 +52,10 @@ class BodyFigure:
 
     Attributes
     ----------
+    color : str
+        ``"#rrggbb"``: its own, that of the first of its solids that has one, or one of the palette.
+    opacity : float
+        Of all of it but solids that have their own.
     solids : list of Solid
     bars, ties : list of ((3,), (3,))
         Links drawn thick, and thin lines that tie points off the shape to it.
@@ -68,7 +74,8 @@ class BodyFigure:
     name: str
     number: int
     color: str
-    solids: list[solids.Solid] = field(default_factory=list)
+    opacity: float = 1.0
+    solids: list[Solid] = field(default_factory=list)
     bars: list[tuple[Array, Array]] = field(default_factory=list)
     ties: list[tuple[Array, Array]] = field(default_factory=list)
     panel: Array | None = None
@@ -77,6 +84,17 @@ class BodyFigure:
     first: int = 0
     nodes: Array = field(default_factory=lambda: np.zeros((0, 3)))
     arms: list[tuple[int, Array]] = field(default_factory=list)
+
+    @property
+    def ink(self) -> str:
+        """Its colour for lines and words on paper: darker, where it is too light to be read."""
+        return legible(self.color)
+
+    def looks_of(self, solid: Solid) -> tuple[str, float]:
+        """Return colour and opacity of one of its solids."""
+        if solid.color is None:
+            return self.color, self.opacity
+        return color_text(solid.color), solid.color[3]
 
     def deformed(self, placement: Placement) -> Array:
         """Return where the nodes of a flexible body are in the world, (n, 3) m."""
@@ -268,10 +286,15 @@ class Scene:
 
     def _body(self, body: Body, number: int) -> BodyFigure:
         figure = BodyFigure(body.name, number, PALETTE[(number - 1) % len(PALETTE)])
+        if body.color is not None:
+            figure.color, figure.opacity = color_text(body.color), body.color[3]
         if body.flexible is not None:
             return self._flexible(figure, body.flexible)
         points = self._joint_points(number)
         figure.solids.extend(solids.of_body(body, **self._fineness, lacks=self._lacks))
+        found = next((solid.color for solid in figure.solids if solid.color is not None), None)
+        if body.color is None and found is not None:
+            figure.color = color_text(found)
         if self._inertia and body.shape is None and not figure.solids:
             box = solids.equivalent_box(body)
             figure.solids.extend([] if box is None else [box])

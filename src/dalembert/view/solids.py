@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.colors import Color
 from ..bodies.rigid import Body
 from ..bodies.visual import Visual, look_of, surface_of
 from ..errors import ModelError
@@ -49,6 +50,8 @@ class Solid:
         Axis about which it is round, so that only a stroke tells how far it has turned.
     outline : (k, 3) m or None
         What is seen from the front of a prism, if it is not convex.
+    color : (4,) float or None
+        Red, green, blue and opacity, from 0 to 1; None if it is drawn as its body is.
     """
 
     corners: Array
@@ -56,12 +59,13 @@ class Solid:
     edged: NDArray[np.bool_]
     round_about: Array | None = None
     outline: Array | None = None
+    color: Color | None = None
 
     def moved(self, rotation: Array, position: Array) -> Solid:
         """Return it turned, then shifted."""
         about = None if self.round_about is None else rotation @ self.round_about
         outline = None if self.outline is None else self.outline @ rotation.T + position
-        return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about, outline)
+        return Solid(self.corners @ rotation.T + position, self.faces, self.edged, about, outline, self.color)
 
 
 def block(x: float, y: float, z: float) -> Solid:
@@ -247,14 +251,18 @@ def of_body(body: Body, *, around: int = _AROUND, triangles: int = TRIANGLES, la
     """
     own = None if body.shape is None else look_of(body.shape)
     found = [] if own is None else _of_look(own, around, triangles, lacks)
-    looks = [v for v in body.visuals if not v.collision]
-    drawn = [solid for look in looks for solid in _of_look(look, around, triangles, lacks)]
+    seen = [v for v in body.visuals if v.color is None or v.color[3] > 0]
+    drawn = [solid for v in seen if not v.collision for solid in _of_look(v, around, triangles, lacks)]
     if not drawn:  # what touches is better than nothing
-        drawn = [solid for v in body.visuals if v.collision for solid in _of_look(v, around, triangles, lacks)]
+        drawn = [solid for v in seen if v.collision for solid in _of_look(v, around, triangles, lacks)]
     return found + drawn
 
 
 def _of_look(look: Visual, around: int, triangles: int, lacks: Any) -> list[Solid]:
+    return [replace(solid, color=look.color) for solid in _uncoloured(look, around, triangles, lacks)]
+
+
+def _uncoloured(look: Visual, around: int, triangles: int, lacks: Any) -> list[Solid]:
     if look.kind != "mesh":
         return [_simple(look.kind, look.size, around, look.outline).moved(look.rotation, look.position)]
     if look.surface is None and look.path is None:  # its file was not found, which was said when the model was read

@@ -11,12 +11,13 @@ from typing import Any
 from ..errors import MissingPackageError, ModelError
 from ..io.atomic import replacing
 
-__all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "save", "styled", "tint", "written"]
+__all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "legible", "save", "styled", "tint", "written"]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colours that stay apart for colour-blind readers (Okabe and Ito), in the order of use."""
 
 INK, FAINT, PAPER = "#222222", "#8C8C8C", "#FFFFFF"
+_LIGHT = 0.72  # of white: a line that is lighter is not seen on paper
 
 _RULES = {
     "font.size": 9.0,
@@ -107,6 +108,15 @@ def tint(color: str, share: float) -> tuple[float, float, float]:
     """Return a colour mixed with `share` (0 to 1) of white."""
     red, green, blue = (share + (1 - share) * c for c in matplotlib().colors.to_rgb(color))
     return red, green, blue
+
+
+def legible(color: str) -> str:
+    """Return a colour ``"#rrggbb"``, darkened as far as lines on white paper need."""
+    channels = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    light = sum(share * c for share, c in zip((0.2126, 0.7152, 0.0722), channels, strict=True))
+    if light <= _LIGHT:
+        return color
+    return "#" + "".join(f"{round(255 * c * _LIGHT / light):02X}" for c in channels)
 
 
 def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .hinge import Hinge
+from .hinge import Hinge, frame_with_z
 
 __all__ = ["Fixed"]
 
@@ -21,6 +21,9 @@ class Fixed(Hinge):
 
     kernel: ClassVar[str] = "Fixed"
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "rx", "ry", "rz")
+
+    def frame(self) -> Array:
+        return np.eye(3) if self.plane is None else frame_with_z(self.plane)
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return np.eye(3), np.zeros(3)

@@ -121,6 +121,9 @@ class Hinge:
     separate: ClassVar[bool] = False
     """Whether each of several coordinates can be held by itself: it means the same whatever the others are."""
 
+    plane: ClassVar[Any] = None
+    """Normal (3,), in marker axes, of the plane in which it closes a loop; none: it closes one in space."""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         record_makers(cls)
@@ -208,6 +211,12 @@ class Hinge:
     def dry(self) -> bool:
         """Whether it has friction or stops, so that it may stick."""
         return self.rubs or self.lower is not None or self.upper is not None
+
+    @property
+    def kept(self) -> int:
+        """Bits of those rows of its kind that it has where it closes a loop; 0: all of them."""
+        every = type(self).rows
+        return 0 if self.plane is None else 1 << len(every) | sum(1 << every.index(row) for row in self.rows)
 
     @property
     def holds(self) -> tuple[str, ...]:

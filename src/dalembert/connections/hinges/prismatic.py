@@ -37,7 +37,9 @@ class Prismatic(Hinge):
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:
-        return frame_with_z(self.axis)
+        if self.plane is None:
+            return frame_with_z(self.axis)
+        return np.column_stack([np.cross(self.plane, self.axis), self.plane, self.axis])
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return np.eye(3), q[0] * np.asarray(self.axis)

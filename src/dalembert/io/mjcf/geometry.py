@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...bodies.colors import Color
 from ...bodies.surfaces import Surface
 from ...bodies.visual import Visual
 from ...rotation import quaternion
@@ -69,11 +70,15 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
     )
 
 
-def _color(model: Any, g: int) -> tuple[float, float, float, float]:
+def _color(model: Any, g: int) -> Color | None:
+    """Return the colour of a geom or of its material; None if the file gives none."""
     material = int(model.geom_matid[g])
     plain = np.array_equal(model.geom_rgba[g], np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32))
-    rgba = model.mat_rgba[material] if material >= 0 and plain else model.geom_rgba[g]
-    red, green, blue, opacity = (float(min(max(c, 0.0), 1.0)) for c in rgba)
+    if plain and material < 0:
+        return None
+    rgba = model.mat_rgba[material] if plain else model.geom_rgba[g]
+    # kept in single precision: as short as the file has them
+    red, green, blue, opacity = (min(max(float(str(c)), 0.0), 1.0) for c in rgba)
     return red, green, blue, opacity
 
 

@@ -10,7 +10,8 @@
     `HingeSpring`, hinge data       stiffness, springref, damping, armature, frictionloss, range
     `SpringDamper`                  <spatial> tendon
     marker                          <site>
-    shape, visuals                  <geom>, which touches nothing and has no mass
+    shape, visuals                  <geom>, which touches nothing and has no mass; a mesh is an asset: its
+                                    file, or its triangles
     start values, loops closed      <keyframe> ``start``
 
 Other forces, drives, laws and inputs are left out, and said; what would move otherwise without them (other constraints
@@ -20,6 +21,7 @@ and hinges, flexible bodies, massless bodies that carry several) is refused.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
@@ -62,8 +64,9 @@ class Joint:
 class Writing:
     """A system that is being written, and what has been made of it."""
 
-    def __init__(self, system: System, root: Element) -> None:
-        self.system, self.root = system, root
+    def __init__(self, system: System, root: Element, folder: Path) -> None:
+        self.system, self.root, self.folder = system, root, folder
+        self.meshes: dict[tuple[Any, ...], str] = {}  # names of those that are assets
         self.left: list[str] = []
         self.elements: dict[str, Element] = {}
         self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
@@ -110,7 +113,7 @@ def save_mjcf(system: System, path: Path) -> None:
     root = Element("mujoco", model=system.name)
     SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")
     SubElement(root, "option", gravity=text_of(system.gravity))
-    writing = Writing(system, root)
+    writing = Writing(system, root, path.absolute().parent)
     world = SubElement(root, "worldbody")
     writing.elements[system.ground.name] = world
     writing.places[system.ground.name] = (np.zeros(3), np.eye(3))
@@ -123,6 +126,8 @@ def save_mjcf(system: System, path: Path) -> None:
             else:
                 writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
     add_loops(writing, chords)
+    if system.planar is not None:
+        writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
     say_forces(system, writing.left, {"HingeSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)

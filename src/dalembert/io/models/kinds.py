@@ -12,7 +12,8 @@ import numpy as np
 
 from ...bodies import shapes
 from ...bodies.damping import Rayleigh
-from ...bodies.flexible import FlexibleBody, Stiffening
+from ...bodies.flexible import FlexibleBody
+from ...bodies.stiffening import SecondOrderLine, Stiffening
 from ...connections import attitudes, constraints, elements, hinges, laws
 from ...connections.constraints import curves
 from ...errors import ModelError
@@ -48,10 +49,16 @@ def _structures() -> dict[str, Callable[..., Any]]:
 
     names = (
         "Material", "Section", "beam", "frame", "Member", "CantileverModes", "FreeModes", "CraigBampton", "Guyan",
-        "GivenModes", "Structure", "plate_structure", "frame_structure",
+        "GivenModes", "Structure", "plate_structure", "frame_structure", "beam_segment",
     )  # fmt: skip
     methods = ("with_mass", "rigid_region", "mean_region", "reduce")
-    given = {"FlexibleBody": FlexibleBody, "Stiffening": Stiffening, "Rayleigh": Rayleigh, "sparse": sparse}
+    given = {
+        "FlexibleBody": FlexibleBody,
+        "Stiffening": Stiffening,
+        "SecondOrderLine": SecondOrderLine,
+        "Rayleigh": Rayleigh,
+        "sparse": sparse,
+    }
     changes = {name: _of_structure(getattr(structures.Structure, name)) for name in methods}
     return {**{name: getattr(structures, name) for name in names}, **changes, **given}
 

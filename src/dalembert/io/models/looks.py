@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bodies.colors import as_color
 from ...bodies.surface_files import find_surface
 from ...bodies.surfaces import Surface
 from ...bodies.visual import Visual
@@ -44,5 +45,5 @@ def visual_of(data: Mapping[str, Any], where: Where, notes: list[str]) -> Visual
         for key in ("position", "rotation", "outline")
         if given.get(key) is not None
     }
-    color = {"color": tuple(given["color"])} if given.get("color") is not None else {}
+    color = {"color": as_color(given["color"], item="visual")} if given.get("color") is not None else {}
     return Visual(**{**given, **arrays, **color})

@@ -30,12 +30,12 @@ from .writing import VERSION
 __all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
-    "dalembert", "name", "gravity", "parameters", "constants", "library", "ground", "bodies", "connections",
+    "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
 _DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
-_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "markers", "visuals")
+_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
 
 def system_of(tree: Any, file: str, included: Callable[[str, Where], Any]) -> System:
@@ -121,6 +121,10 @@ class _Reader:
         if "gravity" in tree:
             with said(tree.places["gravity"]):
                 self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
+        if "planar" in tree:
+            with said(tree.places["planar"]):
+                given = tree["planar"]
+                self.system.planar = given if isinstance(given, str) else self.value(given, "", tree.places["planar"])
         if "ground" in tree:
             given = _mapped(tree["ground"], tree.places["ground"])
             _mind_keys(given, ("markers",), "the ground")
@@ -154,7 +158,7 @@ class _Reader:
                     shape = self._made(described, where)
                 numbers = {
                     key: self.value(given[key], BODY.get(key), given.places[key])
-                    for key in ("mass", "com", "inertia", "strict")
+                    for key in ("mass", "com", "inertia", "strict", "color")
                     if key in given
                 }
                 body = self.system.body(name, shape, **numbers)

@@ -47,6 +47,7 @@ def schema() -> Schema:
                 "dalembert": {"const": VERSION, "description": "version of the format"},
                 "name": {"type": ["string", "number"]},
                 "gravity": _vector("m/s2"),
+                "planar": {"description": "normal of the plane in which everything moves", "$ref": "#/$defs/value"},
                 "parameters": _named({"$ref": "#/$defs/parameter"}, "numbers that may get other values"),
                 "constants": _named({"$ref": "#/$defs/number"}, "numbers that stay as they are"),
                 "include": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
@@ -112,6 +113,10 @@ def schema() -> Schema:
                     "com": _vector(BODY["com"]),
                     "inertia": {"type": "array", "description": BODY["inertia"]},
                     "strict": {"type": "boolean"},
+                    "color": {
+                        "type": ["string", "array"],
+                        "description": "name, #rrggbb, or 3 or 4 numbers",
+                    },
                     "markers": _named({"$ref": "#/$defs/marker"}, "places on the body"),
                     "visuals": {"type": "array", "items": {"type": "object"}},
                 }

@@ -19,6 +19,7 @@ from ...connections.laws import before_integration
 from ...errors import ModelError
 from ...expressions import Expression, Parameter
 from ...system import System
+from ..mesh_places import way_to
 from .arithmetic import spelled
 from .kinds import arguments_of, same
 from .units import quantity, unit_of
@@ -66,6 +67,8 @@ class _Writer:
         if s.named:
             head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
         head["gravity"] = self._numbers(s.gravity, s.expressions, [f"gravity.{axis}" for axis in "xyz"], "gravity")
+        if s.planar is not None:
+            head["planar"] = self.plain(s.planar.tolist(), "planar")
         if ground:
             head["ground"] = {"markers": ground}
         settings = {verb: self.plain(given, verb) for verb, given in s.settings.items()}
@@ -103,6 +106,8 @@ class _Writer:
                 found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
         if not body.strict:
             found["strict"] = False
+        if body.color is not None:
+            found["color"] = list(body.color)
         markers = self._markers(body)
         if markers:
             found["markers"] = markers
@@ -112,7 +117,7 @@ class _Writer:
 
     def _shape(self, shape: Shape, item: str) -> dict[str, Any]:
         made = self._made(shape, item)
-        return made | ({} if shape.file is None else {"surface": self._file(shape.file)})
+        return made | ({} if shape.file is None else {"surface": way_to(shape.file, self.folder)})
 
     def _visual(self, look: Visual) -> dict[str, Any]:
         """Return a picture; of a mesh the file, or where there is none its triangles."""
@@ -120,19 +125,10 @@ class _Writer:
         if look.path is not None:
             if look.path == look.file:
                 del found["file"]
-            found["path"] = self._file(look.path)
+            found["path"] = way_to(look.path, self.folder)
         elif look.surface is not None:
             found["surface"] = [look.surface.corners.tolist(), look.surface.triangles.tolist()]
         return found
-
-    def _file(self, path: str) -> str:
-        """Return the way to a file from the folder of the model file."""
-        if self.folder is None:
-            return path
-        try:
-            return Path(os.path.relpath(path, self.folder)).as_posix()
-        except ValueError:  # on another drive
-            return str(Path(path).absolute())
 
     def _inertia(self, body: Body, item: str) -> dict[str, Any]:
         """Return mass, centre of mass and inertia where they are not those of the shape."""
@@ -260,7 +256,7 @@ class _Writer:
         if value is None or isinstance(value, (bool, int, float)):
             return value
         if isinstance(value, os.PathLike):
-            return self._file(os.fsdecode(value))
+            return way_to(os.fsdecode(value), self.folder)
         if isinstance(value, np.ndarray):
             return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
         if isinstance(value, (list, tuple)):

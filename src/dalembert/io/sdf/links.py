@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
+from ...bodies.colors import NAMED, Color, as_color
 from ...bodies.rigid import Body
 from ...bodies.visual import Visual
 from ...errors import ModelError
@@ -74,7 +75,10 @@ def _visual(element: Element, *, item: str) -> Visual | str:
     rotation, position = pose_of(element, item=item)
     color = element.find("material/diffuse")
     channels = [] if color is None else [*(color.text or "").split(), "1"][:4]
-    rgba = None
+    rgba: Color | None = None
+    named = words(element, "material/script/name").removeprefix("Gazebo/").lower()
+    if not channels and named in NAMED:  # of the list that Gazebo brings
+        rgba = as_color(named, item=item)
     if len(channels) == 4:
         found = numbers_in(" ".join(channels), 4, item=item, field="diffuse", where="")
         red, green, blue, opacity = (min(max(c, 0.0), 1.0) for c in found)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import Model
-from ..cases import Case
+from ..cases import Cases
 from ..jobs import Job
 from ..sensitivities import sensitivity
 from .goals import Goal, slopes
@@ -126,7 +126,7 @@ class Evaluator:
         named = [self.variables.named(x) for x in points]
         found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
         for job in self.jobs:
-            block = job.run([Case(number, values) for number, values in enumerate(named)])
+            block = job.run(Cases.of(named))
             self.runs += len(points)
             for row, error in zip(block.numbers, block.errors, strict=True):
                 if error:
@@ -183,7 +183,7 @@ class Evaluator:
                 given["state"] = {**(given.get("state") or {}), **starts}
             outputs = {r.label: r.name if r.reduce is None else (r.name, r.reduce) for r in job.readings}
             try:
-                found = sensitivity(job.source, outputs, self.variables.names, **given)
+                found = sensitivity(job.source, outputs, self.variables.names, task=str(job.task), **given)
                 self.runs += 1
                 self.kinds[number] = "exact"
                 return found.derivatives
@@ -238,7 +238,7 @@ def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float
 
 def _why_not(job: Job) -> str:
     """Return why a job has no exact derivatives; empty if it may have."""
-    if job.task != "simulate":
+    if job.task not in ("simulate", "kinematics"):
         return f"{_task(job)} has no exact ones"
     if not isinstance(job.source, Model):
         return "the system is made by a function"

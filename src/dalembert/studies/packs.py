@@ -1,0 +1,64 @@
+"""How many cases are sent at a time.
+
+Sending a pack costs some milliseconds wherever it goes. Packs are sized by the time that cases were found to take: long
+enough for that not to matter, short enough for all workers to have some up to the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from .cases import Cases, Design
+from .jobs import Block
+
+__all__ = ["Packs"]
+
+_LONGEST = 0.5  # s that a pack takes at most, as far as one can say: what is lost with a worker
+_SHORTEST = 0.05  # s that it takes at least, also at the end: below, sending it counts
+_SHARES = 2  # of what is left are at least so many packs for each worker
+
+
+class Packs(Iterator[Cases]):
+    """Cases that are left, a pack at a time.
+
+    Parameters
+    ----------
+    design : Design
+    left : list of int
+        Numbers of cases.
+    workers : int
+        That share them.
+    abreast : int
+        How many cases are run at once: those of the first packs, before anything is known.
+    adaptive : bool
+        Whether later packs are sized by time.
+    """
+
+    def __init__(
+        self, design: Design, left: Sequence[int], workers: int, abreast: int = 1, *, adaptive: bool = True
+    ) -> None:
+        self.design, self.left, self.workers = design, left, workers
+        self.abreast, self.adaptive = abreast, adaptive
+        self.sent, self.answered, self.seconds = 0, 0, 0.0
+
+    def heard(self, block: Block) -> None:
+        """Take note of how long a pack took."""
+        self.answered += len(block.numbers)
+        self.seconds += block.seconds
+
+    def __next__(self) -> Cases:
+        if self.sent >= len(self.left):
+            raise StopIteration
+        begin = self.sent
+        self.sent = min(len(self.left), begin + self._size(len(self.left) - begin))
+        return self.design.cases(self.left[begin : self.sent])
+
+    def _size(self, rest: int) -> int:
+        if not self.adaptive:
+            return self.abreast
+        share = math.ceil(rest / (_SHARES * self.workers))
+        if not self.seconds:
+            return min(self.abreast, share)
+        pace = self.seconds / self.answered
+        return max(1, min(int(_LONGEST / pace), max(share, math.ceil(_SHORTEST / pace))))
