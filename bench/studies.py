@@ -3,7 +3,8 @@
     python bench/studies.py [--runs 2000] [--rounds 3] [--cases 20000] [--no-cluster] [--no-ensembles]
 
 Arms of seven links and four-bars, 2 s each, from random states. Errors are medians over the runs, of hinge angles at
-the end against our own runs at 1e-12. One thread, but for the row that says two.
+the end against our own runs at 1e-12. One thread, but for the rows that say more: there the clock on the wall counts,
+so that nothing else may run on the machine, and two processes of one thread each tell what its two cores can do.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import one_thread  # noqa: F401
 
 # isort: split
 import argparse
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -36,6 +39,7 @@ except ImportError:
     mujoco = None
 
 SPAN = 2.0
+FEW = 50  # runs whose control takes one state only
 THEIRS = 40  # runs of the other engine, which takes them one by one
 KINDS = (
     "states",
@@ -45,6 +49,7 @@ KINDS = (
     "a drive",
     "control as formulas",
     "control in Python",
+    "control of one state",
 )
 GOAL = 1e-6  # median error that arms are to reach
 Array = np.ndarray
@@ -72,6 +77,8 @@ def varied(kind: str, runs: int) -> tuple[da.System, dict[str, Array], Callable[
             s.connect(f"hold {k}", da.Element("hinge", "-k*s", {"k": 2.0}, active=True), f"hinge_{k}")
     elif kind == "control in Python":
         control = lambda state: -2.0 * state.q  # noqa: E731
+    elif kind == "control of one state":
+        control = lambda state: [-2.0 * state.q[k] for k in range(7)]  # noqa: E731
     return s, given, control
 
 
@@ -152,10 +159,10 @@ def ensembles(runs: int, rounds: int) -> None:
     begin, _ = da.start_state(closed, {"A": np.linspace(0.3, 1.2, some), "A.speed": np.linspace(-2, 2, some)})
     beside("four-bar", bars, begin, GOAL, rounds, 4000)
     calls: dict[str, Callable[[], object]] = {}
-    for kind in KINDS:
+    counts = {kind: FEW if kind == "control of one state" else runs for kind in KINDS}
+    for kind, few in counts.items():
         s, given, control = varied(kind, runs)
         own = s.compile()
-        few = 50 if control else runs
         start = da.State(q=states.q[:few], v=states.v[:few])
         calls[kind] = lambda own=own, given=given, control=control, start=start: da.simulate(
             own, SPAN, state=start, times=[SPAN], parameters=given, control=control, rtol=1e-6, atol=1e-6
@@ -163,13 +170,57 @@ def ensembles(runs: int, rounds: int) -> None:
     times = timing.race(calls, rounds=rounds, slice_time=0.0, clock=time.process_time_ns)
     plain = times["states"].minimum / runs
     for kind, found in times.items():
-        own = found.minimum / (50 if kind == "control in Python" else runs)
+        own = found.minimum / counts[kind]
         print(f"{kind:24s} {1e3 * own:.3f} ms a run, {own / plain:.2f} of runs that differ in states")
-    for threads in (1, 2):
-        _core.set_threads(threads)
-        began = time.perf_counter()
-        calls["states"]()
-        print(f"{threads} threads {'':14s} {1e3 * (time.perf_counter() - began) / runs:.3f} ms a run by the clock")
+    on_threads(calls, runs, rounds)
+
+
+def on_threads(calls: dict[str, Callable[[], object]], runs: int, rounds: int) -> None:
+    """Print what a second thread is worth, and what a second process is."""
+
+    def on(threads: int, call: Callable[[], object]) -> Callable[[], object]:
+        def run() -> None:
+            _core.set_threads(threads)
+            call()
+
+        return run
+
+    kinds = ("states", "control in Python")
+    race: dict[tuple[str, int], Callable[[], object]] = {(k, n): on(n, calls[k]) for k in kinds for n in (1, 2)}
+    other = subprocess.Popen(
+        [sys.executable, __file__, "--beside", str(runs)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    alone = on(1, calls["states"])
+
+    def two_processes() -> None:
+        assert other.stdin is not None and other.stdout is not None
+        other.stdin.write(b"\n")
+        other.stdin.flush()
+        alone()
+        other.stdout.readline()
+
+    race["two processes", 2] = two_processes
+    times = timing.race(race, rounds=2 * rounds, slice_time=0.0)
+    other.communicate()
+    _core.set_threads(1)
+    for kind in kinds:
+        one, two = (times[kind, threads].minimum for threads in (1, 2))
+        print(
+            f"{kind:24s} {1e3 * one / runs:.3f} ms a run on one thread, {1e3 * two / runs:.3f} on two: {one / two:.2f}x"
+        )
+    most = 2 * times["states", 1].minimum / times["two processes", 2].minimum
+    print(f"{'two processes':24s} {most:.2f}x: more cannot come of two threads here")
+
+
+def beside_another(runs: int) -> None:
+    """Make runs whenever a line comes in, as another process does at the same time."""
+    _core.set_threads(1)
+    model = arm().compile()
+    rng = np.random.default_rng(0)
+    states = da.State(q=rng.uniform(-1, 1, (runs, model.nq)), v=rng.uniform(-0.5, 0.5, (runs, model.nv)))
+    for _ in sys.stdin:
+        da.simulate(model, SPAN, state=states, times=[SPAN], rtol=1e-6, atol=1e-6)
+        print(flush=True)
 
 
 def pendulum() -> da.System:
@@ -247,7 +298,13 @@ if __name__ == "__main__":
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--no-cluster", action="store_true")
     parser.add_argument("--no-ensembles", action="store_true")
+    parser.add_argument(
+        "--beside", type=int, help="runs to make whenever a line comes in: what this program starts of itself"
+    )
     chosen = parser.parse_args()
+    if chosen.beside:
+        beside_another(chosen.beside)
+        sys.exit()
     if not chosen.no_ensembles:
         ensembles(chosen.runs, chosen.rounds)
     sweeps(chosen.cases, not chosen.no_cluster)

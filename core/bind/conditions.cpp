@@ -126,7 +126,12 @@ bool Scope::raise() {
   return true;
 }
 
-// keeps the first error that Python raised, for when the core has returned
+nb::object Scope::take_error() {
+  if (!raised || !PyErr_GivenExceptionMatches(raised, PyExc_Exception)) // not Ctrl-C, nor the end of the program
+    return {};
+  return nb::steal(std::exchange(raised, nullptr));
+}
+
 void Scope::keep_error() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);

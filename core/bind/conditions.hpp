@@ -81,6 +81,11 @@ public:
 
   // raises in Python what a function or the host has raised; false if nothing was
   bool raise();
+  // The same with the GIL, where a run of many has failed by it: what it has raised, unless it is none that a run can have.
+  nb::object take_error();
+  bool failed() const { return raised; }
+  // keeps the first error that Python raised, for when the core has returned
+  void keep_error();
 
 private:
   struct Hosted {
@@ -89,7 +94,6 @@ private:
   };
   static void call(void *self, const double *in, double *out);
   static bool consult(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau, double *loads);
-  void keep_error();
 
   const ModelData &model;
   const PythonCode &code;

@@ -1,4 +1,5 @@
 #include "bind/integrator.hpp"
+#include "bind/batch.hpp"
 #include "bind/methods.hpp"
 #include <algorithm>
 #include <cstring>
@@ -15,19 +16,6 @@ namespace dalembert::bind {
 namespace nb = nanobind;
 
 namespace {
-
-using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
-
-nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
-  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
-  if (!array)
-    throw nb::python_error();
-  auto *to = reinterpret_cast<PyArrayObject *>(array);
-  if (PyArray_SIZE(to))
-    std::memcpy(PyArray_DATA(to), data, std::size_t(PyArray_SIZE(to)) * sizeof(double));
-  return nb::steal(array);
-}
 
 // rows of numbers as they come in
 struct Records {
@@ -63,76 +51,6 @@ struct Records {
     return result;
   }
 };
-
-// samples of many runs
-struct Batch {
-  std::size_t n, samples, nq, nv, nx;
-  std::vector<double> q, v, x, outcomes, reached, counts;
-
-  void allocate() {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN(); // where a run has failed
-    q.assign(n * samples * nq, none);
-    v.assign(n * samples * nv, none);
-    x.assign(n * samples * nx, none);
-    outcomes.assign(n, 0.0);
-    reached.assign(n, 0.0);
-    counts.assign(n * 4, 0.0);
-  }
-  void report(std::size_t k, Outcome outcome, double t, const Counts &c) {
-    outcomes[k] = double(outcome);
-    reached[k] = t;
-    const std::int64_t columns[4] = {c.steps, c.rejected, c.evaluations, c.jacobians};
-    for (std::size_t j = 0; j < 4; ++j)
-      counts[4 * k + j] = double(columns[j]);
-  }
-  nb::tuple take() {
-    const npy_intp rows = npy_intp(n), times = npy_intp(samples);
-    return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(reached.data(), {rows}), doubles(counts.data(), {rows, 4}), doubles(q.data(), {rows, times, npy_intp(nq)}),
-                          doubles(v.data(), {rows, times, npy_intp(nv)}), doubles(x.data(), {rows, times, npy_intp(nx)}));
-  }
-};
-
-// writes samples of one run to its place in a batch
-struct BatchRow {
-  Batch &out;
-  std::size_t run, next;
-  static bool record(void *self, double, const double *q, const double *v, const double *x, const double *) {
-    BatchRow &row = *static_cast<BatchRow *>(self);
-    const std::size_t place = row.run * row.out.samples + row.next++;
-    std::copy_n(q, row.out.nq, row.out.q.data() + place * row.out.nq);
-    std::copy_n(v, row.out.nv, row.out.v.data() + place * row.out.nv);
-    std::copy_n(x, row.out.nx, row.out.x.data() + place * row.out.nx);
-    return true;
-  }
-};
-
-// runs from many states, sampled at times
-struct BatchTask {
-  double begin, until;
-  const Doubles &times, &q, &v, &x;
-  const std::optional<Doubles> &parameters; // none, or a row per run
-  const std::optional<Doubles> &numbers;    // own ones: none, or a row per run
-  const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
-  const std::optional<Places> &spans;       // where those of each begin, and the last end
-  int threads;
-  Attention &attention;
-
-  Breaks breaks_of(std::size_t run, const Breaks &all) const {
-    if (!breaks)
-      return all;
-    const std::int64_t *span = spans->data() + run;
-    return {breaks->data() + span[0], std::ptrdiff_t(span[1] - span[0])};
-  }
-};
-
-// a model with other own numbers, for a run
-struct OwnModel {
-  VariedTables tables;
-  ModelData data;
-  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_numbers(described, numbers, tables); }
-};
-
-const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
 
 class Integrator {
 public:
@@ -255,11 +173,12 @@ public:
   }
 
   // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of elements
-  // and own numbers: none, or a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there, one by one; both on
-  // threads. Once the flag is set, runs end where they are, `stopped`.
+  // and own numbers: none, or a row per run. Those that lanes can hold run in lanes; others, and those that cannot go on there,
+  // one by one; both on threads. With a control, runs stand in lanes if it can be asked about many states `together`. Once the
+  // flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x,
                   std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads, std::optional<Doubles> breaks,
-                  std::optional<Places> spans, const Flag *flag) {
+                  std::optional<Places> spans, const Flag *flag, nb::object together) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -271,25 +190,23 @@ public:
       throw nb::value_error("the breaks do not fit the runs");
     Attention attention(flag);
     const Asked asked(scope, flag);
-    const BatchTask task{begin, until, times, q, v, x, parameters, numbers, breaks, spans, threads, attention};
-    Batch out{n, times.size(), std::size_t(m.nq), std::size_t(m.nv), std::size_t(m.nx), {}, {}, {}, {}, {}, {}};
-    out.allocate();
-    const bool lanes = !std::strcmp(model->integrators->name(run.method), "dop853") && model->integrators->runs_in_lanes(m, run, numbers.has_value());
+    const nb::handle control = together.is_none() ? nb::handle() : nb::handle(together);
+    const BatchTask task{begin, until, times, q, v, x, parameters, numbers, breaks, spans, threads, control, attention};
+    Batch made(*model, run, scope, task);
     guarded([&] {
-      std::vector<std::size_t> alone;
-      if (lanes)
-        in_lanes(task, out);
-      for (std::size_t k = 0; k < n; ++k)
-        if (!lanes || out.outcomes[k] == double(Outcome::stiff))
-          alone.push_back(k);
-      if (!alone.empty())
-        one_by_one(task, out, alone);
+      made.make();
       return Outcome::reached;
     });
     if (attention.raise())
       throw nb::python_error();
-    return out.take();
+    errors.clear();
+    for (auto &[number, error] : made.errors)
+      errors[nb::int_(number)] = error;
+    return made.take();
   }
+
+  // errors of the control in the last batch, by run
+  nb::dict take_errors() { return std::exchange(errors, nb::dict()); }
 
   // everything a run needs to go on as if it had not stopped
   nb::bytes checkpoint() const {
@@ -328,6 +245,7 @@ public:
   int visit(visitproc visit, void *arg) {
     Py_VISIT(owner.ptr());
     Py_VISIT(chosen.ptr());
+    Py_VISIT(errors.ptr());
     return 0;
   }
 
@@ -340,6 +258,7 @@ private:
   Block memory;
   Records records;
   std::vector<double> tolerances; // absolute ones
+  nb::dict errors;
 
   // the host looks at a flag while this lasts
   struct Asked {
@@ -386,132 +305,6 @@ private:
       throw nb::python_error();
     return int(outcome);
   }
-
-  // the model as described, which others of its family differ from in own numbers
-  const ModelData &described() const { return model->family.is_valid() ? bound(model->family.ptr())->data : model->data; }
-
-  // one register full of runs, from the run `first` on
-  void fill_lanes(const BatchTask &task, Batch &out, std::size_t first, LaneTask &lanes) const {
-    const ModelData &m = model->data;
-    for (int lane = 0; lane < lanes.count; ++lane) {
-      const std::size_t k = first + std::size_t(lane);
-      lanes.q[lane] = row_of(task.q, k, m.nq);
-      lanes.v[lane] = row_of(task.v, k, m.nv);
-      lanes.x[lane] = row_of(task.x, k, m.nx);
-      lanes.samples_q[lane] = out.q.data() + k * out.samples * out.nq;
-      lanes.samples_v[lane] = out.v.data() + k * out.samples * out.nv;
-      lanes.samples_x[lane] = out.x.data() + k * out.samples * out.nx;
-      lanes.breaks[lane] = task.breaks_of(k, run.breaks);
-    }
-  }
-
-  void in_lanes(const BatchTask &task, Batch &out) {
-    const ModelData &m = model->data;
-    const std::size_t width = std::size_t(model->integrators->lanes), groups = (out.n + width - 1) / width, numbers = std::size_t(m.parameter_count);
-    const int workers = int(std::min<std::size_t>(std::size_t(std::max(task.threads, 1)), groups));
-    std::vector<std::unique_ptr<Block>> blocks;
-    for (int k = 0; k < workers; ++k)
-      blocks.push_back(std::make_unique<Block>(model->integrators->bytes_lanes(m)));
-    std::atomic<std::size_t> next{0};
-    const auto work = [&](int worker) {
-      for (std::size_t group = next++; group < groups; group = next++) {
-        LaneTask lanes{};
-        lanes.stop = task.attention.stop();
-        const std::size_t first = group * width;
-        lanes.count = int(std::min(width, out.n - first));
-        Run mine = run;
-        std::vector<double> padded; // a last group that is not full repeats its last run
-        if (task.parameters) {
-          for (std::size_t lane = 0; lane < width; ++lane) {
-            const double *row = row_of(*task.parameters, first + std::min(lane, std::size_t(lanes.count) - 1), m.parameter_count);
-            padded.insert(padded.end(), row, row + numbers);
-          }
-          mine.conditions.parameters = padded.data();
-          mine.conditions.apart = std::ptrdiff_t(numbers);
-        }
-        fill_lanes(task, out, first, lanes);
-        OwnModel own[most_lanes];
-        for (int lane = 0; task.numbers && lane < lanes.count; ++lane)
-          lanes.own[lane] = &own[lane].made(described(), row_of(*task.numbers, first + std::size_t(lane), m.recipes.numbers));
-        const Samples samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0};
-        model->integrators->run_lanes(m, mine, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, lanes);
-        for (int lane = 0; lane < lanes.count; ++lane)
-          out.report(first + std::size_t(lane), lanes.outcome[lane], lanes.reached[lane], lanes.counts[lane]);
-      }
-    };
-    Crew::run(workers, work, &task.attention);
-  }
-
-  // some or all of the runs, each by itself; what Python evaluates has one thread
-  void one_by_one(const BatchTask &task, Batch &out, const std::vector<std::size_t> &which) {
-    const int threads = run.conditions.host ? 1 : std::max(task.threads, 1);
-    const int workers = int(std::min<std::size_t>(std::size_t(threads), which.size()));
-    std::vector<std::unique_ptr<Block>> blocks;
-    for (int k = 0; k < workers; ++k)
-      blocks.push_back(std::make_unique<Block>(memory.size));
-    std::atomic<std::size_t> next{0};
-    const auto work = [&](int worker) {
-      for (std::size_t k = next++; k < which.size(); k = next++)
-        run_alone(task, *blocks[std::size_t(worker)], out, which[k]);
-    };
-    Crew::run(workers, work, &task.attention);
-  }
-
-  // the number of a method
-  int method_called(const char *wanted) const {
-    int method = 0;
-    while (std::strcmp(model->integrators->name(method), wanted))
-      ++method;
-    return method;
-  }
-
-  void run_alone(const BatchTask &task, Block &room, Batch &out, std::size_t k) {
-    OwnModel own;
-    const ModelData &m = task.numbers ? own.made(described(), row_of(*task.numbers, k, model->data.recipes.numbers)) : model->data;
-    const IntegratorSet &steppers = *model->integrators;
-    constexpr std::int64_t some = 4096;
-    Run mine = run;
-    mine.started = 0;
-    mine.counts = Counts{};
-    mine.breaks = task.breaks_of(k, run.breaks);
-    if (task.parameters)
-      mine.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
-    BatchRow row{out, k, 0};
-    Recorder recorder{&BatchRow::record, &row, task.attention.stop()};
-    Samples samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0};
-    std::memset(room.data, 0, room.size);
-    const double *parts[5];
-    if (task.attention.asked()) // what it had done in lanes, if anything, is kept
-      return out.report(k, Outcome::stopped, std::max(out.reached[k], task.begin), mine.counts);
-    Outcome outcome = steppers.start(m, mine, room.data, task.begin, row_of(task.q, k, m.nq), row_of(task.v, k, m.nv), row_of(task.x, k, m.nx));
-    if (outcome == Outcome::reached && samples.count && samples.times[0] <= task.begin) {
-      steppers.state(m, mine, room.data, parts);
-      BatchRow::record(&row, task.begin, parts[0], parts[1], parts[2], nullptr);
-      samples.next = 1;
-    }
-    Pace pace{0, task.begin};
-    const auto advance = [&](std::byte *memory) {
-      Outcome found;
-      do
-        found = steppers.advance(m, mine, memory, task.until, some, samples, recorder);
-      while (found == Outcome::paused && !pace.crawls(mine.counts.steps, mine.t, task.until));
-      return found == Outcome::paused ? Outcome::crawls : found;
-    };
-    if (outcome == Outcome::reached)
-      outcome = advance(room.data);
-    if (outcome == Outcome::stiff) { // on with implicit steps
-      steppers.state(m, mine, room.data, parts);
-      mine.method = method_called("radau");
-      Block implicit(steppers.bytes(m, mine.method));
-      std::memset(implicit.data, 0, implicit.size);
-      mine.watch = false;
-      mine.started = 0;
-      outcome = steppers.start(m, mine, implicit.data, mine.t, parts[0], parts[1], parts[2]);
-      if (outcome == Outcome::reached)
-        outcome = advance(implicit.data);
-    }
-    out.report(k, outcome == Outcome::host && task.attention.asked() ? Outcome::stopped : outcome, mine.t, mine.counts);
-  }
 };
 
 int traverse(PyObject *self, visitproc visit, void *arg) {
@@ -545,7 +338,8 @@ void add_integrator(nb::module_ &module) {
       .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
       .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
-           nb::arg("flag") = nb::none())
+           nb::arg("flag") = nb::none(), nb::arg("together") = nb::none())
+      .def("take_errors", &Integrator::take_errors)
       .def("set_breaks", &Integrator::set_breaks, nb::arg("times"))
       .def("checkpoint", &Integrator::checkpoint)
       .def("restore", &Integrator::restore, nb::arg("blob"))

@@ -27,6 +27,8 @@ static Outcome stage(const Integration &i, const Tableau &tableau, int number, d
   const int n = increments(m);
   const double t = run.t + tableau.c[number] * h;
   combine(tableau.a + std::ptrdiff_t(number) * tableau.width, number, h, room.K, n, room.z);
+  if (run.conditions.host && !all_finite(room.z, n)) // it went so far that there is no state to ask about
+    return Outcome::not_finite;
   if (!displaced(i, t, room.z, room.qs, room.vs, room.xs))
     return Outcome::host;
   return rates_in_chart(i, t, room.z, room.qs, room.vs, room.xs, room.K + std::ptrdiff_t(number) * n);

@@ -1,8 +1,5 @@
-// Many runs at once, a register full of them side by side, each with steps of its own, by dop853.
-//
-// Every lane has its own time and step; a lane that is done steps by zero until the others are. What a lane computes does
-// not depend on its neighbours. Each may have own numbers of its own. A lane that stability holds back, or whose loops come near a singular position, is left to
-// a run of its own.
+// Many runs at once, by dop853: in one register full of them after the other, or in many side by side where a control is asked
+// about all of their states together.
 #pragma once
 
 #include "scalar/isa.hpp"
@@ -11,7 +8,8 @@
 namespace dalembert::DALEMBERT_ISA {
 
 bool runs_in_lanes(const ModelData &m, const Run &run, bool own);
-std::size_t bytes_lanes(const ModelData &m);
-void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, LaneTask &task);
+std::size_t bytes_lanes(const ModelData &m, int packs);
+void run_lanes(const ModelData &m, const Run &run, std::byte *memory, double begin, double until, const Samples &samples, const LaneFeed &feed,
+               int packs, const ControlOfMany *control);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -115,18 +115,31 @@ struct Samples {
   std::ptrdiff_t count, next;
 };
 
-// the runs of one register: where each begins and where its samples go
-constexpr int most_lanes = 8;
-struct LaneTask {
-  int count;                     // runs; the last is repeated in lanes beyond
-  const double *q[most_lanes], *v[most_lanes], *x[most_lanes]; // start states
-  const ModelData *own[most_lanes]; // the model of each, where they differ in own numbers; null: all as one
-  double *samples_q[most_lanes], *samples_v[most_lanes], *samples_x[most_lanes];
-  Breaks breaks[most_lanes];
-  Outcome outcome[most_lanes];
-  double reached[most_lanes];    // times that they have got to
-  Counts counts[most_lanes];
+// a run that a lane takes up: where it begins and where its samples go
+struct LaneRun {
+  std::ptrdiff_t number = -1;                  // among all
+  const double *q = nullptr, *v = nullptr, *x = nullptr;
+  const ModelData *own = nullptr;              // its model, where runs differ in own numbers; null: all as one
+  const double *parameters = nullptr;          // of its elements, where runs differ in them; null: those of the conditions
+  double *samples_q = nullptr, *samples_v = nullptr, *samples_x = nullptr;
+  Breaks breaks{};
+};
+
+// Runs one after the other, as lanes become free. `next` gives false when there is none left; what it points to is read before
+// the next call.
+struct LaneFeed {
+  void *self;
+  bool (*next)(void *self, LaneRun &run);
+  void (*ended)(void *self, const LaneRun &run, Outcome outcome, double reached, const Counts &counts);
   Stop stop;
+};
+
+// Hinge forces of a control at many states, a row for each: tau (rows x nv), and marks of those that it could not give. False
+// to stop all runs.
+struct ControlOfMany {
+  void *self;
+  bool (*ask)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x,
+              double *tau, unsigned char *failed);
 };
 
 struct IntegratorSet {
@@ -141,12 +154,14 @@ struct IntegratorSet {
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
   Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1, const double *x1,
                    const double *fractions, std::ptrdiff_t count, const Recorder &);
-  // many runs by an explicit method, `lanes` of them at once; samples are stored, steps are not. Runs that cannot go on in
-  // lanes end with the outcome `stiff`.
+  // Many runs by an explicit method, in `packs` registers of `lanes` runs each; samples are stored, steps are not. Runs that
+  // cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it is asked about
+  // the states of all of them at once; without one there is one register.
   int lanes;
   bool (*runs_in_lanes)(const ModelData &, const Run &, bool own); // own: with own numbers in each lane
-  std::size_t (*bytes_lanes)(const ModelData &);
-  void (*run_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, LaneTask &);
+  std::size_t (*bytes_lanes)(const ModelData &, int packs);
+  void (*run_lanes)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &, const LaneFeed &, int packs,
+                    const ControlOfMany *control);
 };
 
 const IntegratorSet &best_integrators();

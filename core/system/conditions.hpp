@@ -44,6 +44,7 @@ template <class T> struct StateOf {
   const T *loads = nullptr;  // users x 6: further loads, [moment; force] on each body at its origin, world axes
   const T *inputs = nullptr; // ModelData::input_count: in place of the laws that inputs come from, where they are numbers
   const T *prescribed = nullptr; // nv: accelerations of given freedoms, in place of those that drives demand
+  const T *control = nullptr; // nv, of packs: hinge forces of a control, which actuators give; numbers have them from the host
 };
 
 } // namespace dalembert

@@ -63,6 +63,8 @@ static void apply_loads(const ModelData &m, const Conditions &c, SystemRoom<T> &
   } else {
     for (int f = 0; f < m.nv; ++f)
       room.tau[f] = s.tau ? s.tau[f] : T(0.0);
+    for (int f = 0; s.control && f < m.nv; ++f)
+      room.tau[f] = room.tau[f] + s.control[f];
   }
   if (s.loads)
     subtract_loads(m, ws, s.loads);

@@ -42,7 +42,9 @@ inline Surroundings<T> surroundings(const Conditions &c, const SystemRoom<T> &ro
   at.signals = room.signals;
   at.feedback = room.feedback;
   at.inputs = s.inputs;
-  if constexpr (!std::is_same_v<T, Pack>) // packs have no host
+  if constexpr (std::is_same_v<T, Pack>) // packs have no host
+    at.control = s.control;
+  else
     at.control = room.control;
   at.asked = room.asked;
   if (c.sides)

@@ -35,6 +35,9 @@ PICTURES = {
     "bicycle": "bicycle.png",
     "nine_points": "nine_points.png",
     "swing_up": "swing_up.png",
+    "function_generator": "function_generator.png",
+    "balancing": "balancing.png",
+    "arm_identification": "arm_identification.png",
 }
 
 
@@ -152,6 +155,39 @@ def test_a_spacecraft_keeps_its_momentum_while_its_panels_shake() -> None:
 def test_a_coupler_point_passes_nine_points() -> None:
     found = numbers_of("nine_points")["found"]
     assert found.exact and found[0].error < 1e-8
+    assert not found[0].defects
+
+
+def test_a_four_bar_computes_a_logarithm() -> None:
+    """The error of five exact pairs changes its sign at each of them, and is a few parts in ten thousand."""
+    n = numbers_of("function_generator")
+    assert n["found"].exact and not n["found"][0].defects
+    assert np.abs(n["error"]).max() < 60 * 3e-4
+    assert np.count_nonzero(np.diff(np.sign(n["error"]))) == 5
+
+
+def test_counterweights_take_the_shaking_force() -> None:
+    n = numbers_of("balancing")
+    for name, value in n["exact"].items():
+        assert n["found"][name] == pytest.approx(value, abs=1e-7)
+    assert np.abs(n["before"]).max() > 1000 and np.abs(n["after"]).max() < 1e-2
+    # at the ends of the stroke: masses times accelerations, of the piston w^2 r (1 +- r / l), of the rod half of both
+    w2r, part = (20 * np.pi) ** 2 * 0.1, 0.1 / 0.4
+    ends = [w2r * (2.0 / 2 + 1.0 * (1 + 0.5 * side * part) + 0.5 * (1 + side * part)) for side in (1, -1)]
+    assert np.abs(n["before"][[0, 36], 0]) == pytest.approx(ends, rel=1e-6)
+
+
+def test_what_an_arm_tells_of_its_inertias_is_found() -> None:
+    n = numbers_of("arm_identification")
+    found, truth = n["found"], n["truth"]
+    assert len(found.names) == 15
+    assert found.noise == pytest.approx(n["NOISE"], rel=0.1)
+    assert np.abs(found.values - truth).max() < 0.01
+    clean = n["Y"] @ n["da"].inertial_parameters(n["s"])
+    draws = [np.random.default_rng(k).standard_normal(clean.shape) for k in range(40)]
+    each = [n["da"].identify(n["Y"], clean + n["NOISE"] * draw) for draw in draws]
+    squares = np.mean([((one.values - truth) / one.errors) ** 2 for one in each])
+    assert squares == pytest.approx(1.0, abs=0.25)  # errors are as large as said: over 40 draws, not in each
 
 
 def test_a_double_pendulum_swings_up_with_full_torques() -> None:

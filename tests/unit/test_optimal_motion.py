@@ -1,4 +1,4 @@
-"""Motions in least time and with least effort: closed forms, a published arm, loops, what is refused."""
+"""Motions in least time and with least effort: closed forms, an independent program, loops, what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def block() -> da.System:
 
 
 def arm() -> da.System:
-    """Two uniform rods of 1 kg and 1 m, a load of 1 kg at the tip, in a level plane (Luus; Fabien 1998)."""
+    """Two uniform rods of 1 kg and 1 m, a load of 1 kg at the tip, in a level plane (Luus 2000, section 12.4.2)."""
     s = da.System("arm", gravity=(0, 0, 0))
     upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(1.0, 1.0))
     s.connect("A", da.Revolute("z"), s.ground, upper)
@@ -59,15 +59,67 @@ def test_least_effort_is_linear_in_time() -> None:
     assert found.cost * 10.0**2 == pytest.approx(12.0, rel=1e-6)
 
 
-def test_an_arm_is_as_fast_as_published() -> None:
-    """2.983 s: Luus 2000; PSOPT's manual has 2.983364 for it."""
-    coarse = da.optimal_motion(arm(), END, {"A": (-1, 1), "B": (-1, 1)}, (1.0, 6.0), state={"B": 0.5}, steps=15)
-    found = da.optimal_motion(
-        arm(), END, {"A": (-1, 1), "B": (-1, 1)}, (1.0, 6.0), state={"B": 0.5}, steps=40, guess=coarse
+def by_shooting(load: float, gravity: float, most: float, start: list[float], end: list[float], steps: int) -> float:
+    """Return the least time of two rods, 1 m and 1 kg each, with a load at the tip: an independent program.
+
+    Multiple shooting with Runge and Kutta's method on Lagrange's equations in angles, derivatives by CasADi, by IPOPT.
+    Efforts are linear within steps.
+    """
+    ca = pytest.importorskip("casadi")
+    x, u = ca.SX.sym("x", 4), ca.SX.sym("u", 2)
+    a, b, da_, db = x[0], x[1], x[2], x[3]
+    couple, own, sine = 0.5 + load, 1 / 3 + load, ca.sin(b)
+    cross = own + couple * ca.cos(b)
+    mass = ca.vertcat(ca.horzcat(own + 4 / 3 + load + 2 * couple * ca.cos(b), cross), ca.horzcat(cross, own))
+    tip = gravity * couple * ca.cos(a + b)
+    rest = ca.vertcat(
+        -couple * sine * (2 * da_ * db + db**2) - gravity * (1.5 + load) * ca.cos(a) - tip, couple * sine * da_**2 - tip
     )
+    rate = ca.Function("rate", [x, u], [ca.vertcat(x[2:], ca.solve(mass, u - rest))])
+    program = ca.Opti()
+    X, U, T = program.variable(4, steps + 1), program.variable(2, steps + 1), program.variable()
+    h = T / steps / 4
+    for k in range(steps):
+        z = X[:, k]
+        for part in range(4):
+            effort = [U[:, k] + (part + c) / 4 * (U[:, k + 1] - U[:, k]) for c in (0, 0.5, 1)]
+            k1 = rate(z, effort[0])
+            k2 = rate(z + h / 2 * k1, effort[1])
+            k3 = rate(z + h / 2 * k2, effort[1])
+            z = z + h / 6 * (k1 + 2 * k2 + 2 * k3 + rate(z + h * k3, effort[2]))
+        program.subject_to(X[:, k + 1] == z)
+    program.subject_to(X[:, 0] == start)
+    program.subject_to(X[:, -1] == end)
+    program.subject_to(program.bounded(-most, ca.vec(U), most))
+    program.subject_to(program.bounded(0.5, T, 6))
+    program.minimize(T)
+    program.set_initial(T, 2.0)
+    for k in range(4):
+        program.set_initial(X[k, :], np.linspace(start[k], end[k], steps + 1))
+    program.solver("ipopt", {"ipopt.print_level": 0, "print_time": False})
+    return float(program.solve().value(T))
+
+
+def test_an_arm_is_as_fast_as_another_program_finds() -> None:
+    """The problem is that of Luus (Iterative Dynamic Programming, 2000, section 12.4.2)."""
+    found = da.optimal_motion(arm(), END, {"A": (-1, 1), "B": (-1, 1)}, (1.0, 6.0), state={"B": 0.5}, steps=20)
     assert found.status == "optimal"
-    assert 2.98 < found.time < 2.986  # ramps where efforts switch cost a part of a step of 0.075 s, and never gain
-    assert found.missed < 1e-3
+    # both have steps in which efforts switch by a ramp; steps of fourth order of 0.15 s differ by less than this
+    assert found.time == pytest.approx(by_shooting(1.0, 0.0, 1.0, [0, 0.5, 0, 0], [0.522, 0.5, 0, 0], 20), rel=2e-4)
+    assert found.missed < 2e-3
+
+
+def test_a_double_pendulum_is_swung_up_as_fast_as_another_program_finds() -> None:
+    s = da.System("double pendulum")
+    upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("y"), s.ground, upper)
+    s.connect("B", da.Revolute("y"), upper.at(1, 0, 0), lower)
+    up = {"A": -np.pi / 2, "B": 0.0, "A.speed": 0.0, "B.speed": 0.0}
+    found = da.optimal_motion(s, up, {"A": (-8, 8), "B": (-8, 8)}, (0.5, 6.0), state={"A": np.pi / 2}, steps=30)
+    other = by_shooting(0.0, 9.81, 8.0, [np.pi / 2, 0, 0, 0], [-np.pi / 2, 0, 0, 0], 30)
+    assert found.status == "optimal"
+    assert found.time == pytest.approx(other, rel=2e-4)
+    assert other == pytest.approx(1.2354, abs=2e-4)  # what the guide says
 
 
 def test_derivatives_of_the_program_are_exact() -> None:

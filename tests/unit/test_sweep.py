@@ -141,6 +141,21 @@ def test_runs_that_cannot_begin_or_end_are_recorded_among_others() -> None:
     assert np.isfinite(found["A.position final"].values[0, 0])
 
 
+def test_means_are_over_time_however_unevenly_it_is_stored() -> None:
+    """A coordinate that grows evenly, 3 t: mean 3/2, root mean square sqrt(3), at times most of which lie early."""
+    s = da.System("slide", gravity=(0, 0, 0))
+    s.connect("P", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
+    keep = {how: ("P.position", how) for how in ("mean", "rms", "integral")}
+    times = np.linspace(0, 1, 400) ** 3
+    found = da.sweep(s, {"P.speed": [3.0]}, t_end=1.0, times=times, outputs=keep)
+    assert found["mean"].item() == pytest.approx(1.5)
+    assert found.integral.item() == pytest.approx(1.5)
+    assert found.rms.item() == pytest.approx(np.sqrt(3), rel=1e-5)
+    best = da.optimize(s, {"P.speed": (0.5, 5.0)}, "rms", outputs=keep, t_end=1.0, times=times, start={"P.speed": 3.0})
+    assert best.slopes() == pytest.approx(1 / np.sqrt(3), rel=1e-5)
+    assert best.gradient == "exact"
+
+
 def test_notes_tell_which_case() -> None:
     from dalembert.library.mechanisms import slider_crank
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .history import History
     from .model import Model
 
-__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess"]
+__all__ = ["Host", "HostedInput", "effort_bounds", "hinge_forces", "keep_excess", "title"]
 
 Array = NDArray[np.float64]
 
@@ -143,7 +143,8 @@ class Host:
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
 
     @cached_property
-    def _bounded(self) -> bool:
+    def bounded(self) -> bool:
+        """Whether actuators can give only so much at some freedoms."""
         return bool(np.isfinite(effort_bounds(self.model)).any())
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
@@ -158,7 +159,7 @@ class Host:
             if self._calls >= self._next:
                 self._next = self._calls + self._calls // 2 + 1
                 self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
-            if self._bounded:
+            if self.bounded:
                 keep_excess(self.model, t, tau, self.asked)
 
 
@@ -167,7 +168,7 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     try:
         given = control(state)
     except Exception as error:
-        raise UserFunctionError(f"control {_title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
+        raise UserFunctionError(f"control {title(control)} failed at t = {state.t:.6g} s: {error!r}") from error
     if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
         return given
     tau = np.zeros(model.nv)
@@ -184,13 +185,14 @@ def hinge_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
     if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product takes less than looking at each
         raise UserFunctionError(
-            f"control {_title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
+            f"control {title(control)} returned {given!r} at t = {state.t:.6g} s; give ({model.nv},) finite numbers, "
             "or a dict of numbers by name of hinge"
         )
     return tau
 
 
-def _title(control: Callable[..., Any]) -> str:
+def title(control: Callable[..., Any]) -> str:
+    """Return what a control is called."""
     return str(getattr(control, "__name__", type(control).__name__))
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _core
 from ..analysis.named_starts import named_count
-from ..errors import IntegrationError, ModelError
+from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
 from ..result import EventRecord, Labels, Motion, Output, Result, Stats, always
 from ..result.outputs.output import value_of
@@ -36,6 +35,7 @@ from .open_loops import OPEN
 from .options import Options
 from .retaken import Retaken
 from .settling import stepped_over
+from .side_by_side import make_runs
 from .small_notes import small_notes
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _REASONS = {
     "underflow": "no step is small enough",
     "not_finite": "accelerations are not finite",
     "apart": "the loops cannot be closed",
+    "host": "its control failed",
     "unsolved": "the equations of an implicit step cannot be solved",
     "open": "it came to its end with a loop open",
     "stopped": "interrupted",
@@ -341,16 +342,11 @@ def simulate_many(
     notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     with Interrupt() as interrupt:
-        parts = []
-        for group in groups:
-            table = members.breaks(group, t_start, t_end, options, breaks)
-            q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in (q, v, x))
-            stepper, how = options.integrator(group.conditions), (_core.threads(), *table, interrupt.flag)
-            parts.append(stepper.batch(t_start, t_end, wanted, q_0, v_0, x_0, group.elements, group.own, *how))
-    order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
-    outcomes, reached, counts, *states = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
-    names = {number: name for name, number in _core.outcomes.items()}
-    ends = [names[int(outcome)] for outcome in outcomes]
+        made = make_runs(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt)
+    ends, reached, counts, states = made.outcomes, made.reached, made.counts, made.states
+    notes += made.notes
+    for run, error in made.errors.items():
+        ends[run] = str(error)
     for group in groups if options.project else ():
         done = group.rows[[ends[run] == "reached" for run in group.rows]]
         q_1, v_1, x_1 = (np.ascontiguousarray(part[done, -1]) for part in states)
@@ -396,9 +392,14 @@ def simulate_many(
     )
     if on_error != "return":
         keep_for_next(interrupt)
-    every_state = states[0], states[1], states[2]
-    taken = Retaken(conditions, options, breaks, (t_start, t_end), State(q=q, v=v, t=t_start, x=x))
-    ensemble = Ensemble(conditions, wanted, every_state, ends, reached, stats, members.numbers, taken=taken)
+    every_start = State(q=q, v=v, t=t_start, x=x)
+    taken = Retaken(conditions, options, breaks, (t_start, t_end), every_start, together=made.together)
+    ensemble = Ensemble(conditions, wanted, states, ends, reached, stats, members.numbers, taken=taken)
+    if len(made.errors) == count and on_error != "return":  # there is nothing but its error
+        error = made.errors[0]
+        if isinstance(error, DalembertError):
+            error.result = ensemble
+        raise error
     if ends[0] == "reached" and not interrupt.pressed:
         stats.notes.extend(stepped_over(conditions, options, wanted, *(part[0] for part in states)))
     return ensemble

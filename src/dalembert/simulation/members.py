@@ -98,7 +98,7 @@ class Members:
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.apart:
             return [Together(everyone, self[0], elements, None)]
-        if self.conditions.host is not None:
+        if self.conditions.model.family.hosted:
             alike = _alike(numbers[:, count:])
             return [Together(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
         mind_numbers(self.conditions.model.family, numbers, "simulate")

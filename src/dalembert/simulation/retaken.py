@@ -18,6 +18,7 @@ from .interrupt import Interrupt
 from .options import Options
 from .progress import Progress
 from .run import Run
+from .side_by_side import asked_together
 
 __all__ = ["Retaken"]
 
@@ -28,8 +29,9 @@ Array = NDArray[np.float64]
 class Retaken:
     """Dense output of a run that was made in lanes.
 
-    The same run alone in a lane has the same bits, whatever the times at which its states are kept. A single run does
-    not, rounding differs, and a motion may make much of it; where its steps end serves to divide integrals over time.
+    The same run alone in a lane has the same bits, whatever the times at which its states are kept; with a control in
+    Python, if that answers about a state to the same bits whatever others it is asked about. A single run does not,
+    rounding differs, and a motion may make much of it; where its steps end serves to divide integrals over time.
 
     Attributes
     ----------
@@ -43,6 +45,8 @@ class Retaken:
         Of one run; of many, before one of them is chosen.
     apart : bool
         Whether own numbers stood in lanes, each run's beside those of others.
+    together : bool
+        Whether a control was asked about many runs at once.
     """
 
     conditions: Conditions
@@ -51,6 +55,7 @@ class Retaken:
     span: tuple[float, float]
     start: State
     apart: bool = False
+    together: bool = False
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
@@ -61,9 +66,10 @@ class Retaken:
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         model = self.conditions.model
         own = model.own_numbers[None] if self.apart and not model.recompiled else None
+        asked = asked_together(self.conditions) if self.together else None
         with Interrupt() as interrupt:
             _, reached, _, *states = self.options.integrator(self.conditions).batch(
-                begin, end, wanted, q, v, x, None, own, 1, *table, interrupt.flag
+                begin, end, wanted, q, v, x, None, own, 1, *table, interrupt.flag, asked
             )
         if interrupt.pressed:
             raise KeyboardInterrupt

@@ -89,6 +89,10 @@ class Uncertainty:
 
         return plot_uncertainty(self, output, path=path)
 
+    def __repr__(self) -> str:
+        outputs = ", ".join(map(repr, self.mean))
+        return f"<Uncertainty: {outputs} by {', '.join(map(repr, self.names))}, {self.failed} samples failed>"
+
     def __str__(self) -> str:
         lines = [self.table.to_string(float_format=lambda x: f"{x:.6g}")]
         for label, share in self.shares.items():

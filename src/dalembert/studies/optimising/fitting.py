@@ -111,6 +111,10 @@ class Fitted:
 
         return plot_regions(self, first, second, ax=ax, path=path)
 
+    def __repr__(self) -> str:
+        pairs = zip(self.names, self.x, self.errors, strict=True)
+        return f"<Fitted: {', '.join(f'{n} {x:.6g} +- {e:.2g}' for n, x, e in pairs)}>"
+
     def __str__(self) -> str:
         wide = max(map(len, self.names))
         rows = zip(self.names, self.x, self.errors, self.interval(), strict=True)

@@ -120,7 +120,7 @@ class Positions:
             raise ModelError("synthesize", "plane", plane, f"use {', '.join(map(repr, _PLANES))}")
         self.model, self.names, self.steps, self.wanted = model, names, _STEP * sizes, wanted
         self.count = len(wanted[0].values)
-        self.plane = _PLANES[plane]
+        self.plane, self.plane_name = _PLANES[plane], plane
         first, second = self.plane
         self.normal = np.cross(np.eye(3)[first], np.eye(3)[second])
         scales = RelativeEquations(model, driven=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from ...errors import ModelError, SingularityError
 from ...model import Model, as_model
 from ...system import System
 from .defects import find_defects
+from .fourbars import recognised
 from .marquardt import Fit, fit_positions, settled
 from .positions import Positions, Wanted, as_wanted
 from .variables import Variables, make_variables, spread
@@ -69,6 +71,10 @@ class Linkage:
 
         return plot_linkage(self, ax=ax, path=path)
 
+    def __repr__(self) -> str:
+        short = ", ".join(defect.partition(":")[0] for defect in self.defects) or "no"
+        return f"<Linkage: {', '.join(f'{n} {x:.5g}' for n, x in self.values.items())}; {short} defects>"
+
     def __str__(self) -> str:
         wide = max(map(len, self.values))
         lines = [f"{name:{wide}}  {value:>13.8g}" for name, value in self.values.items()]
@@ -124,14 +130,16 @@ def synthesize(
     starts: int = 200,
     seed: int = 0,
     start: Mapping[str, float] | None = None,
-    defects: bool = True,
+    defects: bool | str = True,
     most: int = 80,
 ) -> Synthesis:
     """Find numbers of a linkage with which it goes through positions.
 
     Loops need not close at the start: numbers, and coordinates of all positions, are found together, from random
     starts. Where everything can be met it is met to rounding; where more is wanted than there are numbers, in the sense
-    of least squares, loops closed.
+    of least squares, loops closed. Where all of a four-bar with revolute hinges may be chosen, for points of its
+    coupler or angles of its other links, solutions of its polynomial equations from thousands of random starts come
+    first.
 
     Parameters
     ----------
@@ -150,12 +158,13 @@ def synthesize(
     solutions : int
         How many different linkages that meet everything are looked for.
     starts : int
-        After how many starts it is enough.
+        After how many starts it is enough; every solution of the polynomial equations of a four-bar counts as one.
     seed : int
     start : dict of name to float
         Of the first start; those of the system, if they lie within their bounds.
-    defects : bool
-        Whether circuits, branches and order are looked at.
+    defects : bool or str
+        Whether circuits, branches and order are looked at. ``"avoid"``: it is looked further until as many linkages as
+        are wanted have none.
     most : int
         Steps from each start.
 
@@ -194,29 +203,49 @@ def synthesize(
     positions = Positions(model, variables.names, variables.scale, wanted, plane)
     points = spread(_ITEM, variables, max(2, starts), seed)[: int(starts)]
     rng = np.random.default_rng([int(seed), 1])
+    if defects not in (True, False, "avoid"):
+        raise ModelError(_ITEM, "defects", defects, "use True, False or 'avoid'")
+    search = _search(positions, variables, points, rng, drive, most, clean=defects == "avoid")
     exact: list[Fit] = []
+    found: list[Linkage] = []
     best: Fit | None = None
     tried = 0
-    for point in points:
+    for fit in itertools.islice(search, int(starts)):
         tried += 1
-        fit = _fitted(positions, variables, point, rng, most)
         if fit is None:
             continue
         if fit.cost < _MET**2:
             if all(np.abs((fit.p - other.p) / variables.scale).max() > _SAME for other in exact):
                 exact.append(fit)
+                found.append(_linkage(positions, fit, drive, bool(defects)))
         elif best is None or fit.cost < best.cost:
             best = fit
-        if len(exact) >= solutions:
+        if sum(defects != "avoid" or not one.defects for one in found) >= solutions:
             break
-    if not exact and best is not None:
-        best = _nearest(positions, variables, best, most)
-    fits = exact or ([best] if best is not None else [])
-    if not fits:
+    if not found and best is not None:
+        found = [_linkage(positions, _nearest(positions, variables, best, most), drive, bool(defects))]
+    if not found:
         raise ModelError(_ITEM, "starts", starts, "from none of them the linkage could even be assembled")
-    found = [_linkage(positions, fit, drive, defects) for fit in fits]
     found.sort(key=lambda one: (len(one.defects) > 0, 0.0 if exact else one.error))
     return Synthesis(found, tried, bool(exact))
+
+
+def _search(
+    positions: Positions,
+    v: Variables,
+    points: Array,
+    rng: np.random.Generator,
+    drive: str | None,
+    most: int,
+    clean: bool,
+) -> Iterator[Fit | None]:
+    """Yield what is found from one start after the other; None where matrices are singular on the way."""
+    bar = recognised(positions)
+    if bar is not None:
+        for begin in bar.begins(v, rng, drive, clean):
+            yield begin and fit_positions(positions, begin, (v.lower, v.upper), 1.0, most)
+    for point in points:
+        yield _fitted(positions, v, point, rng, most)
 
 
 def _fitted(positions: Positions, v: Variables, point: Array, rng: np.random.Generator, most: int) -> Fit | None:

@@ -1,0 +1,260 @@
+#include "bind/batch.hpp"
+#include "bind/methods.hpp"
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+namespace dalembert::bind {
+
+namespace {
+
+// Runs that a control is asked about together, and runs in one go. Both depend on nothing but the number of runs, so that the
+// same ensemble asks the same questions on any number of threads.
+constexpr std::size_t most_together = 512, most_in_one_go = 1024;
+
+nb::object copied(const double *data, std::ptrdiff_t rows, std::size_t width) { return doubles(data, {rows, npy_intp(width)}); }
+
+} // namespace
+
+nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
+  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
+  if (!array)
+    throw nb::python_error();
+  auto *to = reinterpret_cast<PyArrayObject *>(array);
+  if (PyArray_SIZE(to))
+    std::memcpy(PyArray_DATA(to), data, std::size_t(PyArray_SIZE(to)) * sizeof(double));
+  return nb::steal(array);
+}
+
+Batch::Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task)
+    : model(model), run(run), scope(scope), task(task), m(model.data), samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0},
+      n(m.nq ? task.q.size() / std::size_t(m.nq) : 0), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN(); // where a run has failed
+  const std::size_t states = n * task.times.size();
+  q.assign(states * nq, none);
+  v.assign(states * nv, none);
+  x.assign(states * nx, none);
+  outcomes.assign(n, double(Outcome::stopped)); // until they have begun
+  reached.assign(n, task.begin);
+  counts.assign(n * 4, 0.0);
+}
+
+nb::tuple Batch::take() const {
+  const npy_intp rows = npy_intp(n), times = npy_intp(samples.count);
+  return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(reached.data(), {rows}), doubles(counts.data(), {rows, 4}),
+                        doubles(q.data(), {rows, times, npy_intp(nq)}), doubles(v.data(), {rows, times, npy_intp(nv)}),
+                        doubles(x.data(), {rows, times, npy_intp(nx)}));
+}
+
+void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
+  outcomes[k] = double(outcome);
+  reached[k] = t;
+  const std::int64_t columns[4] = {c.steps, c.rejected, c.evaluations, c.jacobians};
+  for (std::size_t j = 0; j < 4; ++j)
+    counts[4 * k + j] = double(columns[j]);
+}
+
+bool Batch::record(std::size_t k, std::size_t sample, const double *q_1, const double *v_1, const double *x_1) {
+  const std::size_t place = k * std::size_t(samples.count) + sample;
+  std::copy_n(q_1, nq, q.data() + place * nq);
+  std::copy_n(v_1, nv, v.data() + place * nv);
+  std::copy_n(x_1, nx, x.data() + place * nx);
+  return true;
+}
+
+void Batch::make() {
+  const bool controlled = run.conditions.host, asked = task.together.is_valid();
+  const bool lanes = !std::strcmp(model.integrators->name(run.method), "dop853") && controlled == asked &&
+                     model.integrators->runs_in_lanes(m, run, task.numbers.has_value());
+  if (lanes && asked)
+    together();
+  else if (lanes)
+    in_lanes();
+  std::vector<std::size_t> alone;
+  for (std::size_t k = 0; k < n; ++k)
+    if (!lanes || outcomes[k] == double(Outcome::stiff))
+      alone.push_back(k);
+  if (!alone.empty())
+    one_by_one(alone);
+}
+
+// ---- in lanes
+
+LaneFeed Batch::Feed::plain() {
+  const auto take = [](void *self, LaneRun &one) {
+    Feed &feed = *static_cast<Feed *>(self);
+    Batch &all = feed.batch;
+    const std::size_t k = feed.next++, samples = k * std::size_t(all.samples.count);
+    if (k >= feed.last)
+      return false;
+    const BatchTask &task = all.task;
+    one.number = std::ptrdiff_t(k);
+    one.q = row_of(task.q, k, all.m.nq), one.v = row_of(task.v, k, all.m.nv), one.x = row_of(task.x, k, all.m.nx);
+    one.own = task.numbers ? &feed.own.made(all.described(), row_of(*task.numbers, k, all.m.recipes.numbers)) : nullptr;
+    one.parameters = task.parameters ? row_of(*task.parameters, k, all.m.parameter_count) : nullptr;
+    one.samples_q = all.q.data() + samples * all.nq;
+    one.samples_v = all.v.data() + samples * all.nv;
+    one.samples_x = all.x.data() + samples * all.nx;
+    one.breaks = task.breaks_of(k, all.run.breaks);
+    return true;
+  };
+  const auto ended = [](void *self, const LaneRun &one, Outcome outcome, double t, const Counts &c) {
+    static_cast<Feed *>(self)->batch.report(std::size_t(one.number), outcome, t, c);
+  };
+  return {this, take, ended, batch.task.attention.stop()};
+}
+
+// every thread has a register full of runs, and takes up the next as soon as one has come to its end
+void Batch::in_lanes() {
+  const int parts = workers((n + std::size_t(model.integrators->lanes) - 1) / std::size_t(model.integrators->lanes));
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (int k = 0; k < parts; ++k)
+    blocks.push_back(std::make_unique<Block>(model.integrators->bytes_lanes(m, 1)));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int worker) {
+    Feed feed{*this, next, n};
+    model.integrators->run_lanes(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), 1, nullptr);
+  };
+  Crew::run(parts, work, &task.attention);
+}
+
+// every thread has many registers full of runs, which go side by side
+void Batch::together() {
+  const std::size_t width = std::size_t(model.integrators->lanes), goes = (n + most_in_one_go - 1) / most_in_one_go;
+  const std::size_t largest = (n + goes - 1) / goes;
+  const int packs = int((std::min(largest, most_together) + width - 1) / width), parts = workers(goes);
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (int k = 0; k < parts; ++k)
+    blocks.push_back(std::make_unique<Block>(model.integrators->bytes_lanes(m, packs)));
+  const auto asks = [](void *self, auto... given) { return static_cast<Batch *>(self)->ask(given...); };
+  const ControlOfMany control{this, asks};
+  std::atomic<std::size_t> next_go{0};
+  const auto work = [&](int worker) {
+    for (std::size_t go = next_go++; go < goes; go = next_go++) {
+      std::atomic<std::size_t> next{go * n / goes};
+      Feed feed{*this, next, (go + 1) * n / goes};
+      model.integrators->run_lanes(m, run, blocks[std::size_t(worker)]->data, task.begin, task.until, samples, feed.plain(), packs, &control);
+    }
+  };
+  Crew::run(parts, work, &task.attention);
+}
+
+bool Batch::ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q_0, const double *v_0, const double *x_0, double *tau,
+                unsigned char *failed) {
+  const Acquired acquired;
+  if (scope.failed() || task.attention.asked())
+    return false;
+  try {
+    npy_intp count = rows, shape[2] = {rows, npy_intp(nv)};
+    nb::object numbers = nb::steal(PyArray_SimpleNew(1, &count, NPY_INTP)), forces = nb::steal(PyArray_ZEROS(2, shape, NPY_DOUBLE, 0));
+    if (!numbers || !forces)
+      throw nb::python_error();
+    std::copy_n(runs, rows, static_cast<npy_intp *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(numbers.ptr()))));
+    const nb::object given[] = {doubles(t, {rows}), copied(q_0, rows, nq), copied(v_0, rows, nv), copied(x_0, rows, nx), numbers, forces};
+    PyObject *arguments[std::size(given)];
+    std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
+    nb::object refused = nb::steal(or_stay([&] { return PyObject_Vectorcall(task.together.ptr(), arguments, std::size(given), nullptr); }));
+    if (!refused)
+      throw nb::python_error();
+    std::copy_n(static_cast<const double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(forces.ptr()))), std::size_t(rows) * nv, tau);
+    for (nb::handle pair : nb::cast<nb::dict>(refused).items()) { // row: error
+      const std::size_t row = nb::cast<std::size_t>(pair[0]);
+      failed[row] = 1;
+      errors.emplace_back(std::size_t(runs[row]), nb::borrow(pair[1]));
+    }
+    return true;
+  } catch (nb::python_error &error) {
+    error.restore();
+  } catch (const nb::cast_error &) {
+    PyErr_SetString(PyExc_TypeError, "a control of many states tells its errors as a dict by row");
+  }
+  scope.keep_error();
+  return false;
+}
+
+// ---- one by one
+
+// some or all of the runs, each by itself; what Python evaluates has one thread
+void Batch::one_by_one(const std::vector<std::size_t> &which) {
+  const int parts = run.conditions.host ? 1 : workers(which.size());
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (int k = 0; k < parts; ++k)
+    blocks.push_back(std::make_unique<Block>(model.integrators->bytes(m, run.method)));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int worker) {
+    for (std::size_t k = next++; k < which.size(); k = next++)
+      run_alone(*blocks[std::size_t(worker)], which[k]);
+  };
+  Crew::run(parts, work, &task.attention);
+}
+
+// the number of a method
+int Batch::method_called(const char *wanted) const {
+  int method = 0;
+  while (std::strcmp(model.integrators->name(method), wanted))
+    ++method;
+  return method;
+}
+
+void Batch::run_alone(Block &room, std::size_t k) {
+  OwnModel own;
+  const ModelData &mine = task.numbers ? own.made(described(), row_of(*task.numbers, k, m.recipes.numbers)) : m;
+  const IntegratorSet &steppers = *model.integrators;
+  constexpr std::int64_t some = 4096;
+  Run one = run;
+  one.started = 0;
+  one.counts = Counts{};
+  one.breaks = task.breaks_of(k, run.breaks);
+  if (task.parameters)
+    one.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
+  Row row{*this, k, 0};
+  const auto record = [](void *self, double, const double *q_1, const double *v_1, const double *x_1, const double *) {
+    Row &to = *static_cast<Row *>(self);
+    return to.batch.record(to.run, to.next++, q_1, v_1, x_1);
+  };
+  Recorder recorder{record, &row, task.attention.stop()};
+  Samples left = samples;
+  std::memset(room.data, 0, room.size);
+  const double *parts[6];
+  if (task.attention.asked()) // what it had done in lanes, if anything, is kept
+    return report(k, Outcome::stopped, std::max(reached[k], task.begin), one.counts);
+  Outcome outcome = steppers.start(mine, one, room.data, task.begin, row_of(task.q, k, m.nq), row_of(task.v, k, m.nv), row_of(task.x, k, m.nx));
+  if (outcome == Outcome::reached && left.count && left.times[0] <= task.begin) {
+    steppers.state(mine, one, room.data, parts);
+    row.next = 1;
+    this->record(k, 0, parts[0], parts[1], parts[2]);
+    left.next = 1;
+  }
+  Pace pace{0, task.begin};
+  const auto advance = [&](std::byte *memory) {
+    Outcome found;
+    do
+      found = steppers.advance(mine, one, memory, task.until, some, left, recorder);
+    while (found == Outcome::paused && !pace.crawls(one.counts.steps, one.t, task.until));
+    return found == Outcome::paused ? Outcome::crawls : found;
+  };
+  if (outcome == Outcome::reached)
+    outcome = advance(room.data);
+  if (outcome == Outcome::stiff) { // on with implicit steps
+    steppers.state(mine, one, room.data, parts);
+    one.method = method_called("radau");
+    Block implicit(steppers.bytes(mine, one.method));
+    std::memset(implicit.data, 0, implicit.size);
+    one.watch = false;
+    one.started = 0;
+    outcome = steppers.start(mine, one, implicit.data, one.t, parts[0], parts[1], parts[2]);
+    if (outcome == Outcome::reached)
+      outcome = advance(implicit.data);
+  }
+  if (outcome == Outcome::host && task.attention.asked())
+    outcome = Outcome::stopped;
+  report(k, outcome, one.t, one.counts);
+  if (outcome == Outcome::host) {
+    const Acquired acquired;
+    if (nb::object error = scope.take_error(); error.is_valid())
+      errors.emplace_back(k, std::move(error));
+  }
+}
+
+} // namespace dalembert::bind

@@ -1,0 +1,95 @@
+// Many runs of a model, sampled at times: in lanes where these can hold them, else one by one; both on threads.
+#pragma once
+
+#include "bind/model.hpp"
+#include <nanobind/ndarray.h>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace dalembert::bind {
+
+using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+
+nb::object doubles(const double *data, std::initializer_list<npy_intp> shape);
+inline const double *row_of(const Doubles &array, std::size_t row, std::int32_t width) { return array.data() + row * std::size_t(width); }
+
+// what is asked
+struct BatchTask {
+  double begin, until;
+  const Doubles &times, &q, &v, &x;
+  const std::optional<Doubles> &parameters; // none, or a row per run
+  const std::optional<Doubles> &numbers;    // own ones: none, or a row per run
+  const std::optional<Doubles> &breaks;     // none: those of the integrator; or of one run after another, with
+  const std::optional<Places> &spans;       // where those of each begin, and the last end
+  int threads;
+  nb::handle together;                      // control(t, q, v, x, runs, tau) of many states at once, or none
+  Attention &attention;
+
+  Breaks breaks_of(std::size_t run, const Breaks &all) const {
+    if (!breaks)
+      return all;
+    const std::int64_t *span = spans->data() + run;
+    return {breaks->data() + span[0], std::ptrdiff_t(span[1] - span[0])};
+  }
+};
+
+// a model with other own numbers, for a run
+struct OwnModel {
+  VariedTables tables;
+  ModelData data;
+  const ModelData &made(const ModelData &described, const double *numbers) { return data = with_numbers(described, numbers, tables); }
+};
+
+class Batch {
+public:
+  Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task);
+  Batch(const Batch &) = delete;
+
+  // without the GIL
+  void make();
+  // with it: (outcomes, times reached, counts, q, v, x), a row per run
+  nb::tuple take() const;
+  // errors of the control by run: those that ended it
+  std::vector<std::pair<std::size_t, nb::object>> errors;
+
+private:
+  void in_lanes();
+  void together();
+  bool ask(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v, const double *x, double *tau,
+           unsigned char *failed);
+  void one_by_one(const std::vector<std::size_t> &which);
+  void run_alone(Block &room, std::size_t k);
+  void report(std::size_t k, Outcome outcome, double t, const Counts &c);
+  bool record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
+  int method_called(const char *wanted) const;
+  // the model as described, which others of its family differ from in own numbers
+  const ModelData &described() const { return model.family.is_valid() ? bound(model.family.ptr())->data : model.data; }
+  int workers(std::size_t parts) const { return int(std::min<std::size_t>(std::size_t(std::max(task.threads, 1)), parts)); }
+
+  const BoundModel &model;
+  const Run &run;
+  Scope &scope;
+  const BatchTask &task;
+  const ModelData &m;
+  const Samples samples;
+  const std::size_t n, nq, nv, nx;
+  std::vector<double> q, v, x, outcomes, reached, counts;
+
+  // runs from one number to another, one after the other, to lanes
+  struct Feed {
+    Batch &batch;
+    std::atomic<std::size_t> &next;
+    std::size_t last;
+    OwnModel own{};
+    LaneFeed plain();
+  };
+  // writes samples of one run to its place
+  struct Row {
+    Batch &batch;
+    std::size_t run, next;
+  };
+};
+
+} // namespace dalembert::bind

@@ -1,0 +1,126 @@
+"""The runs of an ensemble by the core: in lanes, a control in Python asked about many of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..model import Conditions, Sampled
+from ..model.asked_together import AskedTogether, OneByOne
+from ..model.hosted import title
+from .interrupt import Interrupt
+from .members import Members, Together
+from .options import Options
+
+__all__ = ["Made", "asked_together", "make_runs"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What the core has made of many runs, a row for each.
+
+    Attributes
+    ----------
+    outcomes : list of str
+    reached : (B,) s
+    counts : (B, 4)
+        Steps, rejected ones, evaluations, Jacobians.
+    states : three of (B, k, n)
+        q, v and x at the times wanted.
+    errors : dict of int to Exception
+        Those of the control that ended a run, by run.
+    together : bool
+        Whether a control was asked about many runs at once.
+    notes : list of str
+    """
+
+    outcomes: list[str]
+    reached: Array
+    counts: Array
+    states: tuple[Array, Array, Array]
+    errors: dict[int, Exception]
+    together: bool
+    notes: list[str]
+
+
+def asked_together(conditions: Conditions) -> AskedTogether | None:
+    """Return the control of runs that may stand side by side; None if there is none, or laws are in Python too."""
+    host = conditions.host
+    if host is None or host.control is None or isinstance(host.control, Sampled) or conditions.model.family.hosted:
+        return None
+    return AskedTogether(host)
+
+
+def make_runs(
+    members: Members,
+    groups: list[Together],
+    options: Options,
+    span: tuple[float, float],
+    wanted: Array,
+    start: tuple[Array, Array, Array],
+    breaks: Array,
+    interrupt: Interrupt,
+) -> Made:
+    """Return all runs, from states (B, n) at the beginning of a span of time, s, at the times that are wanted.
+
+    A control that cannot be asked about many states at once is asked about one after the other, with a note.
+    """
+    asked = asked_together(members.conditions)
+    try:
+        return _make(members, groups, options, span, wanted, start, breaks, interrupt, asked)
+    except OneByOne as why:
+        assert asked is not None
+        made = _make(members, groups, options, span, wanted, start, breaks, interrupt, None)
+        made.notes.append(
+            f"control {title(asked.control)} was asked about one state after the other, which takes many times longer: "
+            f"about many at once it does not answer as about each ({why}). With state.q[..., k] for a coordinate, and "
+            "functions of NumPy, it can"
+        )
+        return made
+
+
+def _make(
+    members: Members,
+    groups: list[Together],
+    options: Options,
+    span: tuple[float, float],
+    wanted: Array,
+    start: tuple[Array, Array, Array],
+    breaks: Array,
+    interrupt: Interrupt,
+    asked: AskedTogether | None,
+) -> Made:
+    parts: list[tuple[Any, ...]] = []
+    errors: dict[int, Exception] = {}
+    for group in groups:
+        breaks_of_all, spans = members.breaks(group, *span, options, breaks)
+        q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in start)
+        stepper = options.integrator(group.conditions)
+        parts.append(
+            stepper.batch(
+                *span,
+                wanted,
+                q_0,
+                v_0,
+                x_0,
+                group.elements,
+                group.own,
+                threads=_core.threads(),
+                breaks=breaks_of_all,
+                spans=spans,
+                flag=interrupt.flag,
+                together=asked,
+            )
+        )
+        errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
+    order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
+    outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
+    names = {number: name for name, number in _core.outcomes.items()}
+    ends = [names[int(outcome)] for outcome in outcomes]
+    return Made(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])
