@@ -31,6 +31,8 @@ ROOMS = (
     "connections",
     "structures",
     "driving",
+    "starting",
+    "connecting",
     "showing",
     "in_plane",
     "system",
