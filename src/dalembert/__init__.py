@@ -8,6 +8,7 @@ one state or on a batch; `simulate` gives a `Result`. What is here is what most 
     da.shapes  da.structures                            bodies, rigid and flexible
     da.library  da.tribology  da.rotation  da.errors    ready systems, bearings and films, rotations, what can go wrong
     da.formulations                                     the same motion as Kane, Newton, Lagrange write it
+    da.units                                            numbers in inches, slugs, degrees
 
 Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.Bushing``.
 """
@@ -15,7 +16,7 @@ Every name of these rooms also works from here: ``da.Bushing`` is ``da.elements.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import errors, rotation
+from . import errors, rotation, units
 from ._core import isa
 from .analysis import (
     Contact,
@@ -194,6 +195,7 @@ __all__ = [
     "tribology",
     "tube",
     "uncertainty",
+    "units",
     "workspace",
 ]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .angle_charts import Chart, chart
 from .angles import (
     axial,
     euler_accelerations,
@@ -28,11 +29,13 @@ from .checks import finite_array, finite_number, shape_of
 from .errors import ModelError
 
 __all__ = [
+    "Chart",
     "as_rotation_matrix",
     "axial",
     "axis_angle",
     "bryant",
     "bryant_angles",
+    "chart",
     "euler",
     "euler_accelerations",
     "euler_angles",

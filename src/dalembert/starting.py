@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bodies.rigid import Body
-from .checks import finite_array, finite_number, shape_of
+from .checks import finite_array, finite_number, one_of, shape_of
 from .connections.attitudes import attitude_start, with_attitude
 from .connections.connection import Connection
 from .connections.constraints.chains import KinematicChain
@@ -113,6 +113,7 @@ def start_body(
     velocity: ArrayLike | None,
     angular_velocity: ArrayLike | None,
     turned: Turned,
+    axes: str,
 ) -> None:
     """Set where a body starts in the world, and how fast: see `System.place`."""
     found = system.bodies.get(body.name if isinstance(body, Body) else body)
@@ -123,8 +124,16 @@ def start_body(
     attitude, turning = attitude_start(item, *turned, axes="fixed")
     if turning is not None and angular_velocity is not None:
         raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity says the same: leave one out")
-    angular_velocity = angular_velocity if turning is None else turning
     old = system.places.get(found.name, Place())
+    if one_of(item, "axes", axes, ("world", "body")) == "body":
+        R = old.rotation if attitude is None else attitude
+        if R is None:
+            raise ModelError(item, "axes", axes, "say how the body is turned, too: rotation, bryant or euler")
+        velocity, angular_velocity = (
+            None if given is None else R @ finite_array(given, (3,), item=item, field=field)
+            for given, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
+        )
+    angular_velocity = angular_velocity if turning is None else turning
 
     def vector(value: ArrayLike | None, field: str, before: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         return before if value is None else finite_array(value, (3,), item=item, field=field)

@@ -166,7 +166,7 @@ class System(Showing):
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
-        inertia: ArrayLike | None = None,
+        inertia: ArrayLike | str | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
@@ -178,7 +178,7 @@ class System(Showing):
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
-        inertia: ArrayLike | None = None,
+        inertia: ArrayLike | str | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
@@ -197,8 +197,9 @@ class System(Showing):
             homogeneous shape. With a flexible body: the mass it should have, to be compared.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
-        inertia : (3,), (6,) or (3, 3) kg m2
-            About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix.
+        inertia : (3,), (6,), (3, 3) or str, kg m2
+            About the centre of mass: principal moments, or (xx, yy, zz, xy, xz, yz), or a matrix, or a dyadic in unit
+            vectors of the body, ``"54 n1n1 + 54 n2n2 - 3 (n1n2 + n2n1)"``.
         inertia_axes : rotation
             Axes in which `inertia` is given, relative to the body's; default the body's own.
         strict : bool
@@ -314,6 +315,7 @@ class System(Showing):
         bryant: ArrayLike | None = None,
         euler: Any = None,
         angle_rates: ArrayLike | None = None,
+        axes: str = "world",
     ) -> None:
         """Say where a body starts in the world, and how fast; what is not given is free to follow.
 
@@ -325,11 +327,14 @@ class System(Showing):
         rotation : any form of a rotation
             Of its frame, as in `Body.at`.
         velocity, angular_velocity : (3,) m/s, rad/s
-            Of its origin, and of the body; world axes.
+            Of its origin, and of the body; world axes, or see `axes`.
         bryant, euler : (3,) rad, or (angles, "ZYX")
             In place of `rotation`; Euler angles are ZXZ if no axes are named.
         angle_rates : (3,) rad/s
             Of these angles, in place of `angular_velocity`.
+        axes : str
+            In which velocity and angular velocity are given: ``"world"``, or ``"body"``, for those of the body where it
+            starts, which then needs an attitude.
 
         Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
 
@@ -343,7 +348,7 @@ class System(Showing):
         array([3., 0., 2.])
         """
         turned = Turned(rotation, bryant, euler, angle_rates)
-        start_body(self, body, position, velocity, angular_velocity, turned)
+        start_body(self, body, position, velocity, angular_velocity, turned, axes)
 
     def drive(
         self,

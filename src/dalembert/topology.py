@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from .bodies.dyadics import dyadic
 from .bodies.markers import Marker
 from .connections.connection import Connection
 from .connections.constraints.couplings import CoordinateConnection
@@ -240,6 +241,36 @@ class Forest:
             lines.append(f"chord {chord.name}: {chord.element.kind}, {chord.first.name} → {chord.second.name}")
         for coupling in self.couplings:
             lines.append(f"coupling {coupling.name}: {coupling.meaning}")
+        return "\n".join(lines)
+
+    def mass_table(self, digits: int = 6) -> str:
+        """Return mass data as a table: those of Passerello and Huston 1972, Fig. 10.
+
+        Bodies by number, with mass, r from the hinge of the body to its mass centre, in its own axes; xi from the hinge
+        of its parent to its own hinge, in axes of the parent; inertia about the mass centre as a dyadic, n21 being axis
+        1 of body 2.
+
+        Examples
+        --------
+        >>> from dalembert.library import space_manipulator
+        >>> print(space_manipulator().forest().mass_table().splitlines()[2])
+          2 upper_a   0.5   0, 0, -18    0, 0, -6  54 n21n21 + 54 n22n22
+        """
+        rows = [("", "body", "mass", "r", "xi", "inertia")]
+        hinges = dict(enumerate(self.hinges, start=1))
+        for j, hinge in hinges.items():
+            body = hinge.outboard.body
+            parent = int(self.parent[j - 1])
+            inner = hinges[parent].outboard.position if parent else np.zeros(3)
+            offsets = (body.com - hinge.outboard.position, hinge.inboard.position - inner)
+            r, xi = (", ".join(f"{x + 0.0:.{digits}g}" for x in offset.tolist()) for offset in offsets)
+            inertia = dyadic(body.inertia, body=j, digits=digits)
+            rows.append((str(j), body.name, f"{body.mass:.{digits}g}", r, xi, inertia))
+        wide = [max(len(row[k]) for row in rows) for k in range(5)]
+        lines = []
+        for number, name, mass, r, xi, inertia in rows:
+            left = f"{number:>{wide[0] + 2}} {name:<{wide[1]}} {mass:>{wide[2] + 1}}"
+            lines.append(f"{left} {r:>{wide[3] + 2}} {xi:>{wide[4] + 2}}  {inertia}")
         return "\n".join(lines)
 
     def __str__(self) -> str:

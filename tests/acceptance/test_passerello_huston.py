@@ -449,6 +449,19 @@ def test_increments_in_the_papers_own_coordinates() -> None:
     np.testing.assert_allclose(kane.mass_matrix() @ (jumps + 3.02 * np.sqrt(2) * null[0]), blow, atol=1e-8)
 
 
+def test_a_blow_at_the_lock_names_the_two_angles_that_it_leaves_open() -> None:
+    """At x12 = -90 deg, x11 and x13 turn about one line: equal rates of both move nothing."""
+    model = space_manipulator(angles=True).compile()
+    q = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])
+    with pytest.raises(da.SingularityError, match=r"'shoulder_b\.a' \+1 with 'shoulder_b\.c' \+1: .*gimbal lock"):
+        da.impulse(model, q, np.zeros(14), {"main": (0, 0, 0, 100 * POUND, 0, 0)})
+    (motion,) = model.motions_without_inertia(q)
+    assert motion == pytest.approx({"shoulder_b.a": 1.0, "shoulder_b.c": 1.0}, abs=1e-6)
+    q[11] += 0.1  # beside it, the jumps are those of the paper
+    jumps = da.impulse(model, q, np.zeros(14), {"main": (0, 0, 0, 100 * POUND, 0, 0)}).delta_v
+    assert jumps[0] == pytest.approx(112.0, abs=0.5)
+
+
 def test_momentum_and_velocities_in_angles_are_those_of_quaternions(system: System) -> None:
     rng = np.random.default_rng(4)
     angles = space_manipulator(angles=True).compile()

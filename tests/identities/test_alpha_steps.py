@@ -143,3 +143,23 @@ def test_it_goes_on_to_the_same_bits() -> None:
     rest = da.simulate(m, 1.0, **how, resume=part)
     np.testing.assert_array_equal(rest.q, whole.q)
     np.testing.assert_array_equal(rest.t, whole.t)
+
+
+def test_without_damping_it_is_newmarks_rule() -> None:
+    """Spectral radius 1: beta = 1/4, gamma = 1/2, step by step (Slaats 1991, section 1.2), on a nonlinear system."""
+    s = da.System("double pendulum")
+    upper, lower = s.body("upper", da.rod(1.0, 1.0)), s.body("lower", da.rod(0.7, 2.0))
+    s.connect("A", da.Revolute("y"), s.ground, upper)
+    s.connect("B", da.Revolute("y"), upper.at(1, 0, 0), lower)
+    s.connect("k", da.TorsionSpring(stiffness=30.0, damping=0.2), "B")
+    s.initial("A", position=0.3, speed=1.0)
+    model, h, n = s.compile(), 0.01, 50
+    result = da.simulate(model, n * h, method="alpha", step=h, spectral_radius=1.0, rtol=1e-12, atol=1e-12)
+    q, v = np.array([0.3, 0.0]), np.array([1.0, 0.0])
+    a = model.dynamics(0.0, q, v).a
+    for _ in range(n):
+        later = a
+        for _ in range(30):  # a fixed point: h is short
+            later = model.dynamics(0.0, q + h * v + h * h / 4 * (a + later), v + h / 2 * (a + later)).a
+        q, v, a = q + h * v + h * h / 4 * (a + later), v + h / 2 * (a + later), later
+    assert np.allclose(result.q[-1], q, atol=1e-11) and np.allclose(result.v[-1], v, atol=1e-10)

@@ -18,7 +18,7 @@ from dalembert.result.outputs import Output
 from dalembert.result.outputs.bodies import MOMENTA
 
 # dense solves with a few dozen unknowns; differences of order eight lose three digits more
-AGREEMENT = {"kane": 1e-11, "newton_euler": 1e-10, "lagrange": 1e-9}
+AGREEMENT = {"kane": 1e-11, "newton_euler": 1e-10, "lagrange": 1e-9, "gibbs_appell": 1e-9}
 ALL = tuple(AGREEMENT)
 
 pytestmark = pytest.mark.filterwarnings("ignore::dalembert.StiffeningWarning")
@@ -220,6 +220,42 @@ def test_kanes_two_kinds_of_forces_cancel() -> None:
 
 
 # ---- Sol's arrays
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gradient_of_the_gibbs_function_is_what_kane_calls_inertia_forces(seed: int) -> None:
+    """In speeds of hinges and in others; and the motion makes S - K . u' least (Gauss)."""
+    model, state = started(machine(seed))
+    found = formulations.gibbs_appell(model, state)
+    equations, rng = found.kane, np.random.default_rng(seed)
+    u_dot = rng.normal(size=len(equations.names))
+    scale = max(np.abs(equations.inertia_forces(u_dot)).max(), abs(found.function()))
+    assert np.abs(found.gradient(u_dot) + equations.inertia_forces(u_dot)).max() < 1e-12 * scale
+    assert np.allclose(found.hessian, equations.mass_matrix, rtol=1e-9, atol=1e-12 * scale)
+
+    def left(at: np.ndarray) -> float:
+        return found.function(at) - float(equations.active_forces @ at)
+
+    least = left(found.u_dot)
+    assert all(left(found.u_dot + 0.1 * rng.normal(size=len(u_dot))) > least for _ in range(5))
+
+
+def test_the_gibbs_function_of_a_rolling_coin_is_the_printed_one() -> None:
+    """A thin disc that spins and turns upright on a floor: S = m (3 r^2 a^2 / 4 + r^2 b^2 / 8) and no more."""
+    m, r = 2.0, 0.3
+    s = da.System("disc", gravity=(0, 0, 0))
+    disc = s.body("disc", mass=m, inertia=(m * r * r / 4, m * r * r / 4, m * r * r / 2))
+    mast = s.body("mast", mass=0.0)
+    s.connect("place", da.Planar("z"), s.ground, mast)
+    s.connect("axle", da.Revolute("z"), mast.at(0, 0, r, rotation=("x", np.pi / 2)), disc)
+    s.connect("floor", da.RollingDisc(r, "z"), s.ground, disc)
+    s.initial("axle", speed=1.3)
+    s.initial("place.angle", speed=0.7)
+    found = formulations.gibbs_appell(s, speeds=["axle", "place.angle"])
+    a, b = 0.4, -0.9
+    quadratic = m * (3 * r * r * a * a / 4 + r * r * b * b / 8)
+    assert found.function([a, b]) - found.function() - found.gradient() @ [a, b] == pytest.approx(quadratic, rel=1e-12)
+    assert np.allclose(found.u_dot, 0.0, atol=1e-12)  # it goes on along its circle
 
 
 def rigid_tree(rng: np.random.Generator) -> da.System:

@@ -70,6 +70,26 @@ def test_a_body_without_modes_is_rigid() -> None:
     assert body.nm == 0 and body.frequencies.shape == (0,) and body.modal_mass.shape == (0, 0)
 
 
+def test_a_body_of_one_node_is_that_node() -> None:
+    """A lumped node off the origin, its mass off the node: the rigid body with these numbers."""
+    at, off, J = np.array([0.3, 0.1, 0.2]), np.array([0.05, -0.02, 0.01]), np.diag([0.1, 0.2, 0.25])
+    node = da.FlexibleBody(
+        at[None], np.zeros((6, 0)), node_masses=np.array([2.0]), node_inertias=J[None], node_centres=off[None],
+        stiffness=np.zeros((6, 6)),
+    )  # fmt: skip
+    rates = []
+    for shape in (node, None):
+        s = da.System("one")
+        about_centre = J - 2.0 * (off @ off * np.eye(3) - np.outer(off, off))
+        given = {} if shape is not None else {"mass": 2.0, "com": at + off, "inertia": about_centre}
+        body = s.body("body", shape, **given)
+        s.connect("A", da.Spherical(), s.ground, body.at(*at) if shape is None else body.at(node=0))
+        model = s.compile()
+        state = model.random_state(3)
+        rates.append(model.forward_dynamics(state.q, state.v))
+    assert np.allclose(*rates, rtol=1e-12)
+
+
 def test_damping_by_ratios_matrix_and_rayleigh() -> None:
     w = BODY.frequencies
     one = given(damping=0.02)

@@ -15,8 +15,8 @@ import dalembert.library
 from dalembert.io.models.arithmetic import Term, evaluate
 from dalembert.io.models.kinds import same
 from dalembert.io.models.text import dumped, parsed
-from dalembert.io.models.units import quantity
 from dalembert.io.models.writing import tree_of
+from dalembert.units import quantity
 from dalembert.view.figures import Figures
 
 WHEEL = dalembert.library.Gear(0.002, 24)

@@ -18,8 +18,8 @@ from dalembert.io.models.kinds import known_kinds
 from dalembert.io.models.library import library_systems
 from dalembert.io.models.schema import schema
 from dalembert.io.models.text import parsed
-from dalembert.io.models.units import unit_of
 from dalembert.io.models.writing import tree_of
+from dalembert.units import unit_of
 
 jsonschema = pytest.importorskip("jsonschema")
 

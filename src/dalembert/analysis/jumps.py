@@ -49,8 +49,7 @@ class Jumps:
         try:
             self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
         except np.linalg.LinAlgError:
-            weak = ", ".join(map(repr, model.freedoms_without_inertia(q)[:6]))
-            raise SingularityError(f"impulse: nothing resists along {weak or 'some motion'}; give it inertia") from None
+            raise SingularityError(f"impulse: {_unresisted(model, q)}") from None
         B = self._solved(self.rows[:, self.free].T)
         self.length = np.linalg.norm(B, axis=0)
         self.length[self.length == 0.0] = 1.0
@@ -92,3 +91,17 @@ def _without_rounding(model: Model, rows: Array) -> Array:
     own = cleaned[: model.nc]
     own[np.abs(own) * scales.columns < _ROUNDING / scales.rows[:, None]] = 0.0
     return cleaned
+
+
+def _unresisted(model: Model, q: Array) -> str:
+    """Return what moves without inertia, and the way out."""
+    motions = model.motions_without_inertia(q)
+    if all(len(motion) == 1 for motion in motions):
+        weak = ", ".join(repr(name) for motion in motions[:6] for name in motion)
+        return f"nothing resists along {weak or 'some motion'}; give it inertia"
+    listed = [" with ".join(f"{name!r} {x:+.3g}" for name, x in motion.items()) for motion in motions[:6]]
+    return (
+        f"nothing resists {'; '.join(listed)}: these move no inertia together, so that how much of each is left open; "
+        "give them inertia, or, if axes of angles coincide here (gimbal lock), use da.Spherical, another sequence of "
+        "angles, or Kane.impulse_response(..., least=True) of dalembert.oracles.kane, which gives the smallest jump"
+    )

@@ -14,6 +14,7 @@ from ..errors import ModelError
 from ..expressions import Expression, plain, split
 from ..rotation import as_rotation_matrix
 from .colors import as_color
+from .dyadics import inertia_of_dyadic
 from .flexible import FlexibleBody
 from .markers import Marker
 from .nodal_matrices import check_total_mass
@@ -64,7 +65,7 @@ class Body:
         *,
         mass: float | None = None,
         com: ArrayLike | None = None,
-        inertia: ArrayLike | None = None,
+        inertia: ArrayLike | str | None = None,
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
@@ -291,8 +292,10 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
     )
 
 
-def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:
-    """Return a (3, 3) inertia from three moments, six numbers (xx, yy, zz, xy, xz, yz) or a matrix; kg m2."""
+def inertia_matrix(inertia: ArrayLike | str, *, item: str) -> NDArray[np.float64]:
+    """Return a (3, 3) inertia from three moments, six numbers (xx, yy, zz, xy, xz, yz), a matrix or a dyadic; kg m2."""
+    if isinstance(inertia, str):
+        return inertia_of_dyadic(inertia, item=item)
     shape = shape_of(inertia)
     if shape == (3,):
         return np.diag(finite_array(inertia, (3,), item=item, field="inertia"))
@@ -301,6 +304,5 @@ def inertia_matrix(inertia: ArrayLike, *, item: str) -> NDArray[np.float64]:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if shape == (3, 3):
         return finite_array(inertia, (3, 3), item=item, field="inertia")
-    raise ModelError(
-        item, "inertia", inertia, "give three moments, six numbers (xx, yy, zz, xy, xz, yz) or a 3 by 3 matrix"
-    )
+    remedy = "give three moments, six numbers (xx, yy, zz, xy, xz, yz), a 3 by 3 matrix or a dyadic"
+    raise ModelError(item, "inertia", inertia, remedy)

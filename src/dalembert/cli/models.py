@@ -8,10 +8,10 @@ import re
 from typing import Any
 
 from ..errors import ModelError
-from ..io.models.units import quantity
 from ..io.scripts import load_model
 from ..model import Model
 from ..system import System
+from ..units import quantity
 
 __all__ = ["compiled", "coordinates", "loaded", "setting"]
 

@@ -14,7 +14,13 @@ from ..errors import ModelError
 from ..topology import Forest, TreeHinge
 from .names import Names
 
-__all__ = ["freedoms_without_inertia", "lent_inertia", "needs_no_inertia", "refuse_idle_freedoms"]
+__all__ = [
+    "freedoms_without_inertia",
+    "lent_inertia",
+    "motions_without_inertia",
+    "needs_no_inertia",
+    "refuse_idle_freedoms",
+]
 
 Array = NDArray[np.float64]
 
@@ -64,6 +70,26 @@ def freedoms_without_inertia(
         own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
         found |= _idle(M, scale, np.array(outboard), own, None)
     return [names.speeds[j] for j in sorted(found)]
+
+
+def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
+    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` freedoms.
+
+    The weak freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles whose
+    axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
+    """
+    M = np.asarray(model.mass_matrix(q))
+    scale = np.sqrt(np.diag(M))
+    unit = 1.0 / np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
+    sizes, vectors = np.linalg.eigh(M * unit * unit[:, None])
+    idle = vectors.T[sizes < _NOTHING * len(M)] * unit
+    columns = [names.speeds.index(name) for name in weak]
+    if len(idle) != len(columns):
+        return [{name: 1.0} for name in weak]
+    motions = np.linalg.lstsq(idle[:, columns].T, np.eye(len(columns)), rcond=None)[0].T @ idle
+    return [
+        {names.speeds[k]: float(x) for k, x in enumerate(row) if abs(x) > 1e-6 * np.abs(row).max()} for row in motions
+    ]
 
 
 def _carried(forest: Forest, names: Names, k: int) -> list[str]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from ..bodies.shapes import Shape, rod
-from ..checks import finite_number
-from ..connections.hinges import Free, Hinge, Revolute
+from ..checks import finite_number, one_of
+from ..connections.hinges import Free, Hinge, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
@@ -27,6 +27,7 @@ def chain(
     length: float = 0.3,
     mass: float = 1.0,
     floating: bool = False,
+    joints: str = "pin",
 ) -> System:
     """Return a chain of `n` equal links, each turning in the tip of the one before.
 
@@ -44,22 +45,28 @@ def chain(
         Of one link.
     floating : bool
         If true, the first link is free instead of hinged to ground: 6 + n - 1 freedoms.
+    joints : str
+        ``"pin"``, hinges about `axes`; ``"ball"``, for cables, tethers and limbs: `axes` are then of no use; or
+        ``"universal"``, about y and z of the links, so that none can spin by itself.
 
     Raises
     ------
     ModelError
-        If `n` is not a positive whole number, or `axes` is empty or unknown.
+        If `n` is not a positive whole number, `axes` is empty or unknown, or `joints` are none of these.
 
     Examples
     --------
     >>> from dalembert.library import chain
     >>> chain(7)
     <System 'chain of 7': 7 bodies, 7 connections>
+    >>> chain(7, joints="ball").compile().nv
+    21
     """
     n = _count("chain", n)
+    one_of("chain", "joints", joints, ("pin", "ball", "universal"))
     system = System(f"{'floating ' if floating else ''}chain of {n}")
     shape = _link(length, mass)
-    hinges = _hinges("chain", axes)
+    hinges = _hinges("chain", axes) if joints == "pin" else [Spherical() if joints == "ball" else Universal("y", "z")]
     tip = system.ground.origin
     for k in range(1, n + 1):
         link = system.body(f"link_{k}", shape)

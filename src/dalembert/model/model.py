@@ -16,7 +16,7 @@ from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..checks import finite_array, finite_number
 from ..compile import compile_system
-from ..compile.inertia import freedoms_without_inertia
+from ..compile.inertia import freedoms_without_inertia, motions_without_inertia
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
 from ..connections.drives import PoseDrive
@@ -771,6 +771,15 @@ class Model(NamedModel):
         held = self.conditions().given
         rows = self.constraint_jacobian(where, t=t) if self.nc else None
         return freedoms_without_inertia(self, self.forest, names, where, held=held, rows=rows)
+
+    def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
+        """Return the motions of the tree that move no inertia at q (nq,): speeds by name, rad/s or m/s.
+
+        One for each of `freedoms_without_inertia`, which has the speed 1 there. Where two axes of a joint coincide, as
+        at a quarter turn of the second of three angles, both angles are in it.
+        """
+        where = self._coordinates("motions_without_inertia", q)
+        return motions_without_inertia(self, self.compiled.names, where, self.freedoms_without_inertia(where))
 
 
 def _nothing(*given: Any) -> bool:

@@ -178,6 +178,11 @@ class Kane:
         A: Array = translation + rotation + self.armature()
         return A + sum((J.T @ M @ J for J, _, M, _ in self.flexible()), np.zeros_like(A))
 
+    @property
+    def inertias(self) -> tuple[Array, Array]:
+        """Masses (nb,) and inertias (nb, 3, 3) about mass centres, world axes; zero where bodies are flexible."""
+        return self._m, self._I
+
     def armature(self) -> Array:
         """Return the inertias of drive trains (nv, nv), at the speeds of their hinges."""
         diagonal = np.zeros(self.nv)

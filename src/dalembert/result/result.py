@@ -268,6 +268,8 @@ class Result(Files, Pictures):
         if self.model is None:
             return self._stored_output(what, times)
         output = Output.of(self.model, what)
+        if output.plain is not None:
+            return output.factor * self.output(output.plain, times)
         needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
         if times is not None:
             wanted = self._within(np.array(times, dtype=float))

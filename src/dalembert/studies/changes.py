@@ -192,6 +192,9 @@ class Changes:
         model = self.result.model
         assert model is not None
         output = Output.of(model, name)
+        if output.plain is not None:
+            _, values, slopes = self.output(output.plain.name)
+            return output, output.factor * values, output.factor * slopes
         if output.history is not None:
             remedy = "it depends on what happened before: take outputs of states, and integrals of them"
             raise ModelError("sensitivity", "output", name, remedy)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ...errors import ModelError
 from ...expressions import Expression, applied, plain
-from .units import FREE, Dimension, agree, in_words, unit_of
+from ...units import FREE, Dimension, agree, in_words, unit_of
 
 __all__ = ["FUNCTIONS", "Term", "evaluate", "spelled"]
 

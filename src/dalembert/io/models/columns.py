@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError
-from .units import Dimension, unit_of
+from ...units import Dimension, unit_of
 
 __all__ = ["Columns"]
 

@@ -6,7 +6,7 @@ depends on what is measured; ``""`` for what has no unit, or one that only the f
 
 from __future__ import annotations
 
-from .units import Dimension, agree, unit_of
+from ...units import Dimension, agree, unit_of
 
 __all__ = ["BODY", "fits", "unit_for"]
 

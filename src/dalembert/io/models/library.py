@@ -12,9 +12,9 @@ from typing import Any
 
 from ...errors import DalembertError, FileError
 from ...system import System
+from ...units import quantity
 from .arithmetic import evaluate
 from .text import Mapped, Where
-from .units import quantity
 
 __all__ = ["library_system", "library_systems"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from ...errors import FileError
 from ...expressions import Expression
 from ...system import System
+from ...units import Dimension, quantity, unit_of
 from .arithmetic import Term, evaluate
 from .text import Mapped, Where
-from .units import Dimension, quantity, unit_of
 
 __all__ = ["Names"]
 

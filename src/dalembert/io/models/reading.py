@@ -15,6 +15,7 @@ from ...bodies.rigid import Body
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
+from ...units import Dimension, in_words, quantity
 from .arithmetic import evaluate
 from .columns import Columns
 from .dimensions import BODY, PLACE, START, fits, unit_for
@@ -24,7 +25,6 @@ from .looks import lost_look, visual_of
 from .names import Names
 from .settings import SETTINGS
 from .text import Listed, Mapped, Where
-from .units import Dimension, in_words, quantity
 from .writing import VERSION
 
 __all__ = ["DRIVE", "system_of"]

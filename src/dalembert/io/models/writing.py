@@ -19,10 +19,10 @@ from ...connections.laws import before_integration
 from ...errors import ModelError
 from ...expressions import Expression, Parameter
 from ...system import System
+from ...units import quantity, unit_of
 from ..mesh_places import way_to
 from .arithmetic import spelled
 from .kinds import arguments_of, same
-from .units import quantity, unit_of
 
 __all__ = ["tree_of"]
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.plain import Constraint
@@ -33,10 +36,20 @@ __all__ = ["describe", "find", "names"]
 
 
 def find(model: Model, name: str) -> Output:
-    """Return the output of that name, or raise a `ModelError` that says which names are near."""
+    """Return the output of that name, or raise a `ModelError` that says which names are near.
+
+    With a unit in brackets behind it, ``"main.position [in]"``, it is in that unit; with a frame,
+    ``"B.force in crank"``, a vector has components along the axes of that body or marker.
+    """
     found = _find(model, name)
     if found is not None:
         return found
+    if name.endswith("]") and " [" in name:
+        plain, _, unit = name[:-1].rpartition(" [")
+        return find(model, plain).in_unit(unit, name)
+    what, _, frame = name.rpartition(" in ")
+    if what and frame:
+        return _in_axes(model, what, frame, name)
     base, _, ending = name.rpartition(".")
     vector = _find(model, base)
     if vector is not None and ending == "norm" and vector.shape == (3,):
@@ -72,6 +85,29 @@ def _find(model: Model, name: str) -> Output | None:
         if found is not None:
             return found
     return None
+
+
+def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
+    """Return a vector, or a component of one, along the axes of a body or marker."""
+    base, _, ending = what.rpartition(".")
+    vector, component = _find(model, what), ""
+    if vector is None and ending in ("x", "y", "z"):
+        vector, component = find(model, base), ending
+    vector = find(model, what) if vector is None else vector
+    if vector.shape != (3,) or not vector.meaning.endswith("world axes") or vector.history is not None:
+        remedy = "only vectors in world axes have components along other axes: places, velocities, forces and the like"
+        raise ModelError(f"output {name!r}", "vector", what, remedy)
+    axes = find(model, f"{frame}.rotation")
+    of_vector, of_axes, unique = vector.value, axes.value, vector.unique
+    meaning = f"{vector.meaning.removesuffix('world axes')}axes of {frame!r}"
+    turned = replace(
+        vector,
+        name=f"{base if component else what} in {frame}",
+        meaning=meaning,
+        value=lambda m: np.einsum("nji,nj->ni", of_axes(m), of_vector(m)),
+        unique=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
+    )
+    return turned.component("xyz".index(component), name) if component else turned
 
 
 def _of_connection(model: Model, owner: str, quantity: str, name: str) -> Output | None:

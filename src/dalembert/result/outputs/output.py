@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Model, State
+from ...units import factor
 from .motion import Motion
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Output:
         From a `Result` to (n, *shape), if it needs more than one state.
     unique : callable
         From a `Motion` to (n, *shape) truth values: where the motion determines it; None if it always does.
+    plain, factor : Output and float
+        The same in SI units and radians, and what that is multiplied with.
     """
 
     name: str
@@ -66,6 +69,8 @@ class Output:
     index: int = 0
     history: Callable[[Result], Array] | None = None
     unique: Callable[[Motion], NDArray[np.bool_]] | None = None
+    plain: Output | None = None
+    factor: float = 1.0
 
     @classmethod
     def of(cls, model: Model, what: str | Callable[[State], ArrayLike] | Output) -> Output:
@@ -140,6 +145,29 @@ class Output:
             whole=self,
             index=index,
             unique=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
+        )
+
+    def in_unit(self, unit: str, name: str) -> Output:
+        """Return the same in another unit."""
+        own = dict.fromkeys(part.strip() for part in self.unit.split(","))
+        if len(own) > 1:
+            raise ModelError(
+                f"output {self.name!r}", "unit", unit, f"its components are in {self.unit}: take one of them"
+            )
+        number = factor(unit, self.unit, item=f"output {self.name!r}")
+        value, history = self.value, self.history
+        return Output(
+            name,
+            unit,
+            self.shape,
+            self.meaning,
+            lambda m: number * value(m),
+            labels=self.labels,
+            needs=self.needs,
+            history=None if history is None else lambda result: number * history(result),
+            unique=self.unique,
+            plain=self,
+            factor=number,
         )
 
     def norm(self, name: str) -> Output:

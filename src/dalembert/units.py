@@ -1,13 +1,22 @@
-"""Quantities at the edge: ``12 mm``, ``30 deg``, ``5 N/mm``, in SI and radians from here on; and their dimensions."""
+"""Quantities at the edge: ``12 mm``, ``30 deg``, ``5 N/mm``, in SI and radians from here on; and their dimensions.
+
+Everything inside is in SI units and radians. Numbers in others come in by `si`, or as text in model files; outputs go
+out with a unit behind their name, ``result["main.position [in]"]``, or by `of_si`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["FREE", "Dimension", "Quantity", "agree", "quantity", "unit_of"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import ModelError
+
+__all__ = ["FREE", "Dimension", "Quantity", "agree", "factor", "of_si", "quantity", "si", "unit_of"]
 
 Dimension = tuple[float, ...]
 """Powers of kg, m, s, A, K, rad and cycles. Cycles keep ``50 Hz`` apart from 50 rad/s."""
@@ -16,7 +25,7 @@ _BASES = ("kg", "m", "s", "A", "K", "rad", "cycle")
 FREE: Dimension = (0,) * len(_BASES)
 _UNITS: dict[str, tuple[float, str]] = {  # in SI, and of which dimension
     "m": (1.0, "m"), "in": (0.0254, "m"), "ft": (0.3048, "m"),
-    "g": (1e-3, "kg"), "t": (1e3, "kg"), "lb": (0.45359237, "kg"),
+    "g": (1e-3, "kg"), "t": (1e3, "kg"), "lb": (0.45359237, "kg"), "slug": (4.4482216152605 / 0.3048, "kg"),
     "s": (1.0, "s"), "min": (60.0, "s"), "h": (3600.0, "s"),
     "rad": (1.0, "rad"), "deg": (math.pi / 180, "rad"), "rev": (2 * math.pi, "rad"), "rpm": (math.pi / 30, "rad s-1"),
     "Hz": (1.0, "cycle s-1"), "N": (1.0, "kg m s-2"), "lbf": (4.4482216152605, "kg m s-2"),
@@ -78,6 +87,52 @@ def agree(one: Dimension, other: Dimension) -> bool:
     An angle and a plain number are the same to mechanics as well; a length and an angle are not.
     """
     return one[:5] + one[6:] == other[:5] + other[6:]
+
+
+def si(value: ArrayLike, unit: str) -> Any:
+    """Return a number or numbers that are given in a unit, in SI units and radians.
+
+    Examples
+    --------
+    >>> from dalembert import units
+    >>> round(float(units.si(36.0, "in")), 9), round(float(units.si(100.0, "lbf s")), 4)
+    (0.9144, 444.8222)
+    >>> units.si([240.0, 54.0], "slug in2").round(6)
+    array([2.259697, 0.508432])
+    """
+    return _numbers(value) * _known(unit).value
+
+
+def of_si(value: ArrayLike, unit: str) -> Any:
+    """Return a number or numbers in SI units and radians, in another unit: the inverse of `si`."""
+    return _numbers(value) / _known(unit).value
+
+
+def factor(unit: str, of: str, *, item: str) -> float:
+    """Return how many of a unit one of another is, ``factor("in", "m")``.
+
+    Raises
+    ------
+    ModelError
+        If one is not known, or what they measure is not the same.
+    """
+    wanted, own = _known(unit, item), _known(of, item)
+    turns_alike = wanted.dimension[5] == own.dimension[5] or wanted.value == 1.0  # N m and N m/rad are one
+    if not agree(wanted.dimension, own.dimension) or not turns_alike:
+        remedy = f"it is in {of} ({in_words(own.dimension)}), and that is {in_words(wanted.dimension)}"
+        raise ModelError(item, "unit", unit, remedy)
+    return own.value / wanted.value
+
+
+def _known(unit: str, item: str = "units") -> Quantity:
+    found = unit_of(unit) if isinstance(unit, str) else None
+    if found is None:
+        raise ModelError(item, "unit", unit, "use units such as mm, in, lbf, slug, deg, rpm, N/mm, lbf in, kg*m^2")
+    return found
+
+
+def _numbers(value: ArrayLike) -> NDArray[np.float64]:
+    return np.asarray(value, dtype=float)
 
 
 def _product(text: str) -> Quantity | None:
