@@ -3,6 +3,7 @@
 #include "steppers/control.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
+#include "steppers/thresholds.hpp"
 #include "system/newton.hpp"
 #include "tree/chart.hpp"
 #include <initializer_list>
@@ -264,27 +265,44 @@ static bool slopes_exist(const ModelData &m, const RadauRoom &mine) {
 }
 
 // Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
-// Where a law has no slope there, a root at zero, those ahead by the length of the step, where Newton's method needs them.
+// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does not
+// exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the length of
+// the step, where Newton's method needs them.
 static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fronts, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
   const StateOf<double> s{i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x};
   ++i.run.counts.evaluations;
   mine.kept->by_fronts = by_fronts;
-  if (by_fronts) {
-    if (!dynamics(m, c, i.room.motion, s, i.room.a, i.room.motion.system.unused))
-      return false;
-    linearize(m, c, i.room.motion, mine.derivatives, mine.newton, s, i.room.a, i.room.motion.system.lambda, ChordRate::second, true);
-    return true;
-  }
   DerivativeBlocks blocks;
   blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
   blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
-  if (!derivatives(m, c, i.room.motion, mine.derivatives, s, i.room.a, blocks))
-    return false;
-  if (slopes_exist(m, mine))
+  double *a = i.room.a1; // that of the beginning is known, and stays, though a law that is held may not exist there
+  const auto find = [&] {
+    if (!by_fronts)
+      return derivatives(m, c, i.room.motion, mine.derivatives, s, a, blocks);
+    if (!dynamics(m, c, i.room.motion, s, a, i.room.motion.system.unused))
+      return false;
+    linearize(m, c, i.room.motion, mine.derivatives, mine.newton, s, a, i.room.motion.system.lambda, ChordRate::second, true);
     return true;
+  };
+  const auto exist = [&] { return all_finite(a, m.nv) && (by_fronts || slopes_exist(m, mine)); };
+  if (!find())
+    return false;
+  if (exist())
+    return true;
+  if (c.sides) {
+    if (!dynamics(m, c, i.room.motion, s, a, i.room.motion.system.unused)) // whose margins tell what has been left
+      return false;
+    follow_left(i);
+    const bool done = find();
+    hold_again(i);
+    if (!done || exist())
+      return done;
+  }
+  if (by_fronts) // a dense matrix is looked at before it is used
+    return find_derivatives(i, mine, false, h);
   for (int f = 0; f < m.nv; ++f) {
     i.room.change[f] = h * i.room.v[f] + 0.5 * h * h * i.room.a[f];
     i.room.v1[f] = i.room.v[f] + h * i.room.a[f];

@@ -38,3 +38,16 @@ def test_a_step_cut_short_by_a_break_does_not_shorten_those_after_it() -> None:
     plain = da.simulate(s, 2.0, method="radau").stats.steps
     broken = da.simulate(s, 2.0, method="radau", breaks=[0.5, 0.500001, 1.3, 1.300001]).stats.steps
     assert broken < plain + 25
+
+
+@pytest.mark.parametrize("exponent", [1.001, 1.1, 1.5])
+def test_contacts_by_a_power_of_their_depth_open_and_close_in_implicit_steps(exponent: float) -> None:
+    """Where they open, by a rounding too late, depths are below zero, and their powers no numbers."""
+    s = da.System("ball")
+    s.connect("Z", da.Prismatic("z"), s.ground, s.body("b", mass=1.0))
+    s.connect("floor", da.elements.PointPlaneContact(1e5, exponent=exponent), s.ground, s.bodies["b"])
+    s.initial("Z", position=0.3)
+    model = s.compile()
+    for rtol in np.geomspace(1e-9, 1e-5, 9):
+        result = da.simulate(model, 2.0, method="radau", rtol=rtol)
+        assert np.abs(result["energy.balance"]).max() < 1e-6 + 100 * rtol  # eight impacts of 3 J
