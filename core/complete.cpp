@@ -72,7 +72,7 @@ bool programs_fit(const ProgramRows &rows, std::int32_t at, std::int32_t first, 
 void complete_modal(Tables &t, ModelData &m) {
   for (ModalData &body : t.modal) {
     const std::int64_t n = body.modes;
-    const std::int64_t needed = 10 + 12 * n + 10 * n * n + (body.second ? 3 * n * n : 0) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
+    const std::int64_t needed = 10 + 12 * n + n * n + n * (body.second ? 15 : 12) * ((n + 7) / 8 * 8) + (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
     mind(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_numbers.size()), "the integrals of a flexible body are out of range");
     mind(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_numbers.size()), "the stiffness of a flexible body is out of range");
     body.rank = 0;
@@ -87,9 +87,9 @@ void complete_modal(Tables &t, ModelData &m) {
   m.modal_numbers = pointer(t.modal_numbers);
 }
 
-// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank.hpp; its
-// factors take the room of the dense ones
-void find_low_ranks(Tables &t, const ModelData &m) {
+// modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank.hpp, from
+// where it was measured to be ahead
+void find_low_ranks(Tables &t, ModelData &m) {
   std::vector<std::int32_t> carrying(t.modal.size(), 0);
   for (std::size_t i = 1; i < t.bodies.size(); ++i) {
     BodyData &b = t.bodies[i];
@@ -105,8 +105,13 @@ void find_low_ranks(Tables &t, const ModelData &m) {
     bool diagonal = true;
     for (std::int32_t k = 0; diagonal && k < n * n; ++k)
       diagonal = k % (n + 1) == 0 || G[k] == 0.0;
-    if (diagonal && rank && rank <= DALEMBERT_ISA::most_low_rank && 4 * rank < n)
-      body.rank = rank;
+    if (!diagonal || !rank || rank > DALEMBERT_ISA::most_low_rank || 5 * rank >= 2 * n)
+      continue;
+    body.rank = rank;
+    if (4 * rank >= n) { // factors of 2 n rank numbers do not fit where the dense ones would stand
+      body.factors = m.modal_factors;
+      m.modal_factors += 2 * n * rank;
+    }
   }
 }
 
@@ -267,7 +272,8 @@ void mind_chord(const Tables &t, const ModelData &m, const ChordData &c) {
            within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) && within(c.nq, 0, 8) && within(c.nv, 0, 7) &&
            within(c.curve, -1, count_of(t.curves.size())),
        "a chord's kind, body or size is out of range");
-  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain)), "only a hinge can be held");
+  mind(!c.held || (c.nv > 0 && c.rows >= c.nv && (c.form == ChordForm::hinge || c.form == ChordForm::chain || (c.form == ChordForm::constraint && c.rows == 1))),
+       "only a hinge or a rope can be held");
   mind(c.form != ChordForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows), "the programs of a custom constraint do not fit");
   mind(c.form != ChordForm::chain || (within(c.inner, 0, DALEMBERT_ISA::most_inner + 1) && c.start >= 0 && c.starts >= 1 &&
                                       std::size_t(c.start) + std::size_t(c.starts) * std::size_t(c.inner) <= t.inner_starts.size() &&

@@ -1,5 +1,6 @@
 // One instruction set's kernels behind the border of kernels.hpp. Compiled several times; see scalar/isa.hpp.
 #include "kernels.hpp"
+#include "elements/unknowns.hpp"
 #include "kinematics/descent.hpp"
 #include "kinematics/relative.hpp"
 #include "system/newton.hpp"
@@ -683,12 +684,21 @@ void share(const ModelData &m, std::byte *memory, const Conditions &c, double t,
   share_least(m, room.system.loops, shares, loads, lambda);
 }
 
+void law_equations(const ModelData &m, int element, const double *inputs, double *values, double *equations) {
+  const ElementData &e = m.elements[element];
+  const ProgramData &program = m.programs.programs[e.law];
+  load_program(m, m.programs, program, inputs, values);
+  run_parts(m, m.programs, program, ProgramPart::settled, ProgramPart::slopes, values);
+  for (int k = 0; k < e.unknowns * (e.unknowns + 1); ++k)
+    equations[k] = result_of(m.programs, program, values, first_residual(e) + k);
+}
+
 } // namespace
 
 extern const KernelSet kernels;
 const KernelSet kernels{DALEMBERT_ISA_NAME, W,           has_lanes,    bytes_one, bytes_lanes,  one,
                         one_by_one,         lanes_range, bytes_factor, factor,    factor_solve, factor_pivots,
-                        bytes_stress,       stress,      share,        bytes_sweep, sweep_model,
+                        bytes_stress,       stress,      share,        law_equations, bytes_sweep, sweep_model,
                         bytes_reach,        rows_of_reach, descend};
 
 } // namespace dalembert::DALEMBERT_ISA

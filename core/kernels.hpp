@@ -122,6 +122,8 @@ struct KernelSet {
   int (*stress)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *multipliers, double *loads);
   // loads of all connections and multipliers of a motion at a configuration become those of least norm
   void (*share)(const ModelData &, std::byte *workspace, const Conditions &, double t, const double *q, double *loads, double *lambda);
+  // residuals of the unknowns of an element's law and their slopes, row by row, at inputs and unknowns; values: room for programs
+  void (*law_equations)(const ModelData &, int element, const double *inputs, double *values, double *equations);
   // kinematic motion: kinematics/sweep.hpp
   std::size_t (*bytes_sweep)(const ModelData &, const Conditions &, bool jerk);
   SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale, double floor, SweepCall &);

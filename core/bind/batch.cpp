@@ -13,6 +13,26 @@ namespace {
 // same ensemble asks the same questions on any number of threads.
 constexpr std::size_t most_together = 512, most_in_one_go = 1024;
 
+// In lanes of a control: all registers together take no more than this, so that the runs of large models are fewer.
+constexpr std::size_t most_bytes = std::size_t(64) << 20;
+
+double *data_of(const nb::object &array) { return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr()))); }
+
+nb::object empty(std::size_t rows, std::size_t columns) {
+  const npy_intp shape[2] = {npy_intp(rows), npy_intp(columns)};
+  PyObject *array = PyArray_SimpleNew(2, const_cast<npy_intp *>(shape), NPY_DOUBLE);
+  if (!array)
+    throw nb::python_error();
+  return nb::steal(array);
+}
+
+nb::object reshaped(const nb::object &array, std::initializer_list<std::size_t> shape) {
+  nb::list sizes;
+  for (const std::size_t size : shape)
+    sizes.append(size);
+  return array.attr("reshape")(nb::tuple(sizes));
+}
+
 nb::object copied(const double *data, std::ptrdiff_t rows, std::size_t width) { return doubles(data, {rows, npy_intp(width)}); }
 
 } // namespace
@@ -29,22 +49,31 @@ nb::object doubles(const double *data, std::initializer_list<npy_intp> shape) {
 
 Batch::Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchTask &task)
     : model(model), run(run), scope(scope), task(task), m(model.data), samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0},
-      n(m.nq ? task.q.size() / std::size_t(m.nq) : 0), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN(); // where a run has failed
-  const std::size_t states = n * task.times.size();
-  q.assign(states * nq, none);
-  v.assign(states * nv, none);
-  x.assign(states * nx, none);
-  outcomes.assign(n, double(Outcome::stopped)); // until they have begun
-  reached.assign(n, task.begin);
-  counts.assign(n * 4, 0.0);
+      n(m.nq ? task.q.size() / std::size_t(m.nq) : 0), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)),
+      q_array(empty(n, task.times.size() * nq)), v_array(empty(n, task.times.size() * nv)), x_array(empty(n, task.times.size() * nx)),
+      outcomes_array(empty(n, 1)), reached_array(empty(n, 1)), counts_array(empty(n, 4)),
+      q(data_of(q_array)), v(data_of(v_array)), x(data_of(x_array)), outcomes(data_of(outcomes_array)), reached(data_of(reached_array)),
+      counts(data_of(counts_array)), begun(n, 0) {
+  std::fill_n(outcomes, n, double(Outcome::stopped)); // until they have begun
+  std::fill_n(reached, n, task.begin);
+  std::fill_n(counts, 4 * n, 0.0);
 }
 
 nb::tuple Batch::take() const {
-  const npy_intp rows = npy_intp(n), times = npy_intp(samples.count);
-  return nb::make_tuple(doubles(outcomes.data(), {rows}), doubles(reached.data(), {rows}), doubles(counts.data(), {rows, 4}),
-                        doubles(q.data(), {rows, times, npy_intp(nq)}), doubles(v.data(), {rows, times, npy_intp(nv)}),
-                        doubles(x.data(), {rows, times, npy_intp(nx)}));
+  const std::size_t times = std::size_t(samples.count);
+  return nb::make_tuple(reshaped(outcomes_array, {n}), reshaped(reached_array, {n}), counts_array, reshaped(q_array, {n, times, nq}),
+                        reshaped(v_array, {n, times, nv}), reshaped(x_array, {n, times, nx}));
+}
+
+void Batch::clear(std::size_t k) {
+  if (begun[k])
+    return;
+  begun[k] = 1;
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const std::size_t times = std::size_t(samples.count);
+  std::fill_n(q + k * times * nq, times * nq, none);
+  std::fill_n(v + k * times * nv, times * nv, none);
+  std::fill_n(x + k * times * nx, times * nx, none);
 }
 
 void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
@@ -57,9 +86,9 @@ void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
 
 bool Batch::record(std::size_t k, std::size_t sample, const double *q_1, const double *v_1, const double *x_1) {
   const std::size_t place = k * std::size_t(samples.count) + sample;
-  std::copy_n(q_1, nq, q.data() + place * nq);
-  std::copy_n(v_1, nv, v.data() + place * nv);
-  std::copy_n(x_1, nx, x.data() + place * nx);
+  std::copy_n(q_1, nq, q + place * nq);
+  std::copy_n(v_1, nv, v + place * nv);
+  std::copy_n(x_1, nx, x + place * nx);
   return true;
 }
 
@@ -77,6 +106,8 @@ void Batch::make() {
       alone.push_back(k);
   if (!alone.empty())
     one_by_one(alone);
+  for (std::size_t k = 0; k < n; ++k) // that it was stopped before
+    clear(k);
 }
 
 // ---- in lanes
@@ -89,13 +120,14 @@ LaneFeed Batch::Feed::plain() {
     if (k >= feed.last)
       return false;
     const BatchTask &task = all.task;
+    all.clear(k);
     one.number = std::ptrdiff_t(k);
     one.q = row_of(task.q, k, all.m.nq), one.v = row_of(task.v, k, all.m.nv), one.x = row_of(task.x, k, all.m.nx);
     one.own = task.numbers ? &feed.own.made(all.described(), row_of(*task.numbers, k, all.m.recipes.numbers)) : nullptr;
     one.parameters = task.parameters ? row_of(*task.parameters, k, all.m.parameter_count) : nullptr;
-    one.samples_q = all.q.data() + samples * all.nq;
-    one.samples_v = all.v.data() + samples * all.nv;
-    one.samples_x = all.x.data() + samples * all.nx;
+    one.samples_q = all.q + samples * all.nq;
+    one.samples_v = all.v + samples * all.nv;
+    one.samples_x = all.x + samples * all.nx;
     one.breaks = task.breaks_of(k, all.run.breaks);
     return true;
   };
@@ -122,8 +154,9 @@ void Batch::in_lanes() {
 // every thread has many registers full of runs, which go side by side
 void Batch::together() {
   const std::size_t width = std::size_t(model.integrators->lanes), goes = (n + most_in_one_go - 1) / most_in_one_go;
-  const std::size_t largest = (n + goes - 1) / goes;
-  const int packs = int((std::min(largest, most_together) + width - 1) / width), parts = workers(goes);
+  const std::size_t largest = (n + goes - 1) / goes, each = model.integrators->bytes_lanes(m, 2) - model.integrators->bytes_lanes(m, 1);
+  const std::size_t wanted = (std::min(largest, most_together) + width - 1) / width;
+  const int packs = int(std::clamp<std::size_t>(most_bytes / each, 1, wanted)), parts = workers(goes);
   std::vector<std::unique_ptr<Block>> blocks;
   for (int k = 0; k < parts; ++k)
     blocks.push_back(std::make_unique<Block>(model.integrators->bytes_lanes(m, packs)));
@@ -208,6 +241,7 @@ void Batch::run_alone(Block &room, std::size_t k) {
   one.breaks = task.breaks_of(k, run.breaks);
   if (task.parameters)
     one.conditions.parameters = row_of(*task.parameters, k, m.parameter_count);
+  clear(k);
   Row row{*this, k, 0};
   const auto record = [](void *self, double, const double *q_1, const double *v_1, const double *x_1, const double *) {
     Row &to = *static_cast<Row *>(self);

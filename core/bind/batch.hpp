@@ -63,6 +63,8 @@ private:
   void run_alone(Block &room, std::size_t k);
   void report(std::size_t k, Outcome outcome, double t, const Counts &c);
   bool record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
+  // not a number, where it will not get to; by the thread that takes it up
+  void clear(std::size_t k);
   int method_called(const char *wanted) const;
   // the model as described, which others of its family differ from in own numbers
   const ModelData &described() const { return model.family.is_valid() ? bound(model.family.ptr())->data : model.data; }
@@ -75,7 +77,9 @@ private:
   const ModelData &m;
   const Samples samples;
   const std::size_t n, nq, nv, nx;
-  std::vector<double> q, v, x, outcomes, reached, counts;
+  nb::object q_array, v_array, x_array, outcomes_array, reached_array, counts_array; // what is handed over,
+  double *const q, *const v, *const x, *const outcomes, *const reached, *const counts; // and where their numbers are
+  std::vector<unsigned char> begun;
 
   // runs from one number to another, one after the other, to lanes
   struct Feed {

@@ -25,6 +25,15 @@ template <class T> void wait_while(const std::atomic<T> &value, T old) {
   }
 }
 
+// free again at the end, whatever happens
+struct Freed {
+  std::atomic<bool> *busy;
+  ~Freed() {
+    if (busy)
+      busy->store(false, std::memory_order_release);
+  }
+};
+
 // Never destroyed: its threads wait until the process ends. A forked child has none of them and gets a new crew; nothing is
 // locked on the way to it, because a lock that another thread held when the process forked stays locked in the child.
 Crew &the_crew() {
@@ -58,7 +67,8 @@ void Crew::run(int count, const std::function<void(int)> &work, Attention *atten
 }
 
 void Crew::run_here(int count, const std::function<void(int)> &work, Attention *attention) {
-  std::unique_lock mine(busy, std::try_to_lock);
+  const bool mine = !busy.exchange(true, std::memory_order_acquire);
+  const Freed freed{mine ? &busy : nullptr};
   if (mine)
     grow(count - 1);
   const int helping = mine ? std::min(int(hands.size()), count - 1) : 0;

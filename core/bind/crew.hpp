@@ -5,7 +5,6 @@
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <mutex>
 
 namespace dalembert::bind {
 
@@ -34,7 +33,7 @@ private:
   void wait_attentively(Attention &attention) const;
 
   const long process;
-  std::mutex busy;
+  std::atomic<bool> busy{false};                    // no mutex: who has it may come again, from what it calls in Python
   std::deque<Hand> hands;                           // stay where they are
   std::atomic<int> waiting_for{0};                  // hands still at work
   const std::function<void(int)> *job = nullptr;

@@ -345,6 +345,7 @@ void add_integrator(nb::module_ &module) {
       .def("restore", &Integrator::restore, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def("first_step", [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; }, nb::arg("step"))
       .def_prop_rw("usual_slack", [](const Integrator &i) { return i.run.usual_slack; },
                    [](Integrator &i, double slack) { i.run.usual_slack = slack; })
       .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })

@@ -169,6 +169,23 @@ nb::tuple share(const BoundModel &model, double t, const Doubles &q, const nb::o
   return nb::make_tuple(first, second);
 }
 
+// residuals of an element's unknowns and their slopes, (n, m + m m), at inputs and unknowns (n, inputs + m)
+nb::object law_equations(const BoundModel &model, int element, const Doubles &rows) {
+  const ModelData &m = model.data;
+  if (element < 0 || element >= m.element_count || m.elements[element].form != LawForm::program)
+    throw nb::value_error("there is no such law");
+  const ElementData &e = m.elements[element];
+  const std::size_t inputs = std::size_t(m.programs.programs[e.law].inputs);
+  if (rows.ndim() != 2 || rows.shape(1) != inputs)
+    throw nb::value_error("the inputs do not fit the law");
+  const npy_intp count = npy_intp(rows.shape(0)), size = e.unknowns * (e.unknowns + 1);
+  nb::object found = new_array({count, size});
+  std::vector<double> values(std::size_t(m.programs.most_values));
+  for (npy_intp k = 0; k < count; ++k)
+    model.kernels->law_equations(m, element, rows.data() + std::size_t(k) * inputs, values.data(), data_of(found) + k * size);
+  return found;
+}
+
 // Kinematic motion at times (n,) from q: (nq,), or with positions (n, nq) that are given, rates only. Returns q, v, a, jerks
 // (None if not wanted) and slack of the rows that were reached, the last position and its speeds, and (status, t, rounds).
 nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q, const nb::object &conditions, const Doubles &row_scale, double floor,
@@ -295,6 +312,7 @@ NB_MODULE(_core, module) {
       .def("_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
       .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
       .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
+      .def("_law_equations", &law_equations, nb::arg("element"), nb::arg("rows"))
       .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
       .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"), nb::arg("floor"), nb::arg("jerk"), nb::arg("most"))
       .def_prop_ro("loop_envelope", [](const BoundModel &m) { return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0; })

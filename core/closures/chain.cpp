@@ -2,6 +2,7 @@
 #include "closures/by_lane.hpp"
 #include "hinges/custom.hpp"
 
+#include <initializer_list>
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -134,6 +135,28 @@ static double settle_chain(const ModelData &model, Workspace<double> &ws, const 
   return square;
 }
 
+// A chain that is nearly stretched may be left straight, where its hinges seem to give way no further (Y^T e = 0): from a little
+// aside it closes. best: |e|^2 there.
+static void bend_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
+                       double best, double *gamma, ChainPoint<double> &at) {
+  constexpr double closed = 1e-10, aside = 0.03; // of the length; rad, or of the length
+  double trial[most_inner];
+  ChainPoint<double> there;
+  for (const double way : {aside, -aside}) {
+    if (best <= closed * closed * chord.parameter * chord.parameter)
+      break;
+    for (int k = 0; k < chord.inner; ++k)
+      trial[k] = gamma[k] + (k % 2 ? way : -way);
+    const double square = settle_chain(model, ws, chord, R, p, trial, there);
+    if (square < 1e-4 * best) {
+      best = square;
+      at = there;
+      for (int k = 0; k < chord.inner; ++k)
+        gamma[k] = trial[k];
+    }
+  }
+}
+
 // inner coordinates of the best of the stored starts; the first one that comes close will do
 static void solve_chain(const ModelData &model, Workspace<double> &ws, const ChordData &chord, const Mat3<double> &R, const Vec3<double> &p,
                         double *gamma, ChainPoint<double> &at) {
@@ -151,8 +174,10 @@ static void solve_chain(const ModelData &model, Workspace<double> &ws, const Cho
       for (int k = 0; k < chord.inner; ++k)
         gamma[k] = trial[k];
     }
-    if (best < near * near * chord.parameter * chord.parameter)
+    if (best < near * near * chord.parameter * chord.parameter) {
+      bend_chain(model, ws, chord, R, p, best, gamma, at);
       return;
+    }
   }
 }
 
@@ -266,7 +291,7 @@ template <class T> struct SolvedChain {
 
 template <class T>
 static void solve(const ModelData &model, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &m, SolvedChain<T> &chain) {
-  chain.inner = chord.inner, chain.rank = 6 - chord.rows;
+  chain.inner = chord.inner, chain.rank = 6 - chord.rows + (chord.held ? chord.nv : 0); // without rows that hold
   chain.length = chord.parameter;
   double numbers[most_inner];
   ChainPoint<double> value;
@@ -341,10 +366,10 @@ static void rows_of_one(const ModelData &model, Workspace<T> &ws, const ChordDat
     beyond = beyond - phi * phi;
   }
   constexpr double least = 1e-8; // of the length, below which it is rounding
-  if (value_of(beyond) > least * least * chain.length * chain.length) {
+  if (rows.count && value_of(beyond) > least * least * chain.length * chain.length) {
     const T whole = root(beyond + last * last);
-    rows.residual[5 - chain.rank] = value_of(last) < 0.0 ? -whole : whole;
-    rows.bias[5 - chain.rank] = T(std::numeric_limits<double>::quiet_NaN()); // no motion leads through here
+    rows.residual[rows.count - 1] = value_of(last) < 0.0 ? -whole : whole;
+    rows.bias[rows.count - 1] = T(std::numeric_limits<double>::quiet_NaN()); // no motion leads through here
   }
 }
 

@@ -41,14 +41,27 @@ static void closing_rows(const ModelData &m, Workspace<T> &ws, const ChordData &
   }
 }
 
+// the face of a rope: |p|, its rate along u = p / |p|, and |p|'' = u . a + (v^2 - (u . v)^2) / |p|
+template <class T> static void face_of_rope(const RelativeMotion<T> &m, HingeFace<T> &face) {
+  const T distance = root(dot(m.p, m.p)), inverse = 1.0 / larger(distance, T(1e-300));
+  const Vec3<T> u = scale(inverse, m.p);
+  const T along = dot(u, m.v);
+  face.q[0] = distance;
+  face.D[0] = sliding(u);
+  face.bias = sliding(scale(-(dot(m.v, m.v) - along * along) * inverse, u));
+}
+
 template <class T>
 void chord_face(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, HingeFace<T> &face) {
   if (chord.form == ChordForm::chain)
     return face_of_custom(m, ws, chord, relative, face);
+  if (chord.form == ChordForm::constraint)
+    return face_of_rope(relative, face);
   HingeLibrary::visit(chord.kind, [&](auto hinge) { decltype(hinge)::face(parameter_of<T>(m, chord), relative, face); });
 }
 
-// rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held
+// rows that hold the coordinates of a cut hinge, s' = D . [w; v] = 0; they demand nothing of those that are not held. A rope is
+// held at its length.
 template <class T>
 static void hold_rows(const ModelData &m, Workspace<T> &ws, const ChordData &chord, const RelativeMotion<T> &relative, ChordRows<T> &rows) {
   HingeFace<T> face;
@@ -59,7 +72,7 @@ static void hold_rows(const ModelData &m, Workspace<T> &ws, const ChordData &cho
     if (!any || !ws.held[chord.v + j])
       rows.add(T(0.0), zero3<T>(), zero3<T>(), T(0.0));
     else
-      rows.add(T(0.0), face.D[j].w, face.D[j].v, -(dot(face.D[j].w, face.bias.w) + dot(face.D[j].v, face.bias.v)));
+      rows.add(chord.form == ChordForm::constraint ? face.q[j] - parameter_of<T>(m, chord) : T(0.0), face.D[j].w, face.D[j].v, -(dot(face.D[j].w, face.bias.w) + dot(face.D[j].v, face.bias.v)));
   }
 }
 

@@ -1,6 +1,7 @@
 // The library of constraints: equations between two frames that are no hinge's, one struct each.
 //
 //     distance         phi = |p| - length                 g_v = p / |p|
+//     rope             no rows: a coordinate |p|, as the face of a cut hinge (chords.cpp), that stops hold
 //     rolling          the point of B at u from its origin, which touches the plane z = 0 of A, has no velocity:
 //                      g_v = e     g_w = u x e     bias = e . (omega x u'); along z this is the rate of the height,
 //                      along x and y it has no residual (nonholonomic)
@@ -34,6 +35,11 @@ struct Distance {
     const T along = dot(u, m.v);
     rows.add(distance - parameter_of<T>(model, chord), zero3<T>(), u, (dot(m.v, m.v) - along * along) * inverse);
   }
+};
+
+struct Rope {
+  static constexpr const char *name = "rope";
+  template <class T> static void rows(const ModelData &, const ChordData &, const RelativeMotion<T> &, ChordRows<T> &) {}
 };
 
 struct PointOnLine {
@@ -205,6 +211,6 @@ struct CamRolling {
 
 // the number of a constraint is its place in this list
 using ConstraintLibrary = Types<Distance, PointOnLine, PointOnPlane, Parallel, AxisAngle, AxisTurn, Skate, RollingSphere, RollingDisc,
-                                PointOnCurve, CamRoller, CamFlat, CamRolling>;
+                                PointOnCurve, CamRoller, CamFlat, CamRolling, Rope>;
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -34,6 +34,10 @@
 // direction of nodal inertias in some terms and turns them in others. Its tables are there for comparison.
 #pragma once
 
+#include <cstring>
+#include <type_traits>
+
+#include "scalar/pack.hpp"
 #include "tree/workspace.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -44,8 +48,8 @@ struct ModalTables {
   const double *mass, *h0, *J0;                // 1, 3, 6
   const double *E0, *F0, *J1;                  // n x 3, n x 3, n x 6
   const double *G, *stiffness, *damping;       // n x n
-  const double *F1, *J2;                       // n x n x 3, n x n x 6
-  const double *E1;                            // n x n x 3, or null
+  int width, rows;                             // n rounded up to eights; 12, or 15 where there is E1
+  const double *bilinear;                      // n x rows x width: F1_rs, J2_rs, F1_rs - F1_sr, E1_rs as rows over r, by s
   const double *h1, *N1, *N2, *Q, *C1, *C2;    // of the source: n x 3, n x 6, n x n x 6, n x n x 3, n x 9, n x n x 9
   const double *T3, *R2, *R3, *L;              // n x n x n, n x n x 3, n x n x n x 3, n x n x 3
 };
@@ -64,9 +68,8 @@ DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &b
   t.mass = take(1), t.h0 = take(3), t.J0 = take(6);
   t.E0 = take(3 * n), t.F0 = take(3 * n), t.J1 = take(6 * n);
   t.G = take(n * n);
-  t.F1 = take(3 * n * n), t.J2 = take(6 * n * n);
-  if (body.second)
-    t.E1 = take(3 * n * n);
+  t.width = (t.n + 7) / 8 * 8, t.rows = body.second ? 15 : 12;
+  t.bilinear = take(n * t.rows * t.width);
   if (body.source) {
     t.h1 = take(3 * n), t.N1 = take(6 * n), t.N2 = take(6 * n * n), t.Q = take(3 * n * n), t.C1 = take(9 * n), t.C2 = take(9 * n * n);
     t.T3 = take(n * n * n), t.R2 = take(3 * n * n), t.R3 = take(3 * n * n * n), t.L = take(3 * n * n);
@@ -243,36 +246,98 @@ template <class T> inline Motion<T> flexible_bias(const ModelData &m, const Body
 
 // ---- inertia and gyroscopic loads
 
-// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend
-template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
+// sums over s of what is bilinear in modes, of one r, or of as many as a register holds
+template <class V> struct BilinearSums {
+  Vec3<V> turn, along, shift, push; // F1_rs eta_s, F1_rs eta'_s, E1_rs eta_s, E1_rs eta'_s
+  Sym3<V> bend;                     // J2_rs eta_s
+  V gyro;                           // omega . (F1_rs - F1_sr) eta'_s
+};
+
+// `row` reads a row of the tables at the places r; rate and w only if `moving`
+template <bool moving, class V, class T, class Read>
+DALEMBERT_INLINE void sum_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Read &row, BilinearSums<V> &o) {
+  const Vec3<V> zero{V(0.0), V(0.0), V(0.0)};
+  o = {zero, zero, zero, zero, {V(0.0), V(0.0), V(0.0), V(0.0), V(0.0), V(0.0)}, V(0.0)};
+  const double *at = t.bilinear;
+  const std::ptrdiff_t width = t.width;
+  for (int s = 0; s < t.n; ++s, at += t.rows * width) {
+    const V e(eta[s]);
+    const auto x = row(at), y = row(at + width), z = row(at + 2 * width);
+    o.turn = {o.turn.x + e * x, o.turn.y + e * y, o.turn.z + e * z};
+    Sym3<V> &J = o.bend;
+    J.xx = J.xx + e * row(at + 3 * width), J.xy = J.xy + e * row(at + 4 * width), J.xz = J.xz + e * row(at + 5 * width);
+    J.yy = J.yy + e * row(at + 6 * width), J.yz = J.yz + e * row(at + 7 * width), J.zz = J.zz + e * row(at + 8 * width);
+    if constexpr (moving) {
+      const V u(rate[s]);
+      o.along = {o.along.x + u * x, o.along.y + u * y, o.along.z + u * z};
+      o.gyro = o.gyro + V(rate[s] * w.x) * row(at + 9 * width) + V(rate[s] * w.y) * row(at + 10 * width) + V(rate[s] * w.z) * row(at + 11 * width);
+    }
+    if (t.rows > 12) {
+      const auto a = row(at + 12 * width), b = row(at + 13 * width), c = row(at + 14 * width);
+      o.shift = {o.shift.x + e * a, o.shift.y + e * b, o.shift.z + e * c};
+      if constexpr (moving) {
+        const V u(rate[s]);
+        o.push = {o.push.x + u * a, o.push.y + u * b, o.push.z + u * c};
+      }
+    }
+  }
+}
+
+// the sums of all modes, one by one given to take(r, sums); numbers are taken as many at once as a register holds
+template <bool moving, class T, class Take>
+DALEMBERT_INLINE void each_bilinear(const ModalTables &t, const T *eta, const T *rate, const Vec3<T> &w, const Take &take) {
+  if constexpr (std::is_same_v<T, double>) {
+    BilinearSums<Pack> some;
+    for (int begin = 0; begin < t.n; begin += W) {
+      sum_bilinear<moving>(t, eta, rate, w, [begin](const double *row) {
+        Pack found;
+        std::memcpy(&found, row + begin, sizeof(Pack));
+        return found;
+      }, some);
+      for (int k = 0; k < W && begin + k < t.n; ++k) {
+        const auto vec = [k](const Vec3<Pack> &a) { return Vec3<double>{a.x[k], a.y[k], a.z[k]}; };
+        const Sym3<Pack> &J = some.bend;
+        take(begin + k, BilinearSums<double>{vec(some.turn), vec(some.along), vec(some.shift), vec(some.push), {J.xx[k], J.xy[k], J.xz[k], J.yy[k], J.yz[k], J.zz[k]}, some.gyro[k]});
+      }
+    }
+  } else {
+    BilinearSums<T> one;
+    for (int r = 0; r < t.n; ++r) {
+      sum_bilinear<moving>(t, eta, rate, w, [r](const double *row) { return row[r]; }, one);
+      take(r, one);
+    }
+  }
+}
+
+// (2): m, h, J into I_C, [F_r; E_r] into modal_own, J2_rs eta_s into modal_bend; with v, also what modal_bias takes from
+// the tables, into modal_rates
+template <class T> inline void modal_inertia(const ModelData &m, Workspace<T> &ws, const T *q, int i, const T *v = nullptr) {
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
   const ModalTables t = modal_tables(m, body);
   const T *eta = q + b.q;
-  const int n = t.n;
   Load<T> *own = ws.modal_own + body.loads;
   RigidInertia<T> I{T(*t.mass), lift<T>(as_vec(t.h0)), lift<T>(as_sym(t.J0))};
-  for (int r = 0; r < n; ++r) {
-    own[r] = {lift<T>(as_vec(t.F0 + 3 * r)), lift<T>(as_vec(t.E0 + 3 * r))};
-    if (body.order_zero)
-      continue;
-    Sym3<T> bend{T(0.0), T(0.0), T(0.0), T(0.0), T(0.0), T(0.0)}; // J2_rs eta_s
-    for (int s = 0; s < n; ++s) {
-      add_scaled(own[r].n, eta[s], t.F1 + 3 * (r * n + s));
-      add_scaled(bend, eta[s], t.J2 + 6 * (r * n + s));
-    }
-    ws.modal_bend[body.loads + r] = bend;
-    add_scaled(I.J, eta[r], bend);
+  if (body.order_zero) {
+    for (int r = 0; r < t.n; ++r)
+      own[r] = {lift<T>(as_vec(t.F0 + 3 * r)), lift<T>(as_vec(t.E0 + 3 * r))};
+    ws.I_C[i] = I;
+    return;
+  }
+  const auto take = [&](int r, const BilinearSums<T> &sums) {
+    own[r] = {lift<T>(as_vec(t.F0 + 3 * r)) + sums.turn, lift<T>(as_vec(t.E0 + 3 * r)) + sums.shift};
+    ws.modal_bend[body.loads + r] = sums.bend;
+    if (v)
+      ws.modal_rates[body.loads + r] = {sums.along, sums.push, sums.gyro};
+    add_scaled(I.J, eta[r], sums.bend);
     add_scaled(I.J, eta[r], t.J1 + 6 * r);
     add_scaled(I.h, eta[r], (t.h1 ? t.h1 : t.E0) + 3 * r);
-    if (t.E1) {
-      Vec3<T> shift = zero3<T>();
-      for (int s = 0; s < n; ++s)
-        add_scaled(shift, eta[s], t.E1 + 3 * (r * n + s));
-      own[r].f += shift;
-      I.h += scale(0.5 * eta[r], shift);
-    }
-  }
+    I.h += scale(0.5 * eta[r], sums.shift);
+  };
+  if (v)
+    each_bilinear<true>(t, eta, v + b.v, ws.w[i], take);
+  else
+    each_bilinear<false>(t, eta, static_cast<const T *>(nullptr), ws.w[i], take);
   ws.I_C[i] = I;
 }
 
@@ -335,7 +400,7 @@ template <class T> DALEMBERT_INLINE auto elastic_of(const ModelData &m, const do
   }
 }
 
-// (3), with elastic and damping forces: loads on B, and modal forces added to `modal` (n); after modal_inertia
+// (3), with elastic and damping forces: loads on B, and modal forces added to `modal` (n); after modal_inertia with v
 template <class T>
 inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3<T> &w, const T *q, const T *v, int i, T *modal) {
   const BodyData &b = m.bodies[i];
@@ -362,21 +427,13 @@ inline Load<T> modal_bias(const ModelData &m, const Workspace<T> &ws, const Vec3
     return source_bias(t, I, w, eta, rate, modal);
   Vec3<T> momentum = mul(I.J, w), drift = zero3<T>(), turn = zero3<T>(), push = zero3<T>();
   for (int r = 0; r < n; ++r) {
-    Vec3<T> along = zero3<T>(), shift = zero3<T>();
-    for (int s = 0; s < n; ++s) {
-      const int rs = r * n + s;
-      const double *f = t.F1 + 3 * rs;
-      add_scaled(along, rate[s], f);
-      modal[s] = modal[s] - rate[r] * (w.x * f[0] + w.y * f[1] + w.z * f[2]); // F1_sr of (3), from the side of s
-      if (t.E1)
-        add_scaled(shift, rate[s], t.E1 + 3 * rs);
-    }
+    const ModalRate<T> &sums = ws.modal_rates[body.loads + r];
     const Vec3<T> Kw = mul(as_sym(t.J1 + 6 * r), w) + scale(2.0, mul(ws.modal_bend[body.loads + r], w));
-    modal[r] = modal[r] + dot(w, along) - 0.5 * dot(w, Kw);
+    modal[r] = modal[r] + sums.gyro - 0.5 * dot(w, Kw);
     momentum += scale(rate[r], own[r].n);
     drift += scale(rate[r], own[r].f);
-    turn += scale(rate[r], Kw + along);
-    push += scale(rate[r], shift);
+    turn += scale(rate[r], Kw + sums.along);
+    push += scale(rate[r], sums.push);
   }
   return {cross(w, momentum) + turn, cross(w, cross(w, I.h)) + scale(2.0, cross(w, drift)) + push};
 }
@@ -396,7 +453,7 @@ inline Load<T> flexible_load(const ModelData &m, Workspace<T> &ws, const T *q, c
   const BodyData &b = m.bodies[i];
   const ModalData &body = m.modal[b.modal];
   const ModalTables t = modal_tables(m, body);
-  modal_inertia(m, ws, q, i);
+  modal_inertia(m, ws, q, i, v);
   const Motion<T> &A = ws.A[i];
   for (int r = 0; r < t.n; ++r) {
     const Load<T> &own = ws.modal_own[body.loads + r];

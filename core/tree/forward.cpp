@@ -12,12 +12,12 @@ template <class T, class B> DALEMBERT_INLINE void start_inertia(const B &b, Arti
 }
 
 // inertia of one body by itself; of a flexible one also its modal inertia
-template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, int i) {
+template <class T> DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, int i) {
   const BodyData &b = m.bodies[i];
   ArticulatedInertia<T> &I = ws.I_A[i];
   if (b.form != Form::modal)
     return seen<T>(m, b, [&](const auto &numbers) { start_inertia(numbers, I); });
-  modal_inertia(m, ws, q, i);
+  modal_inertia(m, ws, q, i, v);
   if (m.modal[b.modal].rank)
     start_low_rank(m, ws, i);
   else
@@ -195,7 +195,7 @@ template <class T> void start_forward(const ModelData &m, Workspace<T> &ws, cons
   }
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
-    start_body(m, ws, q, i);
+    start_body(m, ws, q, v, i);
     const Vec3<T> &w = ws.w[i];
     if (b.form == Form::modal) {
       for (int k = b.v; k < b.v + b.nv; ++k)
@@ -371,7 +371,7 @@ void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T 
 template <class T> void factorize(const ModelData &m, Workspace<T> &ws, const T *q, const unsigned char *given) {
   place_frames(m, ws, q);
   for (int i = 1; i <= m.nb; ++i)
-    start_body(m, ws, q, i);
+    start_body(m, ws, q, static_cast<const T *>(nullptr), i);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
     ArticulatedInertia<T> left;

@@ -23,6 +23,12 @@ template <class T> struct Pivot {
   T inverse;
 };
 
+// of a mode r of a flexible body: F1_rs eta'_s, E1_rs eta'_s, omega . (F1_rs - F1_sr) eta'_s
+template <class T> struct ModalRate {
+  Vec3<T> along, push;
+  T gyro;
+};
+
 template <class T> struct Workspace {
   std::int32_t *path;  // bodies from ground to one body, for kernels that need only these
   // position stage
@@ -53,6 +59,7 @@ template <class T> struct Workspace {
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
   Sym3<T> *modal_bend; // J2_rs eta_s of each mode r
+  ModalRate<T> *modal_rates;
   T *modal_square, *modal_factor;
 };
 
@@ -81,6 +88,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.lent = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_bend = arena.take<Sym3<T>>(std::size_t(m.modal_loads));
+  ws.modal_rates = arena.take<ModalRate<T>>(std::size_t(m.modal_loads));
   ws.modal_load = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_square = arena.take<T>(std::size_t(m.modal_squares));
   ws.modal_factor = arena.take<T>(std::size_t(m.modal_factors));

@@ -293,3 +293,63 @@ def test_counts_of_a_system():
     assert (count.bodies, count.modes, count.freedoms) == (2, 4, 6)
     assert count.articulated == articulated_count([2, 2])
     assert "multiplications" in str(count)
+
+
+# ---- loads at nodes, the ruthless model where it is deformed, and its precomputed matrices
+
+
+def test_a_load_at_the_tip_is_part_of_inverse_and_forward_dynamics():
+    """f_m(0): what inverse dynamics asks for with a force at the tip brings the same accelerations back."""
+    s = golden_system()
+    tip = s["tip"]
+    force = np.array([1.5, -2.0, 0.7])
+    node = int(tip.flexible.node_labels[-1])
+    plain = s.compile()
+    s.connect("F", da.Load(force=force), tip.at(node=node))
+    model, wanted = s.compile(), np.array([0.3, -1.0, 0.4, 0.9, 0.2, -0.6])
+    tau = model.inverse_dynamics(Q, V, wanted)
+    assert np.abs(model.dynamics(0.0, Q, V, tau=tau).a - wanted).max() < 1e-10 * np.abs(wanted).max() * 10
+    # and it is the force times the partial velocities of the node
+    partial = model.jacobian(tip.at(node=node), Q)[3:]
+    shared = plain.forward_dynamics(Q, V, tau + partial.T @ force)
+    assert np.abs(model.dynamics(0.0, Q, V, tau=tau).a - shared).max() < 1e-10
+
+
+def test_the_ruthless_model_at_a_deformed_state():
+    """Inertia and gyroscopic loads of the undeformed body, (8.1), but hinges and elastic forces where the nodes are."""
+    s = golden_system(order="ruthless")
+    o = FlexibleOperators(s, Q, V)
+    for k, name in ((0, "base"), (1, "tip")):
+        body = s[name].flexible
+        nm = body.nm
+        turned = o.bodies[k].M[:nm, :nm]
+        assert np.abs(turned - source_integrals(golden_body()).mass_matrix(np.zeros(nm))[:nm, :nm]).max() < 1e-12
+    model = s.compile()
+    assert np.abs(model.mass_matrix(Q) - o.mass_matrix()).max() < 1e-12
+    assert np.abs(model.bias_forces(Q, V) - o.bias()).max() < 1e-11
+    assert np.abs(model.forward_dynamics(Q, V, TAU) - o.forward_dynamics(TAU)).max() < 1e-10
+    full = golden_system().compile()
+    apart = np.abs(full.mass_matrix(Q) - model.mass_matrix(Q)).max()
+    assert 1e-3 < apart < 0.5  # not the same, since it is deformed; but near, since it is deformed little
+
+
+@pytest.mark.parametrize("order", ["ruthless", "full"])
+def test_precomputed_matrices(order):
+    """Lambda, zeta, Upsilon, Omega of (7.8): with them D_f is inverted by Woodbury's formula.
+
+    With clamped frames Lambda is the same at every state; zeta is the motion of the node that carries the next body.
+    """
+    s = golden_system(order=order)
+    first, o = FlexibleOperators(s, 0 * Q, 0 * V).precomputed(), FlexibleOperators(s, Q, V)
+    for k, (rest, made) in enumerate(zip(first, o.precomputed(), strict=True)):
+        body = s[("base", "tip")[k]].flexible
+        assert np.abs(made.Lambda @ body.modal_mass - np.eye(2)).max() < 1e-12
+        assert np.abs(made.Lambda - rest.Lambda).max() < 1e-12 * np.abs(rest.Lambda).max()
+        assert np.abs(made.Upsilon - made.Lambda @ made.zeta).max(initial=0.0) < 1e-14
+        assert np.abs(made.Omega - made.zeta.T @ made.Upsilon).max(initial=0.0) < 1e-14
+        assert made.zeta.shape == (2, 6 if k == 0 else 0)
+    model, expected = s.compile(), o.forward_dynamics(TAU)
+    assert np.abs(o.forward_dynamics(TAU, indirect=True) - expected).max() < 1e-9 * np.abs(expected).max()
+    assert np.abs(model.forward_dynamics(Q, V, TAU) - expected).max() < 1e-9 * np.abs(expected).max()
+    carrier = model.jacobian(s["base"].at(node=2), Q)[:, 1:3]  # of the node that carries the tip, by the base's modes
+    assert np.abs(np.abs(o.precomputed()[0].zeta.T) - np.abs(carrier)).max() < 1e-12

@@ -182,6 +182,20 @@ def test_threads_ask_the_same_questions() -> None:
     assert (found[0] == found[1]).all()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_that_a_control_computes_for_all_runs_are_held(threads: int) -> None:
+    """Kernels take the batch as it comes, on threads that are at work already; what is held up stays where it is."""
+    model = chain(3).compile()
+    starts = da.State(q=np.random.default_rng(0).normal(size=(1100, 3)), v=np.zeros((1100, 3)))
+    before = _core.threads()
+    _core.set_threads(threads)
+    try:
+        runs = da.simulate(model, 0.1, state=starts, times=[0.1], control=lambda s: model.bias_forces(s.q, s.v))
+    finally:
+        _core.set_threads(before)
+    assert np.abs(runs.q[:, 0] - starts.q).max() < 1e-9 and not runs.stats.notes
+
+
 # ---- functions that take one state only
 
 

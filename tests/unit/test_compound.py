@@ -240,7 +240,8 @@ def test_members_keep_their_numbers_by_name() -> None:
         ("a", "b"), {"one": (spring(300.0, 0.3), "a", "m"), "two": (spring(120.0, 0.5), "m", "b")},
         nodes={"m": ("line", "k0*0.1")}, parameters={"k0": 4.0},
     )  # fmt: skip
-    assert element.parameters == {"k0": 4.0, "one_k": 300.0, "one_l": 0.3, "two_k": 120.0, "two_l": 0.5}
+    named = {"k0": 4.0, "one_k": 300.0, "one_l": 0.3, "two_k": 120.0, "two_l": 0.5}
+    assert element.parameters == {**named, "m_shift": 0.0}  # where its search begins, beyond the start
     s = block_on_slide(element)
     soft = da.simulate(s, 1.0, parameters={"link.two_k": 60.0}, times=[1.0], rtol=1e-10)
     whole = 1 / (1 / 300 + 1 / 60)

@@ -89,6 +89,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Parallel": lambda: two(constraints.Parallel("z")),
     "Perpendicular": lambda: two(constraints.Perpendicular("x", "y")),
     "Distance": lambda: two(da.Distance(0.6)),
+    "Rope": lambda: two(da.Rope(0.6)),
     "KinematicChain": lambda: two(da.KinematicChain([da.Spherical(), da.Bar(0.6), da.Spherical()])),
     "PointOnPoint": lambda: two(constraints.PointOnPoint(), second=(0, 0, 0.6)),
     "PointOnLine": lambda: two(constraints.PointOnLine("z")),

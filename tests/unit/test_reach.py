@@ -1,4 +1,4 @@
-"""Kinematic chains that are stretched or folded: the motion ends there, and nothing passes without a word."""
+"""Kinematic chains that are stretched or folded: they hold there, or, without stops, the motion ends with a word."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tethered(bars: tuple[float, float], position: tuple, speed: tuple) -> da.Sys
 @pytest.mark.parametrize("method", ["auto", "radau", "dopri5"])
 def test_a_chain_stretched_to_its_reach_ends_the_run_and_is_named(method: str) -> None:
     with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
-        da.simulate(tethered((0.5, 0.5), (0.6, 0.3, 0), (1.0, 0, 0)), 1.0, method=method)
+        da.simulate(tethered((0.5, 0.5), (0.6, 0.3, 0), (1.0, 0, 0)), 1.0, method=method, stops="off")
     end = caught.value.result["P.position"][-1]
     assert np.hypot(end[0], end[1]) == pytest.approx(1.0, abs=1e-5) and np.hypot(end[0], end[1]) < 1.0 + 1e-6
 
@@ -31,15 +31,29 @@ def test_a_chain_stretched_to_its_reach_ends_the_run_and_is_named(method: str) -
 def test_a_chain_that_folds_is_not_crossed() -> None:
     """Bars of 0.5 and 0.3 m keep a hole of 0.2 m, however long a step may be."""
     with pytest.raises(da.SingularityError, match="'chain' is stretched or folded") as caught:
-        da.simulate(tethered((0.5, 0.3), (0.6, 0.1, 0), (-1.0, 0, 0)), 1.0)
+        da.simulate(tethered((0.5, 0.3), (0.6, 0.1, 0), (-1.0, 0, 0)), 1.0, stops="off")
     end = caught.value.result["P.position"][-1]
     assert np.hypot(end[0], end[1]) == pytest.approx(0.2, abs=1e-5)
 
 
+@pytest.mark.parametrize("method", ["auto", "radau"])
+def test_with_stops_it_holds_and_what_is_across_goes_on(method: str) -> None:
+    """The puck loses its speed along the chain, and then runs round in a circle at the speed that is left."""
+    result = da.simulate(tethered((0.5, 0.5), (0.6, 0.3, 0), (1.0, 0, 0)), 2.0, method=method, rtol=1e-8, atol=1e-10)
+    p, v = result["puck.position"][-1, :2], result["puck.velocity"][-1, :2]
+    assert np.hypot(*p) == pytest.approx(1.0, abs=2e-6)
+    assert np.hypot(*v) == pytest.approx(0.3, abs=2e-6)  # moment of momentum about the nail
+    assert result["chain.reach.tension"][-1] == pytest.approx(0.09, abs=1e-5)
+    assert np.abs(result["energy.balance"]).max() < 1e-9
+
+
 def test_runs_side_by_side_end_there_too() -> None:
     model = tethered((0.5, 0.5), (0.6, 0.3, 0), (0, 0, 0)).compile()
-    runs = da.simulate(model, 1.0, times=[0.0, 0.5, 1.0], state={"P.x.speed": np.array([0.1, -0.1, 1.0, 0.2])})
+    given = {"times": [0.0, 0.5, 1.0], "state": {"P.x.speed": np.array([0.1, -0.1, 1.0, 0.2])}}
+    runs = da.simulate(model, 1.0, **given, stops="off")
     assert runs.status == ("finished", "finished", "failed", "finished")
+    held = da.simulate(model, 1.0, **given)
+    assert held.status == ("finished",) * 4 and held["chain.reach.taut"][:, -1].tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
 def test_beyond_its_reach_a_chain_is_open_by_what_is_missing() -> None:

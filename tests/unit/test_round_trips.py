@@ -74,6 +74,7 @@ SAMPLES: dict[str, list[Any]] = {
     "CustomConstraint": [da.CustomConstraint("x**2 + y - r", parameters={"r": 1.0})],
     "CustomCoupling": [da.CustomCoupling("s1 - r*s2**2", parameters={"r": 0.4})],
     "Distance": [da.Distance(0.1 + 0.2)],
+    "Rope": [da.Rope(0.1 + 0.2, 0.3), da.Rope(0.5, pushes=True)],
     "KinematicChain": [da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])],
     "Offset": [da.Bar(0.5)],
     "Parallel": [da.Parallel("x", "y")],

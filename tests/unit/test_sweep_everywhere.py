@@ -134,6 +134,40 @@ def test_a_scheduler_that_cannot_be_reached_is_named(client: Any, said: str) -> 
         run("modes", client=client)
 
 
+_SCRIPT = """
+import sys
+import dalembert as da
+
+def arm(case):
+    s = da.System("arm")
+    end = s.ground
+    for k in range(case["links"]):
+        link = s.body(f"link{k}", da.rod(1.0, 1.0))
+        s.connect(f"j{k}", da.Revolute("y"), end, link)
+        end = link.at(1.0, 0, 0)
+    return s
+
+def reach(model, case):
+    return float(model.nv) + case["more"]
+
+if __name__ == "__main__":
+    over = {"links": [1, 2, 3], "more": [0.5, 0.25]}
+    found = da.sweep(arm, over, task=reach, client=sys.argv[1])
+    scaled = da.sweep(arm, over, task=lambda model, case: 2 * reach(model, case), client=sys.argv[1])
+    right = found.answer.values.tolist() == [[1.5, 1.25], [2.5, 2.25], [3.5, 3.25]]
+    print(right, bool((scaled.answer == 2 * found.answer).all()))
+"""
+
+
+def test_functions_of_a_script_run_on_a_cluster_that_does_not_know_it(cluster: Any, tmp_path: Path) -> None:
+    script = tmp_path / "study.py"
+    script.write_text(_SCRIPT)
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(script), cluster.scheduler.address]
+    told = subprocess.run(command, env=known, capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["True", "True"]
+
+
 # lost half-way
 
 

@@ -99,20 +99,20 @@ def test_most_four_bars_through_nine_points_have_defects() -> None:
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
-@pytest.mark.parametrize("names", [("crank.angle", "rocker.angle"), ("D", "A")])
+@pytest.mark.parametrize("names", [("crank.angle", "rocker.angle"), ("D", "A")], ids=["angles", "hinges"])
 def test_pairs_of_angles_obey_freudensteins_equation(count: int, names: tuple[str, str]) -> None:
     """The logarithm from 1 to 2 over sixty degrees each (Freudenstein 1955), from random starts."""
     s = da.System("function generator", gravity=(0, 0, 0))
     b, beta, c, d, delta = (s.parameter(name, 1.0) for name in ("b", "beta", "c", "d", "delta"))
     crank, coupler, rocker = (s.body(n) for n in ("crank", "coupler", "rocker"))
-    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("A", da.Revolute("-z"), crank, s.ground)
     s.connect("B", da.Revolute("z"), crank.at(b * np.cos(beta), b * np.sin(beta), 0), coupler)
-    s.connect("D", da.Revolute("z"), s.ground.at(1, 0, 0), rocker)
+    s.connect("D", da.Revolute("z"), rocker, s.ground.at(1, 0, 0))
     s.connect("C", da.Revolute("z"), coupler.at(c, 0, 0), rocker.at(d * np.cos(delta), d * np.sin(delta), 0))
     x = 1.5 - 0.5 * np.cos(np.pi * (2 * np.arange(count) + 1) / (2 * count))
     phi, psi = np.radians(60) * (x - 1), np.radians(60) * np.log2(x)
     bounds = dict.fromkeys(("b", "c", "d"), (0.1, 10.0)) | dict.fromkeys(("beta", "delta"), (-np.pi, np.pi))
-    of = {"crank.angle": phi, "rocker.angle": psi, "A": phi, "D": psi}
+    of = {"crank.angle": phi, "rocker.angle": psi, "A": phi, "D": -psi}  # D turns the ground against the rocker
     found = da.synthesize(s, bounds, {name: of[name] for name in names}, drive="A", defects="avoid")
     assert found.exact and not found[0].defects
     v = found[0].values

@@ -129,10 +129,16 @@ class ModalIntegrals:
             _six(self.J1),
             self.G,
         ]
-        parts += [self.F1, _six(self.J2)]
+        parts.append(self._bilinear())
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    def _bilinear(self) -> Array:
+        """Return [F1_rs, J2_rs, F1_rs - F1_sr, E1_rs] as rows over r, by s (nm, 12 or 15, nm in eights)."""
+        parts = [self.F1, _six(self.J2), self.F1 - self.F1.swapaxes(0, 1)]
         if self.E1 is not None:
             parts.append(self.E1)
-        return np.concatenate([np.ravel(part) for part in parts])
+        rows = np.concatenate(parts, axis=2).transpose(1, 2, 0)
+        return np.pad(rows, ((0, 0), (0, 0), (0, -self.nm % 8)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from .. import _core
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import Constraint
+from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
 from ..topology import Forest
 from .frames import FrameMap
@@ -99,7 +100,8 @@ def _kind(element: Hinge | Constraint) -> dict[str, Any]:
         kind = _core.hinges[element.kernel, False]
     elif element.form == "constraint":
         kind = _core.constraints[element.kernel]
-    return {"form": number("chord_form", element.form), "kind": kind, "parameter": element.parameter}
+    sizes = {"nq": 1, "nv": 1} if isinstance(element, Rope) else {}
+    return {"form": number("chord_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
 
 
 # ---- which rows, in which order

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..connections.constraints.chains import KinematicChain
+from ..connections.constraints.reaches import reach_of
+from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
 from ..errors import SingularityError
 from ..system import System
@@ -78,6 +80,22 @@ def _from_starts(system: System) -> System:
     return system
 
 
+def _with_ties(system: System) -> System:
+    """Return the system with ropes beside every chain that can be stretched or folded: they hold it there."""
+    for name, connection in list(system.connections.items()):
+        reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
+        if reach is None or f"{name}.reach" in system.connections:
+            continue
+        ends = [
+            marker.body.at(*(marker.position + marker.rotation @ point))
+            for marker, point in ((connection.first, reach.first), (connection.second, reach.second))
+        ]
+        system.connect(f"{name}.reach", Rope(reach.most), *ends)
+        if reach.least > 0.0:
+            system.connect(f"{name}.fold", Rope(reach.least, pushes=True), *ends)
+    return system
+
+
 def compile_system(origin: System) -> Compiled:
     """Return what the model of a system is made of.
 
@@ -91,7 +109,7 @@ def compile_system(origin: System) -> Compiled:
     """
     for body in origin.bodies.values():
         body.validate()
-    system = with_turns(_from_starts(with_links(origin.copy())))
+    system = _with_ties(with_turns(_from_starts(with_links(origin.copy()))))
     forest = Forest(system)
     names, frames, joints = Names(forest), FrameMap.of(forest), JointTables()
     tables = {

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
+from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
 from ..errors import ModelError
 from ..topology import Forest
@@ -24,8 +25,8 @@ def full_names(hinge: str, parts: Sequence[str]) -> list[str]:
 
 
 def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
-    """Return the rows that hold the coordinates of a cut hinge while it sticks."""
-    return closure.element.holds if isinstance(closure.element, Hinge) else ()
+    """Return the rows that hold the coordinates of a cut hinge while it sticks, or a rope while it is taut."""
+    return closure.element.holds if isinstance(closure.element, (Hinge, Rope)) else ()
 
 
 def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
@@ -54,6 +55,10 @@ class Names:
         Names of the closures.
     cut_q, cut_v : dict of str to slice
         Where coordinates and speeds of a hinge that closes a loop stand among those of all such hinges.
+    ropes : dict of str to (int, int)
+        Where lengths of ropes and their rates stand among these.
+    cut_nv : int
+        How many speeds there are, of such hinges and of ropes.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
     closing : (nc,) bool
@@ -77,7 +82,9 @@ class Names:
     closures: tuple[Connection | CoordinateConnection, ...] = field(init=False)
     chords: tuple[str, ...] = field(init=False)
     cut_q: dict[str, slice] = field(init=False)
+    ropes: dict[str, tuple[int, int]] = field(init=False)
     cut_v: dict[str, slice] = field(init=False)
+    cut_nv: int = field(init=False)
     rows: tuple[str, ...] = field(init=False)
     row_connections: tuple[str, ...] = field(init=False)
     holonomic: NDArray[np.bool_] = field(init=False)
@@ -152,15 +159,21 @@ class Names:
     def _name_cuts(self) -> None:
         q: dict[str, slice] = {}
         v: dict[str, slice] = {}
+        ropes: dict[str, tuple[int, int]] = {}
         nq = nv = 0
         for chord in self.forest.chords:
             hinge = chord.element
+            if isinstance(hinge, Rope):
+                ropes[chord.name] = nq, nv
+                nq, nv = nq + 1, nv + 1
             if not isinstance(hinge, Hinge):
                 continue
             q[chord.name], v[chord.name] = slice(nq, nq + hinge.nq), slice(nv, nv + hinge.nv)
             nq, nv = nq + hinge.nq, nv + hinge.nv
         object.__setattr__(self, "cut_q", q)
         object.__setattr__(self, "cut_v", v)
+        object.__setattr__(self, "ropes", ropes)
+        object.__setattr__(self, "cut_nv", nv)
 
     def _mind_names(self) -> None:
         """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free hinge F and a hinge ``"F.qw"``."""
@@ -185,4 +198,6 @@ class Names:
             units += owner.row_units
             if isinstance(closure.element, Hinge) and closure.element.holds:
                 units += closure.element.speed_units
+            elif isinstance(closure.element, Rope):
+                units.append("m")
         return tuple(units)

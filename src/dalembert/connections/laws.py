@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -484,6 +484,27 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
             return law
         return Function(value, breaks=getattr(value, "breaks", ()))
     return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
+
+
+_VALUES = ("value", "values", "rest", "before", "after", "start", "end", "amplitude", "offset", "coefficients")
+
+
+def scaled(law: Any, factor: float) -> Any:
+    """Return a number, a function of t or a law, times a factor."""
+    if isinstance(law, (int, float, np.number)):
+        return factor * float(law)
+    if not is_dataclass(law) or isinstance(law, (type, Function)):
+        value = law.value if isinstance(law, Function) else law
+        return Function(lambda t: factor * value(t), breaks=getattr(law, "breaks", ()))
+    given = {f.name: getattr(law, f.name) for f in fields(law) if f.init and f.name in _VALUES}
+    if not given or getattr(law, "expressions", None):
+        raise ModelError("law", "law", law, "it cannot be multiplied with a number: give a function of t, or numbers")
+    return replace(law, **{name: _times(value, factor) for name, value in given.items()})
+
+
+def _times(value: Any, factor: float) -> Any:
+    found = factor * np.asarray(value, dtype=float)
+    return float(found) if found.ndim == 0 else tuple(found.tolist())
 
 
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:

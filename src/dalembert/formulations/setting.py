@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array
-from ..connections.hinges import Hinge
+from ..compile.names import holds_of
 from ..errors import ModelError
 from ..model import Model, State, as_model
 from ..oracles.kane import Kane
@@ -88,12 +88,7 @@ class Setting:
     def closures(self) -> NDArray[np.intp]:
         """Rows of the model's loops that hold at all times; others hold hinges only while they stick."""
         model = self.model
-        holds = {
-            f"{chord.name}.{row}"
-            for chord in model.forest.chords
-            if isinstance(chord.element, Hinge)
-            for row in chord.element.holds
-        }
+        holds = {f"{chord.name}.{row}" for chord in model.forest.chords for row in holds_of(chord)}
         return np.array([k for k, name in enumerate(model.constraint_names) if name not in holds], dtype=np.intp)
 
     @cached_property

@@ -203,9 +203,7 @@ class ActuatedMotion(Motion):
     def _of_motion(self, parts: list[str]) -> dict[str, Array]:
         model, e = self.model, self.efforts
         found: dict[str, Array] = {"a": e.samples.a, "lam": e.every("multipliers")}
-        found["held"] = np.zeros(
-            (len(self), model.nv + sum(s.stop - s.start for s in model.compiled.names.cut_v.values()))
-        )
+        found["held"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
         if "tau" in parts:
             applied = 0.0 if e.samples.bare else self.part("applied")
             found["tau"] = e.every("tau") + e.every("missing") + applied

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..bodies.rigid import Body
     from ..system import System
 
-__all__ = ["FlexibleOperators", "NodeMotion", "body_inertia", "node_motion", "turned"]
+__all__ = ["FlexibleOperators", "NodeMotion", "Precomputed", "body_inertia", "node_motion", "turned"]
 
 Array = NDArray[np.float64]
 
@@ -382,7 +382,7 @@ class FlexibleOperators:
             H_f = body.H[nr:]
             P = body.M + sum((A @ g @ A.T for A, g in Gamma[k]), np.zeros_like(body.M))
             D_f = H_f @ P @ H_f.T
-            D_f_inverse = self._indirect(body, H_f, Gamma[k]) if indirect and nm else np.linalg.inv(D_f)
+            D_f_inverse = self._indirect(body, Gamma[k]) if indirect and nm else np.linalg.inv(D_f)
             mu = P[nm:] @ H_f.T
             g = mu @ D_f_inverse
             P_R = P[nm:, nm:] - g @ mu.T
@@ -412,20 +412,54 @@ class FlexibleOperators:
             result[self.rows[k]] = np.concatenate([beta, eta])
         return result
 
+    def precomputed(self) -> list[Precomputed]:
+        """Return Lambda, zeta, Upsilon, Omega of every body, (7.8).
+
+        With the frame clamped to a node, Lambda is the inverse of the modal mass, whatever the deformation. The source
+        keeps zeta as well, since in its ruthless model nodes move by the slopes of the undeformed body; here hinges
+        follow the turn of their nodes to all orders, and zeta with them.
+        """
+        parent = self.forest.parent
+        found = []
+        for k, body in enumerate(self.bodies):
+            carried = [self.bodies[j].A for j in reversed(range(self.nb)) if parent[j] == k + 1]
+            found.append(_precomputed(body, carried))
+        return found
+
     @staticmethod
-    def _indirect(body: _Body, H_f: Array, Gamma: list[tuple[Array, Array]]) -> Array:
-        Lambda = np.asarray(np.linalg.inv(H_f @ body.M @ H_f.T), dtype=np.float64)
+    def _indirect(body: _Body, Gamma: list[tuple[Array, Array]]) -> Array:
+        made = _precomputed(body, [A for A, _ in Gamma])
         if not Gamma:
-            return Lambda
-        zeta = np.hstack([H_f @ A for A, _ in Gamma])
-        c = len(Gamma)
-        whole = np.zeros((6 * c, 6 * c))
+            return made.Lambda
+        whole = np.zeros_like(made.Omega)
         for j, (_, g) in enumerate(Gamma):
             whole[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = g
-        Upsilon = Lambda @ zeta
-        Omega = zeta.T @ Upsilon
-        result: Array = Lambda - Upsilon @ whole @ np.linalg.solve(np.eye(6 * c) + Omega @ whole, Upsilon.T)
+        solved = np.linalg.solve(np.eye(len(whole)) + made.Omega @ whole, made.Upsilon.T)
+        result: Array = made.Lambda - made.Upsilon @ whole @ solved
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed:
+    """What (7.8) makes of a body before anything that hangs on it is known; c hinges hang on it.
+
+    Lambda : (nm, nm), the inverse of H_f M H_f*
+    zeta : (nm, 6 c), the motion of the nodes t of these hinges per modal speed, H_f A
+    Upsilon, Omega : (nm, 6 c) and (6 c, 6 c), Lambda zeta and zeta* Lambda zeta
+    """
+
+    Lambda: Array
+    zeta: Array
+    Upsilon: Array
+    Omega: Array
+
+
+def _precomputed(body: _Body, carried: list[Array]) -> Precomputed:
+    H_f = body.H[len(body.H_F) :]
+    Lambda = np.asarray(np.linalg.inv(H_f @ body.M @ H_f.T), dtype=np.float64)
+    zeta = np.hstack([np.zeros((body.nm, 0)), *(H_f @ A for A in carried)])
+    Upsilon = Lambda @ zeta
+    return Precomputed(Lambda, zeta, Upsilon, zeta.T @ Upsilon)
 
 
 def _seen(w: Array, arm: Array, relative: Array, bias: Array) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..analysis.jumps import Jumps
 from ..compile.names import full_names
+from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
 from ..model import Conditions, Model
 from ..model.once import once_per_model
@@ -22,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DryRows:
-    """One row for each coordinate with dry friction or a stop; those of cut hinges too.
+    """One row for each coordinate with dry friction or a stop; those of cut hinges and lengths of ropes too.
 
     Attributes
     ----------
@@ -204,6 +205,15 @@ def dry_rows(model: Model) -> DryRows:
             law = hinge.load_friction
             more = law.static / law.coefficient if law is not None and law.coefficient else 1.0
             numbers.append((v + part, coordinate, *places, group, sliding, max(sliding, static), more, lower, upper, e))
+    for chord in model.forest.chords:
+        rope = chord.element
+        if isinstance(rope, Rope):
+            q, v = tables.ropes[chord.name]
+            names.append(chord.name)
+            units.append("m")
+            places, v = (-1,) * 5, v + model.nv
+            limits = rope.lower, rope.upper, rope.restitution
+            numbers.append((v, q + model.nq, *places, v, 0.0, 0.0, 1.0, *limits))
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
     whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
     sizes = [np.array(column, dtype=float) for column in columns[8:]]

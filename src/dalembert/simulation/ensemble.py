@@ -27,7 +27,6 @@ from .ensemble_files import (
     save_ensemble,
 )
 from .half_turns import half_turns_of_many
-from .inner_jumps import inner_jumps_of_many
 from .interrupt import Interrupt, keep_for_next
 from .members import Members
 from .motion_notes import motion_notes
@@ -363,8 +362,6 @@ def simulate_many(
             return members[int(done[k])].model if members.apart else model
 
         mine = states[0][done], states[1][done], states[2][done]
-        for k, words in inner_jumps_of_many(wanted, mine, lambda k: members[int(done[k])], alone).items():
-            ends[done[k]] = words
         for k, words in half_turns_of_many(model, wanted, mine, model_of, alone).items():
             ends[done[k]] = words
     if "crawls" in ends and not interrupt.pressed:  # once more, watched, to learn what it is

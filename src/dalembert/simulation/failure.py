@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from .run import Run
 
-__all__ = ["at_limit", "failure"]
+__all__ = ["at_limit", "failure", "folded_element"]
 
 _FOLDED = 1e-3  # steps end where the root of their rounding is left, some 1e-6
 _TAUT = 1e-2  # a run stops some 1e-7 of the reach before its end, where hinges have the root of that left
@@ -58,7 +58,7 @@ def failure(run: Run, outcome: int) -> DalembertError:
         lost = _loads_that_fail(run)
         if lost:
             return UserFunctionError(f"{where} {lost}")
-        folded = _folded_element(run)
+        folded = folded_element(run)
         if folded:
             return SingularityError(folded)
         guilty = _law_that_fails(run)
@@ -104,12 +104,12 @@ def _taut_chains(run: Run, q: np.ndarray) -> str:
         return ""
     return (
         f"the kinematic chain {' and '.join(taut)} is stretched or folded as far as it goes, and its hinges cannot "
-        "follow; stop the motion before, by an event or da.Limits. What holds like a rope when it is stretched is "
-        "made of massless bodies, with da.Prismatic(..., upper=its length) between them"
+        "follow; stop the motion before, by an event, by da.Limits, or by da.Rope(a little less than its reach) beside "
+        "it, which holds it there as a taut rope (chains of parallel pins have that of themselves, unless stops='off')"
     )
 
 
-def _folded_element(run: Run) -> str:
+def folded_element(run: Run) -> str:
     """Return which element's unknowns have come to where they cannot go on, with what; empty if none has."""
     t, q, v, x, _, _ = run.integrator.state()
     for name, force in run.model.system.forces.items():

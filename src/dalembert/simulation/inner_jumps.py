@@ -1,14 +1,13 @@
 """Nodes of compounds that jump: their inner equilibrium may have several solutions, of which a motion follows one.
 
 The core searches afresh in every evaluation, from where the compound says to begin, so that what it finds is a function
-of the state alone. Where the solution that a motion has followed ends in a fold, as that of a shallow truss that snaps
-through, or where the search goes over to another one, positions of nodes jump while nothing else does. That is looked
-for along the motion, and told apart from laws that jump themselves.
+of the state and of the parameters alone. Runs keep to the solution that they have followed (`inner_branches`). Where it
+ends in a fold, as that of a shallow truss that snaps through, positions of nodes jump while nothing else does. That is
+looked for along the motion, and told apart from laws that jump themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,17 +20,16 @@ from ..connections.elements.unknowns import least_slope, slopes_of_unknowns, sol
 from ..errors import SingularityError
 from ..model import Conditions, Model
 from ..model.law_inputs import law_inputs
-from ..result import Periods, Result
+from ..result import Result
 from ..rotation import from_rotation_vector
 
-__all__ = ["fold_words", "inner_jump", "inner_jumps_of_many"]
+__all__ = ["Inside", "all_inside", "fold_words", "inner_jump"]
 
 Array = NDArray[np.float64]
 
 _SEEN = 1e-3  # of all that a node moves by: a jump; a root that ends in a fold moves by 1e-6 within the time below
 _HALVINGS = 40  # of a step: 1e-12 of it
 _FASTER = 2.0  # than in the steps before and after it: a step that is looked into
-_UNEVEN = 1.2  # the same where states are stored at few times
 _FOLDED = 1e-3  # of the slopes of its equations elsewhere; a jump is found some 1e-6 before the fold
 _SAME = 1e-6  # of a matrix of rotation, or of a position
 _LOOKS = 20  # at slopes elsewhere
@@ -39,7 +37,7 @@ _NEAR = 0.1  # of the jump: what is found from the one side is the solution on t
 
 
 @dataclass(frozen=True, eq=False)
-class _Inside:
+class Inside:
     """A compound whose nodes are found in every evaluation."""
 
     name: str
@@ -49,20 +47,50 @@ class _Inside:
 
     def nodes(self, motion: Result) -> Array:
         """Return positions of nodes (n, k) at the states of a motion; NaN where there are none."""
-        number = _core.report_parts.index("signals")
         found = np.empty((len(motion.t), len(self.columns)))
         for rows, model, conditions in _periods(motion):
-            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
+            states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+            found[rows] = self.nodes_at(model, conditions, *states)
+        return found
+
+    def nodes_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return positions of nodes (n, k) at states; NaN where there are none."""
+        number = _core.report_parts.index("signals")
+        found: Array = model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
         return found
 
     def inputs(self, motion: Result) -> Array:
         """Return what the law takes at the states of a motion, (n, takes)."""
         found = np.empty((len(motion.t), len(self.element.takes)))
         for rows, model, conditions in _periods(motion):
-            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = law_inputs(model, self.name, t, q, v, x, conditions)
+            states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+            found[rows] = self.inputs_at(model, conditions, *states)
         return found
+
+    def inputs_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return what the law takes at states, (n, takes)."""
+        return law_inputs(model, self.name, t, q, v, x, conditions)
+
+    def begins(self, given: Array) -> dict[str, float]:
+        """Return where the search for each unknown begins, for inputs (takes,)."""
+        program, n = self.element.program, len(self.element.unknowns)
+        assert program is not None
+        numbers = program.evaluate([*given, *np.zeros(n)])[self.element.gives + n + n * n :]
+        return {name: float(number) for name, number in zip(self.element.unknowns, numbers, strict=True)}
+
+    def equations(self, model: Model, given: Array, unknowns: Array) -> tuple[Array, Array]:
+        """Return residuals (..., m) of the unknowns (..., m) and their slopes (..., m, m), for inputs (..., takes)."""
+        m = len(self.element.unknowns)
+        rows = np.concatenate([given, unknowns], axis=-1)
+        row = model.compiled.elements.places[self.name].row
+        found = model._law_equations(row, np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
+        found = found.reshape(*rows.shape[:-1], m + m * m)
+        return found[..., :m], found[..., m:].reshape(*rows.shape[:-1], m, m)
+
+    def start(self, nodes: Array) -> Array:
+        """Return unknowns (m,) with the positions of nodes (k,) among them, the others zero."""
+        known = dict(zip(self.unknowns, nodes, strict=True))
+        return np.array([known.get(name, 0.0) for name in self.element.unknowns])
 
     def slopes(self, motion: Result) -> Array:
         """Return slopes of the equations at some states of a motion, (j, m, m)."""
@@ -74,9 +102,7 @@ class _Inside:
 
     def near(self, given: Array, nodes: Array) -> Array:
         """Return the unknowns (m,) that are found from positions of nodes (k,); NaN if none are."""
-        known = dict(zip(self.unknowns, nodes, strict=True))
-        start = np.array([known.get(name, 0.0) for name in self.element.unknowns])
-        return solved_from(self.element, given, start)
+        return solved_from(self.element, given, self.start(nodes))
 
     def same(self, one: Array, other: Array) -> bool:
         """Return whether positions of nodes (k,) differ by whole turns of rotation vectors only."""
@@ -105,7 +131,7 @@ def _periods(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions |
     return [(rows, conditions.model, conditions) for rows, conditions in motion.conditions(motion.t)]
 
 
-def _all_inside(model: Model) -> list[_Inside]:
+def all_inside(model: Model) -> list[Inside]:
     """Return the compounds with such nodes."""
     places, found = model.compiled.elements.signals, []
     for name, force in model.system.forces.items():
@@ -116,7 +142,7 @@ def _all_inside(model: Model) -> list[_Inside]:
             continue  # what it takes is found together with what it gives
         unknowns = [each for each in element.unknowns if f"{name}.{each}_at" in places]
         if unknowns:
-            found.append(_Inside(name, element, unknowns, [places[f"{name}.{each}_at"] for each in unknowns]))
+            found.append(Inside(name, element, unknowns, [places[f"{name}.{each}_at"] for each in unknowns]))
     return found
 
 
@@ -129,7 +155,7 @@ def inner_jump(result: Result) -> SingularityError | None:
         Of a run, with states between those stored.
     """
     assert result.model is not None
-    insides = _all_inside(result.model)
+    insides = all_inside(result.model)
     if not insides:
         return None
     motion = result
@@ -140,47 +166,7 @@ def inner_jump(result: Result) -> SingularityError | None:
     return SingularityError(min(found)[1]) if found else None
 
 
-def inner_jumps_of_many(
-    t: Array,
-    states: tuple[Array, Array, Array],
-    conditions_of: Callable[[int], Conditions],
-    again: Callable[[int], Result],
-) -> dict[int, str]:
-    """Return in which of many runs a node has jumped, by number, and what is to be said of it.
-
-    Parameters
-    ----------
-    t : (n,) s
-    states : q (B, n, nq), v (B, n, nv), x (B, n, nx)
-    conditions_of : function
-        From the number of a run to its conditions.
-    again : function
-        From the number of a run to the same by itself. It is asked where nodes move so unevenly from one time to the
-        next that they may have jumped.
-    """
-    found: dict[int, str] = {}
-    for run, (q, v, x) in enumerate(zip(*states, strict=True)):
-        conditions = conditions_of(run)
-        insides = _all_inside(conditions.model)
-        if not insides:
-            break
-        good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
-        motion = Result(
-            conditions.model, t[good], q[good], v[good], x[good], conditions=Periods([-np.inf], [conditions])
-        )
-        for inside in insides:
-            nodes = inside.nodes(motion)
-            known = np.isfinite(nodes).all()
-            if known and not len(_uneven(motion.t, nodes, _seen(nodes), _UNEVEN)):
-                continue
-            alone = again(run)
-            if alone.status == "failed":
-                found[run] = alone.message
-            break
-    return found
-
-
-def _jumps(result: Result, motion: Result, inside: _Inside) -> list[tuple[float, str]]:
+def _jumps(result: Result, motion: Result, inside: Inside) -> list[tuple[float, str]]:
     """Return when nodes of a compound have jumped within a motion of a result, and what is to be said of it."""
     nodes, t = inside.nodes(motion), motion.t
     lost = np.flatnonzero(~np.isfinite(nodes).all(axis=1))
@@ -207,20 +193,20 @@ def _seen(nodes: Array) -> Array:
     return seen
 
 
-def _uneven(t: Array, nodes: Array, seen: Array, faster: float) -> NDArray[np.intp]:
+def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:
     """Return after which times nodes move faster than before and after that, by a factor."""
     h, moved = np.diff(t), np.abs(np.diff(nodes, axis=0))
     rate = np.divide(moved, h[:, None], out=np.zeros_like(moved), where=h[:, None] > 0.0)
     beside = np.zeros_like(rate)
     beside[1:] = rate[:-1]
     beside[:-1] = np.maximum(beside[:-1], rate[1:])
-    return np.flatnonzero(((moved > seen) & (rate > faster * beside)).any(axis=1) & (h > 0.0))
+    return np.flatnonzero(((moved > seen) & (rate > _FASTER * beside)).any(axis=1) & (h > 0.0))
 
 
-def _narrowed(result: Result, inside: _Inside, t: Array, nodes: Array) -> list[tuple[float, float]]:
+def _narrowed(result: Result, inside: Inside, t: Array, nodes: Array) -> list[tuple[float, float]]:
     """Return the short times within which nodes jump, whatever for."""
     seen = _seen(nodes)
-    rows = _uneven(t, nodes, seen, _FASTER)
+    rows = _uneven(t, nodes, seen)
     a, b, at_a, at_b = t[rows], t[rows + 1], nodes[rows], nodes[rows + 1]
     for _ in range(_HALVINGS):
         kept = (np.abs(at_b - at_a) > seen).any(axis=1)
@@ -237,7 +223,7 @@ def _narrowed(result: Result, inside: _Inside, t: Array, nodes: Array) -> list[t
     return [(float(one), float(other)) for one, other in zip(a, b, strict=True)]
 
 
-def _explained(result: Result, motion: Result, inside: _Inside, a: float, b: float) -> str:
+def _explained(result: Result, motion: Result, inside: Inside, a: float, b: float) -> str:
     """Return what is to be said of a jump between two times that are as good as one; empty if a law jumps there."""
     near = result.at(np.array([a, b]))
     nodes, given = inside.nodes(near), inside.inputs(near)
@@ -256,8 +242,9 @@ def _explained(result: Result, motion: Result, inside: _Inside, a: float, b: flo
         return ""
     return (
         f"at t = {a:.9g} s the search for the inner equilibrium of element {inside.name!r} goes over to another "
-        f"solution: {most!r} jumps by {jump[np.abs(jump).argmax()]:.3g} while the one followed so far goes on. Give "
-        "its nodes starts nearer to where they are, as expressions of what it measures, or mass (light bodies)"
+        f"solution: {most!r} jumps by {jump[np.abs(jump).argmax()]:.3g} while the one followed so far goes on. Take "
+        "a method of this package, which follows it, give its nodes starts nearer to where they are, as expressions of "
+        "what it measures, or mass (light bodies)"
     )
 
 

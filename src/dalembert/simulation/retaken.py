@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import IntegrationError
 from ..model import Conditions, State
+from ..model.asked_together import OneByOne
 from ..result import Result
 from .breaks import breaks_until
 from .carrying import carry_out
@@ -67,10 +68,12 @@ class Retaken:
         model = self.conditions.model
         own = model.own_numbers[None] if self.apart and not model.recompiled else None
         asked = asked_together(self.conditions) if self.together else None
+        stepper, given = self.options.integrator(self.conditions), (begin, end, wanted, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
-            _, reached, _, *states = self.options.integrator(self.conditions).batch(
-                begin, end, wanted, q, v, x, None, own, 1, *table, interrupt.flag, asked
-            )
+            try:
+                _, reached, _, *states = stepper.batch(*given, interrupt.flag, asked)
+            except OneByOne:  # it has changed its mind since
+                _, reached, _, *states = stepper.batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
         q, v, x = (part[0][places] for part in states)

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..errors import SingularityError
 from ..model import Conditions, Model, State
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
 from .events import Situation, Watch
-from .failure import failure
+from .failure import failure, folded_element
+from .inner_branches import InnerBranches
 from .jumps import speeds_after_jump
 from .options import Options
 from .pace import Chatter, Pace
@@ -46,6 +48,7 @@ CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
 MOST_FIRST = 32  # steps after an event before the next look
 STUCK_STEP = 0.005  # of the run: longest step while something sticks
+SHORTEST = 1e-12  # of the run: a step that is not halved any more to keep to a solution of an inner equilibrium
 
 
 class Run:
@@ -102,10 +105,11 @@ class Run:
         self.apart = self.since = 0  # steps between the last two events, and since the last
         self.pace, self.chatter = Pace(), Chatter()
         self._branched: tuple[Conditions, Conditions] | None = None
+        self.inner = InnerBranches(self.model)
         switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
-        sampled = times is not None and not watch.events and self.history is None and not len(switchings.whole)
-        self.track = Track(sampled, switchings)
+        looks = watch.events or self.history is not None or len(switchings.whole) or self.inner.insides
+        self.track = Track(times is not None and not looks, switchings)
         self.records, self.segments = self.track.records, self.track.segments
 
     @property
@@ -242,11 +246,13 @@ class Run:
             except Exception as error:  # of a user's function; the steps before it are good
                 failed = error
             stepped = time.perf_counter()
-            rows = self.integrator.take()
+            rows: tuple[Array, ...] = self.integrator.take()
             self._take_switchings()
             if self.track.sampled and self.stream is None:
                 self.track.add_steps(self.integrator.take_steps())
-            self._remember()
+            rows, shorter = self._followed(rows)
+            if not shorter:
+                self._remember()
             if self.watch.events:
                 ends = self._handle_events(rows)
                 self.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
@@ -257,6 +263,9 @@ class Run:
                     continue
             else:
                 self.records.extend(*rows[:4])
+            if shorter:
+                self._anchors(shorter)
+                continue
             if failed is not None:
                 raise failed
             if self.stream is not None:
@@ -270,13 +279,66 @@ class Run:
                 )
                 self._change_method("radau")
             elif outcome not in (PAUSED, REACHED, STOPPED):
-                if not self._jams():
+                if not self._jams() and not self._anchors():
                     raise failure(self, outcome)
                 steps = 1
             used = time.perf_counter() - began
             if self.history is not None:
                 continue
             steps = min(MOST_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def _followed(self, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], float]:
+        """Return the steps that keep to the solutions of inner equilibria, and how long the next one may be at most.
+
+        That is 0 if all of them do.
+        """
+        if not self.inner.insides or not len(rows[0]):
+            return rows, 0.0
+        t0, *begin = self.records.last()
+        t = np.concatenate([[t0], rows[0]])
+        q, v, x = (np.vstack([a, b]) for a, b in zip(begin, rows[1:4], strict=True))
+
+        def between(k: int, fractions: Array) -> tuple[Array, Array, Array, Array]:
+            ends = slice(k, k + 2)
+            states = self.track.within_step(t[ends], q[ends], v[ends], x[ends], fractions)
+            return t[k] + fractions * (t[k + 1] - t[k]), *states
+
+        lost = self.inner.lost_after(self.conditions, t, q, v, x, between)
+        if lost is None:
+            return rows, 0.0
+        length = float(t[lost + 1] - t[lost])
+        if self.segments[-1].begin == t[lost]:  # it may have been tried from there
+            length *= 0.5
+        if length < SHORTEST * (self.t_end - self.segments[0].begin):
+            return rows, 0.0
+        self.counts[0] -= len(rows[0]) - lost
+        return tuple(part[:lost] for part in rows), length
+
+    def _anchors(self, length: float = 0.0) -> bool:
+        """Begin searches for nodes of compounds where they are, and go on; returns whether that is anything new.
+
+        Without a length of the next step, searches that begin there already are nothing new.
+        """
+        if not self.inner.insides:
+            return False
+        folded = "" if length else folded_element(self)
+        if folded:
+            raise SingularityError(folded)
+        t, q, v, x = self.records.last()
+        state = State(q=q, v=v, t=t, x=x)
+        conditions = self.inner.anchored(self.conditions, state)
+        if conditions is None and not length:
+            return False
+        self.track.drop_switchings(t)
+        self._collect_counts()
+        if self.segments[-1].begin == t:
+            self.segments.pop()
+        self.conditions = self.conditions if conditions is None else conditions
+        self.integrator = self.present.integrator(self.conditions, self.breaks)
+        self._begin_segment(state)
+        if length:
+            self.integrator.first_step(length)
+        return True
 
     def _first_steps(self) -> int:
         """Return how many steps to take before the first look at events.

@@ -119,8 +119,11 @@ def _make(
             )
         )
         errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
-    order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
-    outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
+    if len(groups) == 1:  # all runs, in order
+        outcomes, reached, counts, q, v, x = parts[0]
+    else:
+        order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
+        outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
     names = {number: name for name, number in _core.outcomes.items()}
     ends = [names[int(outcome)] for outcome in outcomes]
     return Made(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])

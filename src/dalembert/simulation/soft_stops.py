@@ -10,6 +10,7 @@ import numpy as np
 
 from ..analysis.named_starts import named_count
 from ..connections.elements.plain import Limits
+from ..errors import ModelError
 from ..model import Model, State, as_model
 from .dry_rows import Response, dry_rows
 from .start import start_state
@@ -28,6 +29,10 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     """
     rows = dry_rows(model)
     limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
+    ropes = [name for name in rows.names if name in model.compiled.names.ropes]
+    if ropes:
+        remedy = "a rope is held by rigid stops; for a soft one take a SpringDamper with a law that never pushes"
+        raise ModelError("simulate", "stops", f"soft, with ropes {', '.join(ropes)}", remedy)
     if not len(limited):
         return model
     many = np.ndim(state.q) == 2 if isinstance(state, State) else bool(state and named_count(model, state) is not None)

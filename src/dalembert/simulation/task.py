@@ -18,6 +18,7 @@ from .carrying import carry_out
 from .dry import Dry
 from .ensemble import Ensemble, simulate_each, simulate_many
 from .events import Watch
+from .inner_jumps import all_inside
 from .interrupt import Interrupt, keep_for_next
 from .options import Options
 from .progress import Progress
@@ -148,6 +149,7 @@ class Task:
             return carry_out(run, start, self.t_start, [], None, "return")
 
         apart = self.dry is not None or self.conditions.history is not None or bool(self.watch.events)
+        apart = apart or bool(all_inside(self.model))
         if not apart and not isinstance(self.conditions.control, Sampled):
             given = self.conditions, count, self.t_start, self.t_end, self.times, self.state, parameters, self.options
             return simulate_many(*given, self.on_error, self.breaks, one, self.said, self.limits)

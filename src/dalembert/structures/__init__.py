@@ -13,6 +13,7 @@ from .sections import Material, Section
 from .segmented import SegmentedBeam
 from .segments import beam_segment
 from .solids import solid_structure
+from .spread_loads import SpreadLoad, line_load, pressure_load
 from .structure import Structure
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Section",
     "SegmentedBeam",
     "SlenderBody",
+    "SpreadLoad",
     "Structure",
     "beam",
     "beam_segment",
@@ -36,9 +38,11 @@ __all__ = [
     "cable",
     "frame",
     "frame_structure",
+    "line_load",
     "materials",
     "nodal_mises",
     "plate_structure",
+    "pressure_load",
     "read_nastran",
     "read_structure",
     "section_forces",

@@ -67,7 +67,7 @@ class Held:
         massive = int((flexibilities > 1e-14 * flexibilities[0]).sum())
         if massive < count:
             raise ModelError("mode set", "count", count, f"only {massive} modes move mass; ask for fewer")
-        vectors[self.free] = found
+        vectors[self.free] = orthonormal(found, self._M)
         return 1 / flexibilities, vectors
 
     def _lanczos(self, count: int) -> tuple[Array, Array]:
@@ -130,6 +130,15 @@ class Held:
         )
 
 
+def orthonormal(modes: Array, mass: Any) -> Array:
+    """Return modes (n, k) made orthonormal in the mass metric, to round-off: solvers leave 1e-11 between high ones."""
+    from scipy.linalg import solve_triangular
+
+    L = np.linalg.cholesky(modes.T @ (mass @ modes))
+    found: Array = solve_triangular(L, modes.T, lower=True).T
+    return found
+
+
 def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
     """Return the lowest `count` squared frequencies (rad/s)2 and elastic modes (6 n, count) of a free structure.
 
@@ -160,7 +169,7 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
         values, vectors = values[order], vectors[:, order]
     modes = np.zeros((structure.size, count))
     modes[active] = vectors[:, 6:]
-    modes = without_rigid_motion(structure, modes)
+    modes = orthonormal(without_rigid_motion(structure, modes), structure.mass)
     norms = np.sqrt(np.einsum("ij,ij->j", modes, structure.mass @ modes))
     return values[6:], modes / norms
 

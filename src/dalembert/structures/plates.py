@@ -8,6 +8,7 @@ rotation about its normal.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +111,20 @@ class PlateElements:
         moved[:, :3] = nodes @ A.T
         moved[:, 3], moved[:, 4] = A[2, 1], -A[2, 0]
         loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
+        return loads
+
+    def pressure_loads(
+        self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
+    ) -> Array:
+        """Return the consistent loads (6 n,) of a pressure on the upper face, Pa by place, on elements chosen there."""
+        loads = np.zeros(6 * len(nodes))
+        for corners in self.corners:
+            if where is not None and not where(nodes[corners].mean(axis=0)):
+                continue
+            freedoms = (6 * corners[:, None] + np.arange(6)).ravel()
+            for weight, p in self._points():
+                place = p.moved[0, 0::6] @ nodes[corners]
+                loads[freedoms] -= weight * pressure(place) * p.moved[2]
         return loads
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:

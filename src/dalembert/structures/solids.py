@@ -5,6 +5,7 @@ Solids have three displacements per node; rotations of their nodes are taken fro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -99,6 +100,31 @@ class SolidElements:
         moved[:, :3] = nodes @ A.T
         loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
         return loads
+
+    def pressure_loads(
+        self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
+    ) -> Array:
+        """Return the consistent loads (6 n,) of a pressure, Pa by place, on the outer faces chosen by their middles."""
+        from skfem import FacetBasis, LinearForm
+
+        mesh = self.basis.mesh
+        faces = mesh.boundary_facets()
+        if where is not None:
+            middles = mesh.p[:, mesh.facets[:, faces]].mean(axis=1).T
+            faces = faces[[bool(where(middle)) for middle in middles]]
+        loads = np.zeros((len(nodes), 6))
+        if not len(faces):
+            return loads.ravel()
+        skin = FacetBasis(mesh, self.basis.elem, facets=faces, intorder=5)
+        for axis in range(3):
+
+            def pressed(v: Any, w: Any, axis: int = axis) -> Any:
+                places = np.moveaxis(np.asarray(w.x), 0, -1)
+                at = np.apply_along_axis(pressure, -1, places)
+                return -at * w.n[axis] * v
+
+            loads[: self.basis.N, axis] = LinearForm(pressed).assemble(skin)
+        return loads.ravel()
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of u (6 n, k)."""

@@ -257,19 +257,18 @@ def join(blocks: Sequence[Block]) -> Block:
 
 
 def packed(job: Job) -> bytes:
-    """Return a job as bytes that another process can unpack."""
+    """Return a job as bytes that another process can unpack: functions of a script by value, where cloudpickle is."""
     try:
-        return pickle.dumps(job)
+        import cloudpickle as way
+    except ImportError:
+        way = pickle
+    try:
+        return bytes(way.dumps(job))
     except Exception as error:
-        try:
-            import cloudpickle
-        except ImportError:
-            remedy = (
-                f"it cannot be sent to another process ({error}): define functions at the top of a module, or install "
-                "cloudpickle"
-            )
-            raise ModelError("sweep", "task", getattr(job.task, "__name__", job.task), remedy) from error
-        return bytes(cloudpickle.dumps(job))
+        remedy = f"it cannot be sent to another process ({error}): define functions at the top of a module"
+        if way is pickle:
+            remedy += ", or install cloudpickle"
+        raise ModelError("sweep", "task", getattr(job.task, "__name__", job.task), remedy) from error
 
 
 @lru_cache(maxsize=4)
@@ -277,7 +276,7 @@ def _unpacked(job: bytes) -> Job:
     try:
         made = pickle.loads(job)
     except (ImportError, AttributeError) as error:
-        remedy = f"workers cannot unpack it ({error}): give them the module, or define functions in the script itself"
+        remedy = f"workers cannot unpack it ({error}): give them the module, or define functions in your script"
         raise ModelError("sweep", "task", "sent", remedy) from error
     assert isinstance(made, Job)
     return made

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..connections.constraints.cams import CamFollower, PointOnCurve
 from ..connections.constraints.couplings import Coupling
+from ..connections.constraints.reaches import is_tie
 from ..connections.elements.element import Block
 from ..connections.elements.plain import ForceConnection, Load
 from ..connections.hinges import Hinge
@@ -52,6 +53,7 @@ _LINES = {
     "BeamElement": "beam",
     "Distance": "bar",
     "KinematicChain": "bar",
+    "Rope": "cable",
     "InverseSquare": "link",
 }
 _ROUND = {"TorsionSpring", "HingeSpring", "NonlinearSpring", "KelvinVoigt", "Maxwell", "Zener", "GeneralisedMaxwell"}
@@ -161,7 +163,7 @@ class Figures:
         for connection in system.connections.values():
             if isinstance(connection.element, Hinge):
                 self._own_limits(connection)
-            else:
+            elif not is_tie(connection, system.connections):
                 self._constraint(connection, connection in (drive.connection for drive in system.drives.values()))
         for force in system.forces.values():
             self._force(force)
@@ -249,7 +251,7 @@ class Figures:
             self._cam(name, element, first, second)
         elif kind not in _POINTS:
             self._line(name, "cylinder" if driven else _LINES.get(kind, "link"), first, second)
-            if kind not in ("Distance", "KinematicChain"):
+            if kind not in ("Distance", "KinematicChain", "Rope"):
                 self._patch(name, "law", second)
         if driven and kind != "Distance":
             self._patch(name, "law", second)

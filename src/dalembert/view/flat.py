@@ -38,6 +38,7 @@ _MARKS: dict[str, tuple[str, float, str, str]] = {
     "CustomConstraint": ("o", 0.6, INK, ""),
     "PfaffConstraint": ("o", 0.6, INK, ""),
     "KinematicChain": ("o", 0.45, INK, ""),
+    "Rope": ("o", 0.45, INK, ""),
     "PointOnPoint": ("o", 1.0, PAPER, "."),
 }
 _BARE = ("CustomConstraint", "PfaffConstraint", "PointOnPlane", "PointOnLine")  # that stand on no bearing
@@ -302,7 +303,7 @@ class FlatPicture:
             if joint.kind in _SIDEWAYS and self._in_plane(joint, placement) is not None:
                 if not (joint.kind == "Prismatic" and self._outlined(joint.mover)):
                     self._blocks.append(joint)
-            elif joint.kind in ("Distance", "KinematicChain"):
+            elif joint.kind in ("Distance", "KinematicChain", "Rope"):
                 groups.setdefault(joint.kind, []).extend([joint.first, joint.second])
             elif joint.kind in _MARKS:
                 groups.setdefault(joint.kind, []).append(joint.mover)

@@ -209,7 +209,7 @@ def _of_joint(joint: JointFigure, r: float) -> list[tuple[int, solids.Solid]]:
         return [(end.frame, solids.ball(1.1 * r, around=12, rings=8).moved(np.eye(3), at))]
     if kind in ("Fixed", "PointOnLine", "PointOnPlane"):
         return [(end.frame, solids.block(1.5 * r, 1.5 * r, 1.5 * r).moved(np.eye(3), at))]
-    if kind in ("Distance", "KinematicChain"):
+    if kind in ("Distance", "KinematicChain", "Rope"):
         ball = solids.ball(0.9 * r, around=8, rings=6)
         return [(e.frame, ball.moved(np.eye(3), e.offset)) for e in (joint.first, joint.second)]
     return []

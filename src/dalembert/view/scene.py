@@ -17,6 +17,7 @@ from ..bodies.flexible import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..connections.constraints.plain import Constraint
+from ..connections.constraints.reaches import is_tie
 from ..connections.hinges import Hinge
 from ..errors import LeftOutWarning, ModelError
 from ..model import Model
@@ -36,7 +37,7 @@ Array = NDArray[np.float64]
 # connections that are drawn in a way of their own
 LOOKS = frozenset(
     {"Revolute", "Screw", "Cylindrical", "Spherical", "Universal", "Planar", "Prismatic", "Fixed", "Free"}
-    | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffConstraint", "KinematicChain"}
+    | {"Distance", "PointOnLine", "PointOnPlane", "PointOnPoint", "PfaffConstraint", "KinematicChain", "Rope"}
 )
 
 _SOLID = ("cam", "wheel", "disc", "sphere", "roller")  # patches that stand for a body
@@ -190,7 +191,7 @@ class Scene:
         self.joints = [
             JointFigure(c.name, _look(c.element), c.element, *(End.of(model, m) for m in (c.first, c.second)))
             for c in system.connections.values()
-            if c.element.kind != "Free"
+            if c.element.kind != "Free" and not is_tie(c, system.connections)
         ]
         figures = Figures(model)
         self.lines, self.patches, self.curves, self.arrows = (

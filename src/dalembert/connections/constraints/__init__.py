@@ -18,6 +18,7 @@ from .plain import (
     RollingSphere,
     Skate,
 )
+from .ropes import Rope
 
 __all__ = [
     "Arc",
@@ -44,6 +45,7 @@ __all__ = [
     "RollingCam",
     "RollingDisc",
     "RollingSphere",
+    "Rope",
     "Skate",
     "belt",
     "gear",

@@ -84,8 +84,11 @@ class KinematicChain(Constraint):
     position=0.3)`` gives inner coordinates start values: positions are found that meet them, and `inner` of the model's
     chain, ``model.system.connections["chain"].element``, comes as near to them as it can.
 
-    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, a run ends with an
-    error: the hinges can follow no further.
+    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, the hinges can
+    follow no further. Chains of parallel pins, with any hinges that turn about the first and the last centre, hold
+    there: in runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is
+    pulled taut with an impulse and lets go when it would push; ``"chain.fold"`` likewise where they are folded. Outputs
+    are those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
 
     Attributes
     ----------

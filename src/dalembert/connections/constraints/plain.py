@@ -49,6 +49,7 @@ class Constraint:
     """What all constraints share.
 
     rows : names of the equations; holonomic : whether each binds positions too
+    holds : names of rows that hold while a stop does
     form, kernel : how the core has its rows: a constraint or hinge of its library, by name; rows or a chain by programs
     drivable : whether a drive may prescribe the quantities that the rows hold
     limits : what these may be, between two numbers
@@ -56,6 +57,7 @@ class Constraint:
 
     rows: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
+    holds: ClassVar[tuple[str, ...]] = ()
     form: ClassVar[str] = "constraint"
     kernel: ClassVar[str] = ""
     directions: ClassVar[tuple[str, ...]] = ()

@@ -167,9 +167,14 @@ class Assembly:
         return [(f"{name}_{measures[k]}", f"{name}_{rates[k]}", k) for k in member.states_of_rates()]
 
     def all_parameters(self) -> dict[str, float]:
-        """Return parameters by name, those of members with the member's name before them."""
+        """Return parameters by name, those of members with the member's name before them, and shifts of searches."""
         of_members = {f"{name}_{k}": x for name, member in self.members.items() for k, x in member.parameters.items()}
-        return {**self.parameters, **of_members}
+        return {**self.parameters, **of_members, **dict.fromkeys(self.shifts.values(), 0.0)}
+
+    @property
+    def shifts(self) -> dict[str, str]:
+        """Unknown positions of nodes, and the parameters by which their searches begin beyond the starts."""
+        return {c: f"{c}_shift" for node in self.nodes if node not in self.paced for c in self._coordinates(node)}
 
     def inputs(self) -> dict[str, Any]:
         """Return inputs of members."""
@@ -202,7 +207,7 @@ class Assembly:
         for node in self.nodes:
             paced = node in self.paced
             for k, (coordinate, value) in enumerate(zip(self._coordinates(node), self._start(node), strict=True)):
-                begin = 0.0 if paced else float(value) if isinstance(value, np.number) else value
+                begin = 0.0 if paced else self._begin(coordinate, value)
                 found[f"{coordinate}_rate" if paced else coordinate] = begin, self.result(f"balance of {node}", k)
         for name in self.tracked:
             for k, (_, rate, _) in enumerate(self._tracked_names(name)):
@@ -211,6 +216,16 @@ class Assembly:
             for k, unknown in enumerate(member.element.unknowns):
                 found[f"{name}_{unknown}"] = self.result(f"starts of {name}", k), self.result(f"residuals of {name}", k)
         return found
+
+    def _begin(self, coordinate: str, value: Any) -> Formula:
+        """Return where the search for a position begins: where the node starts, and its shift from there."""
+        start, what = float(value) if isinstance(value, np.number) else value, f"Compound: start of {coordinate!r}"
+
+        def begin(program: Program, names: Mapping[str, int]) -> int:
+            place = add_expression(program, start, names, {}, what)
+            return Calculus(program).add(place, names[self.shifts[coordinate]])
+
+        return Formula(begin)
 
     def signals(self) -> dict[str, Any]:
         """Return signals of members, their loads and lengths, and positions of found nodes."""

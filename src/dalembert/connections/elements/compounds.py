@@ -65,8 +65,12 @@ class Compound(Element):
     are states, ``fibre_s``, and the node is where these lengths and the balance of forces put it: no further dampers
     are needed.
 
-    Where several positions of a node are in balance, the one is taken that Newton's method finds from its start. A run
-    in which that jumps, at a fold or to another solution, ends with a `SingularityError`.
+    Where several positions of a node are in balance, the one is taken that Newton's method finds from its start and a
+    shift from there, parameters ``middle_shift`` or ``middle_x_shift`` ..., which are zero: a state and the parameters
+    have one answer. A run keeps to the solution that it has followed: where the search would leave it, it changes the
+    shifts from then on, as an event changes parameters, and its results know when. A bare state of such a run has the
+    same answer with the parameters of that time (``result.conditions``). At a fold, where the solution ends and the
+    node would snap, a run ends with a `SingularityError`.
 
     A parameter that is zero and alone would make forces depend on rates (a damping) stays zero for good.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from .element import Element
 
-__all__ = ["least_slope", "slopes_of_unknowns", "solved", "solved_from"]
+__all__ = ["CONTRACTS", "followed", "least_slope", "like_before", "slopes_of_unknowns", "solved", "solved_from"]
 
 Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
+CONTRACTS = 0.25  # of a correction may be left in the next
+_TURNED = 0.5  # of the slopes: so little change that they become singular nowhere between
+_SHORTEST = 1e-6  # of the way
 
 
 def solved(element: Element, inputs: Array) -> Array:
@@ -26,6 +30,60 @@ def solved(element: Element, inputs: Array) -> Array:
 def solved_from(element: Element, given: Array, start: Array) -> Array:
     """Return the unknowns (n,) that are found from a start (n,), for inputs (takes,); NaN if there are none."""
     return _solve(element, given, start)
+
+
+def like_before(J: Array, then: Array) -> NDArray[np.bool_]:
+    """Return whether slopes (..., n, n) have changed so little that they were singular nowhere between."""
+    changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
+    like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= _TURNED
+    return like
+
+
+Look = Callable[[Array, Array], tuple[Array, Array]]
+
+
+def followed(look: Look, given: Array, then: Array, unknowns: Array) -> Array:
+    """Return the unknowns (n,) to which those at some inputs lead while these go straight to others; NaN at a fold.
+
+    Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
+
+    Parameters
+    ----------
+    look : function
+        From inputs and unknowns to residuals (n,) and their slopes (n, n).
+    given, then : (takes,)
+    unknowns : (n,)
+        At `given`.
+    """
+
+    def found(begin: Array, at: Array, u: Array, before: Array) -> tuple[Array, Array] | None:
+        last, start = np.inf, u
+        for _ in range(_ROUNDS):
+            r, J = look(at, u)
+            step = -np.linalg.solve(J, r)
+            length, size = float(np.linalg.norm(step)), 1.0 + float(np.linalg.norm(u))
+            if length <= _PRECISE * size:
+                half = look(0.5 * (begin + at), 0.5 * (start + u))[1]
+                return (u + step, J) if like_before(before, J) and like_before(before, half) else None
+            if not length <= CONTRACTS * last:
+                return None
+            u, last = u + step, length
+        return None
+
+    done, part, u, J = 0.0, 1.0, unknowns, look(given, unknowns)[1]
+    while done < 1.0:
+        part = min(part, 1.0 - done)
+        try:
+            ahead = found(given + done * (then - given), given + (done + part) * (then - given), u, J)
+        except np.linalg.LinAlgError:
+            ahead = None
+        if ahead is not None:
+            done, part, u, J = done + part, 2.0 * part, *ahead
+            continue
+        part *= 0.5
+        if part < _SHORTEST:
+            return np.full(len(u), np.nan)
+    return u
 
 
 def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = None) -> Array:

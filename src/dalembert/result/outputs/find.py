@@ -11,6 +11,7 @@ import numpy as np
 
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.plain import Constraint
+from ...connections.constraints.ropes import Rope
 from ...connections.hinges import Hinge
 from ...errors import ModelError
 from ...model import Model
@@ -22,6 +23,7 @@ from .inner import inner_quantities
 from .jerks import jerk_of_hinge, jerk_of_point
 from .loads import (
     LOAD_PARTS,
+    ROPE_QUANTITIES,
     connection_load,
     constraint_output,
     coupling_output,
@@ -155,7 +157,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
         elif isinstance(chord.element, Constraint):
             effort = ["effort"] if chord.name in driven else []
             inner = inner_quantities(chord.element) if isinstance(chord.element, KinematicChain) else []
-            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner]
+            rope = ROPE_QUANTITIES if isinstance(chord.element, Rope) else ()
+            yield chord.name, [*effort, "force", "moment", *chord.element.rows, *inner, *rope]
     for coupling in forest.couplings:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
+from ...connections.constraints.ropes import Rope
 from ...connections.elements.element import Element
 from ...connections.elements.plain import ForceConnection
 from ...connections.hinges import Hinge
@@ -23,6 +24,7 @@ from .units import effort_unit, row_units
 
 __all__ = [
     "LOAD_PARTS",
+    "ROPE_QUANTITIES",
     "connection_load",
     "constraint_output",
     "coupling_output",
@@ -31,6 +33,7 @@ __all__ = [
     "multiplier",
 ]
 
+ROPE_QUANTITIES = ("distance", "rate", "tension", "taut")
 LOAD_PARTS = {"moment": (slice(0, 3), "N m", " about its origin"), "force": (slice(3, 6), "N", "")}
 
 
@@ -55,6 +58,8 @@ def constraint_output(model: Model, chord: Connection, quantity: str, name: str)
     rows = chord.element.rows
     if isinstance(chord.element, KinematicChain) and quantity in inner_quantities(chord.element):
         return inner_output(chord, quantity, name)
+    if isinstance(chord.element, Rope) and quantity in ROPE_QUANTITIES:
+        return _rope_output(model, chord, quantity, name)
     if quantity in rows:
         return multiplier(model, f"{chord.name}.{quantity}", name)
     row, _, ending = quantity.rpartition(".")
@@ -72,6 +77,28 @@ def constraint_output(model: Model, chord: Connection, quantity: str, name: str)
         return np.array([not shared_rows(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
 
     return replace(output, unique=unique)
+
+
+def _rope_output(model: Model, chord: Connection, quantity: str, name: str) -> Output:
+    """Return the distance of a rope's ends, its rate, the force that pulls them together, and whether it is taut."""
+    q, v = model.compiled.names.ropes[chord.name]
+    place = model.nv + v
+
+    def stop(m: Motion) -> NDArray[np.float64]:
+        value = np.zeros(len(m))
+        for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
+            value[rows] = float(place in conditions.locked)
+        return value
+
+    if quantity == "distance":
+        meaning = f"distance between the ends of rope {chord.name!r}"
+        return number(name, "m", meaning, lambda m: m.part("cut_q")[:, q].copy())
+    if quantity == "rate":
+        return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
+    if quantity == "tension":
+        meaning = f"force with which rope {chord.name!r} pulls its ends together"
+        return number(name, "N", meaning, lambda m: -m.part("held")[:, place], "dynamics")
+    return number(name, "1", f"1 while rope {chord.name!r} is taut, else 0", stop, "speed")
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:

@@ -98,8 +98,17 @@ class FourBar:
         return np.asarray(values[:, 0] + 1j * values[:, 1])
 
     def _turns(self) -> tuple[Array, Array]:
-        phi, psi = (w.values[:, 0] for w in self.positions.wanted)
+        """Return angles of crank and rocker in the plane, up to what each has at first, (N,)."""
+        phi, psi = (self._sense(w) * w.values[:, 0] for w in self.positions.wanted)
         return (phi, psi) if self._first_is_crank() else (psi, phi)
+
+    def _sense(self, w: Wanted) -> float:
+        """Return 1 or -1: how a link turns in the plane as its coordinate grows."""
+        if w.kind == "angle":
+            return 1.0
+        model, body = self.positions.model, self.ends[w.name][0]
+        V = model.velocities(np.zeros(model.nq), np.eye(model.nv)[w.column])
+        return float(np.sign(V[body, :3] @ self.positions.normal))
 
     def _first_is_crank(self) -> bool:
         first = self.positions.wanted[0]

@@ -1,0 +1,72 @@
+"""Ropes: nothing while they are slack, a distance that is kept while they are taut."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...checks import finite_number
+from ...errors import ModelError
+from ...expressions import keep
+from .plain import Constraint
+
+__all__ = ["Rope"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rope(Constraint):
+    """The origins of the markers come no further apart than a length: a rope without mass, or a chain of links.
+
+    Parameters
+    ----------
+    length : float, m
+    restitution : float
+        Part of the speed that it gives back when it is pulled taut, 0 to 1.
+    pushes : bool
+        The other way round: the markers come no nearer than the length.
+
+    While it is slack nothing acts. It is pulled taut with an impulse, together with all other stops that are reached,
+    holds as a rigid bar while that pulls, and lets go when it would push; what `simulate` is told of stops
+    (``stops="off"``) goes for ropes too. Analyses other than runs see it slack.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("swing")
+    >>> bob = s.body("bob", da.sphere(0.05, mass=1.0))
+    >>> _ = s.connect("rope", da.Rope(1.0), s.ground, bob)
+    >>> _ = s.place("bob", position=(0.9, 0.0, 0.0))
+    >>> result = da.simulate(s, 1.0)
+    >>> bool(result["rope.distance"].max() < 1.0 + 1e-7), [event.name for event in result.events][:1]
+    (True, ['rope stops at its upper limit'])
+    """
+
+    length: float = 1.0
+    restitution: float = 0.0
+    pushes: bool = False
+    rows: ClassVar[tuple[str, ...]] = ()
+    holonomic: ClassVar[tuple[bool, ...]] = ()
+    kernel: ClassVar[str] = "rope"
+    holds: ClassVar[tuple[str, ...]] = ("hold_distance",)
+
+    def __post_init__(self) -> None:
+        self._positive("length")
+        part = finite_number(keep(self, "restitution"), item=self.kind, field="restitution")
+        if not 0.0 <= part <= 1.0:
+            raise ModelError(self.kind, "restitution", part, "it is a part of the speed: from 0 to 1")
+        object.__setattr__(self, "restitution", part)
+
+    @property
+    def parameter(self) -> float:
+        return self.length
+
+    @property
+    def lower(self) -> float:
+        """Least distance, m."""
+        return self.length if self.pushes else -math.inf
+
+    @property
+    def upper(self) -> float:
+        """Largest distance, m."""
+        return math.inf if self.pushes else self.length
