@@ -2,7 +2,9 @@
 #include "scalar/pack.hpp"
 #include "steppers/tableaus.hpp"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -144,11 +146,10 @@ struct Matrices {
         every(std::size_t(stages) * std::size_t(all.rows) * std::size_t(columns)) {}
 
   double *weights(int stage) { return values.data() + std::ptrdiff_t(stage) * all.places; }
-  void look(std::ptrdiff_t step) {
-    const std::int64_t b = all.block[step];
+  void look(std::int64_t b, double begin, double length) {
     const double from = all.block_begin[b], span = all.block_end[b] - from;
     for (int i = 0; i < stages; ++i)
-      lagrange.at(2.0 * (all.begin[step] + tableau.c[i] * all.length[step] - from) / span - 1.0, weights(i));
+      lagrange.at(2.0 * (begin + tableau.c[i] * length - from) / span - 1.0, weights(i));
     put(all.matrices + b * all.places * all.rows * (all.n + all.numbers));
   }
   // rows x columns
@@ -166,16 +167,74 @@ private:
   }
 };
 
-void forward(const Variations &all, int columns, const double *y0, double *kept) {
-  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns, lead = all.n - all.rows;
-  Matrices matrices(all, all.numbers > 0);
-  std::vector<double> y(y0, y0 + size), Y(y.size()), K(std::size_t(stages * size));
-  for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
-    const double h = all.length[step];
-    matrices.look(step);
+// How large changes have been lately, and the errors that steps make of them: the two estimates put together as the method does
+// (Hairer, Norsett, Wanner 1993, II.10). Columns are taken together, each with its weight, so that the same steps are taken
+// whether they go along one by one or as one.
+class Judge {
+public:
+  Judge(const Variations &all, int columns, int judged, const double *weights, const double *y0)
+      : all(all), columns(columns), judged(judged), weights(weights), rates(std::size_t(all.n) * std::size_t(columns)) {
+    for (int part = 0; part < 2; ++part)
+      about[part] = largest(part, y0);
+  }
+  // the error in a step to y, with the rates K of its stages, as a part of how large changes are about there
+  double of(double h, const double *y, const double *K) {
+    double high[2], low[2], worst = 0.0;
+    estimate(tableau.e, K, high);
+    estimate(tableau.e3, K, low);
+    for (int part = 0; part < 2; ++part) {
+      now[part] = std::max(largest(part, y), fading * about[part]);
+      if (const double e = high[part], e3 = low[part]; e > 0.0)
+        worst = std::max(worst, h * e * e / std::sqrt(e * e + 0.01 * e3 * e3) / now[part]);
+      else if (!(e == 0.0))
+        return std::numeric_limits<double>::infinity();
+    }
+    return worst;
+  }
+  void accept() { about[0] = now[0], about[1] = now[1]; }
+
+private:
+  static constexpr double fading = 0.9; // of what has been in the step before
+  const Variations &all;
+  const int columns, judged;
+  const double *weights;
+  std::vector<double> rates;
+  double about[2] = {}, now[2] = {};
+
+  double largest(int part, const double *y) const {
+    double most = 0.0;
+    for (std::ptrdiff_t r = part ? all.split : 0; r < (part ? all.n : all.split); ++r) {
+      double sum = 0.0;
+      for (int c = 0; c < judged; ++c)
+        sum += weights[c] * y[r * columns + c];
+      most = std::max(std::fabs(sum), most);
+      if (sum != sum)
+        return sum;
+    }
+    return most;
+  }
+  void estimate(const double *e, const double *K, double *found) {
+    const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
+    combine(size, e, stages, K, size, rates.data());
+    for (int part = 0; part < 2; ++part)
+      found[part] = largest(part, rates.data());
+  }
+};
+
+constexpr int most_parts = 64; // of a step
+constexpr double order = 8.0;  // of errors in a step
+
+class Forward {
+public:
+  Forward(const Variations &all, int columns)
+      : all(all), columns(columns), size(std::ptrdiff_t(all.n) * columns), matrices(all, all.numbers > 0), Y(std::size_t(size)), K(std::size_t(stages * size)) {}
+  // from y to y1, in a block from a time on for a length
+  void step(std::int64_t block, double begin, double h, const double *y, double *y1) {
+    const std::ptrdiff_t lead = all.n - all.rows;
+    matrices.look(block, begin, h);
     for (int i = 0; i < stages; ++i) {
       double *rate = K.data() + i * size;
-      std::copy(y.begin(), y.end(), Y.begin());
+      std::copy_n(y, size, Y.begin());
       for (int j = 0; j < i; ++j)
         if (const double a = tableau.a[i * tableau.width + j]; a != 0.0)
           add(size, h * a, K.data() + j * size, Y.data());
@@ -185,9 +244,45 @@ void forward(const Variations &all, int columns, const double *y0, double *kept)
       for (int r = 0; r < all.rows; ++r)
         add(all.numbers, 1.0, matrix + std::ptrdiff_t(r) * matrices.columns + all.n, rate + (lead + r) * columns);
     }
+    std::copy_n(y, size, y1);
     for (int i = 0; i < stages; ++i)
       if (tableau.b[i] != 0.0)
-        add(size, h * tableau.b[i], K.data() + i * size, y.data());
+        add(size, h * tableau.b[i], K.data() + i * size, y1);
+  }
+  const double *rates() const { return K.data(); }
+
+private:
+  const Variations &all;
+  const int columns;
+  const std::ptrdiff_t size;
+  Matrices matrices;
+  std::vector<double> Y, K;
+};
+
+void forward(const Variations &all, int columns, const double *y0, int judged, const double *weights, double rtol, double *kept, std::int64_t *parts) {
+  const std::ptrdiff_t size = std::ptrdiff_t(all.n) * columns;
+  Forward forward(all, columns);
+  std::vector<double> y(y0, y0 + size), y1(y.size()), begun(y.size());
+  Judge judge(all, columns, judged, weights, y0);
+  int count = 1; // parts of a step, as many as the one before had
+  for (std::ptrdiff_t step = 0; step < all.steps; ++step) {
+    begun = y;
+    double off = 0.0;
+    for (;;) {
+      const double h = all.length[step] / count;
+      for (int k = 0; k < count; ++k, y.swap(y1)) {
+        forward.step(all.block[step], all.begin[step] + k * h, h, y.data(), y1.data());
+        off = std::max(k ? off : 0.0, judged ? judge.of(h, y1.data(), forward.rates()) / rtol : 0.0);
+      }
+      if (!(off > 1.0) || count == most_parts)
+        break;
+      count = int(std::clamp(std::ceil(count * std::pow(off, 1.0 / order)), count + 1.0, double(most_parts)));
+      y = begun;
+    }
+    parts[step] = count;
+    judge.accept();
+    if (count > 1 && off * std::pow(count / (count - 1.0), order) < 0.5)
+      --count;
     if (all.kept[step] >= 0)
       std::copy(y.begin(), y.end(), kept + all.kept[step] * size);
   }
@@ -203,7 +298,7 @@ void backward(const Variations &all, int columns, const double *seeds, double *l
     const double h = all.length[step];
     if (all.kept[step] >= 0)
       add(size, 1.0, seeds + all.kept[step] * size, l);
-    matrices.look(step);
+    matrices.look(all.block[step], all.begin[step], h);
     for (int i = stages; i-- > 0;) {
       double *to = back.data() + i * size; // A_i^T k_i
       std::fill(k.begin(), k.end(), 0.0);

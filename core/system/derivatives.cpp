@@ -268,9 +268,9 @@ static bool host_varies(const Conditions &c, Direction direction) {
          (direction == Direction::position || direction == Direction::speed || direction == Direction::state || direction == Direction::time);
 }
 
-void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
-          int first, int count) {
-  seed(m, room, s, direction, first, count, true);
+// -dR of (1) in room.column, and what else `vary` gives, of what has been seeded
+static void vary_seeded(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                        Direction direction, int first, int count) {
   const ModelData &model = varied_model(m, room, direction, first, count);
   const bool moves = &model != &m || direction == Direction::time;
   const StateOf<Dual> state = varied_state(c, room, s, direction);
@@ -285,6 +285,12 @@ void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, Derivativ
     for (int i = 0; i < m.nc; ++i)
       room.seconds[i] = room.seconds[i] - room.duals.targets[2 * m.nc + i];
   }
+}
+
+void vary(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s, Direction direction,
+          int first, int count) {
+  seed(m, room, s, direction, first, count, true);
+  vary_seeded(m, c, motion, room, s, direction, first, count);
   for (int l = 0; host_varies(c, direction) && l < count; ++l)
     vary_host(m, c, motion, room, s, direction, first + l, l);
   seed(m, room, s, direction, first, count, false);
@@ -495,11 +501,12 @@ static bool differences(const ModelData &m, const Conditions &c, MotionRoom &mot
 
 // ---- all of them
 
-static void put_columns(const ModelData &m, const DerivativesRoom &room, const DerivativeBlock &out, int n, int first, int count) {
+// columns of `count` lanes, from lane `from` on
+static void put_columns(const ModelData &m, const DerivativesRoom &room, const DerivativeBlock &out, int n, int first, int count, int from = 0) {
   const auto put = [&](double *to, const double *columns, int rows) {
     for (int r = 0; to && r < rows; ++r)
       for (int l = 0; l < count; ++l)
-        to[std::ptrdiff_t(r) * n + first + l] = columns[std::ptrdiff_t(l) * rows + r];
+        to[std::ptrdiff_t(r) * n + first + l] = columns[std::ptrdiff_t(from + l) * rows + r];
   };
   put(out.a, room.da, m.nv);
   put(out.dx, room.ddx, m.nx);
@@ -534,6 +541,28 @@ static void exact_columns(const ModelData &m, const Conditions &c, MotionRoom &m
     }
     put_columns(m, room, block, n, first, count);
   }
+}
+
+// whether positions and speeds have lanes enough to be varied together
+static bool together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out) {
+  return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) && out.of[int(Direction::position)].wanted() &&
+         out.of[int(Direction::speed)].wanted();
+}
+
+// columns by all positions, then by all speeds, at once
+static void motion_columns(const ModelData &m, const Conditions &c, MotionRoom &motion, DerivativesRoom &room, const StateOf<double> &s,
+                           const Factored &factored, const DerivativeBlocks &out) {
+  const auto mark = [&](bool on) {
+    seed(m, room, s, Direction::position, 0, m.nv, on);
+    for (int f = 0; f < m.nv; ++f)
+      room.v[f].slope.set(m.nv + f, on ? 1.0 : 0.0);
+  };
+  mark(true);
+  vary_seeded(m, c, motion, room, s, Direction::position, 0, m.nv);
+  mark(false);
+  solve_columns(m, c, motion, room, factored, 2 * m.nv);
+  put_columns(m, room, out.of[int(Direction::position)], m.nv, 0, m.nv);
+  put_columns(m, room, out.of[int(Direction::speed)], m.nv, 0, m.nv, m.nv);
 }
 
 // ---- trees by recursions
@@ -650,7 +679,9 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionRoom &motion, De
       continue;
     if (recursions && (direction == Direction::position || direction == Direction::speed))
       tree_columns(m, c, motion, room, s, direction, out.of[kind]);
-    else
+    else if (direction == Direction::position && together(m, c, out))
+      motion_columns(m, c, motion, room, s, factored, out);
+    else if (direction != Direction::speed || !together(m, c, out))
       exact_columns(m, c, motion, room, s, factored, direction, out.of[kind]);
   }
   if (multipliers) { // those that are not unique have the least norm

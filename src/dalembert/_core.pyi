@@ -147,6 +147,7 @@ class Along:
     def __init__(
         self,
         n: int,
+        split: int,
         matrices: Array,
         places: Array,
         blocks: Array,
@@ -154,8 +155,10 @@ class Along:
         block: NDArray[np.int64],
         keep: NDArray[np.int64],
     ) -> None: ...
-    def forward(self, y0: Array) -> Array: ...
+    def forward(self, y0: Array, weights: Array, rtol: float) -> tuple[Array, NDArray[np.int64]]: ...
     def backward(self, seeds: Array) -> tuple[Array, Array]: ...
+
+def between_steps(ends: Array, values: Array, rates: Array, t: Array, points: int) -> Array: ...
 
 class Reach:
     def __init__(

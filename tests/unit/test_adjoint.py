@@ -132,7 +132,7 @@ def test_many_names_and_one_output_go_back_and_few_names_forwards() -> None:
     few = da.sensitivity(model, {"a": ("H2.position", "final")}, names[:4], 0.2, state={"H0": 0.2})
     many = da.sensitivity(model, {"a": ("H2.position", "final")}, names, 0.2, state={"H0": 0.2})
     assert len(names) > 8 and (few.way, many.way) == ("forward", "adjoint")
-    assert many["a"][:4] == pytest.approx(few["a"], rel=1e-9)
+    assert many["a"][:4] == pytest.approx(few["a"], rel=1e-8)  # blocks and steps are those of other names
     over_time = da.sensitivity(model, ["H2.position"], names, 0.2, state={"H0": 0.2})
     assert over_time.way == "forward"
     with pytest.raises(da.ModelError, match="'forward' or 'adjoint'"):

@@ -222,3 +222,29 @@ def test_quiet_is_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     for verb in ("check", "simulate", "modes", "assemble", "doctor"):
         assert main([verb, *(["arm.yaml"] if verb != "doctor" else []), "-q"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_tables_for_other_programs_are_written(folder: Path, told: Any) -> None:
+    pytest.importorskip("openpyxl")
+    from scipy.io import loadmat
+
+    assert told("simulate", "arm.yaml", "--out", "run.mat")["written"] == ["run.mat"]
+    assert "bob_angle" in loadmat("run.mat")
+    assert told("simulate", "arm.yaml", "--out", "run.xlsx")["written"] == ["run.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [
+        ("--out", "run.xyz", "ends in"),
+        ("--export", "there/run.html", "no folder"),
+        ("--animate", "run.gif", "a folder"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_before_anything_is_computed(
+    option: str, name: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run.gif").mkdir()
+    monkeypatch.setattr("dalembert.cli.motions.run", lambda *_, **__: pytest.fail("it was computed"))
+    assert main(["simulate", "arm.yaml", option, name]) == 2
+    assert said in capsys.readouterr().err

@@ -17,7 +17,7 @@ from dalembert.io.models.kinds import same
 from dalembert.io.models.text import dumped, parsed
 from dalembert.io.models.writing import tree_of
 from dalembert.units import quantity
-from dalembert.view.figures import Figures
+from dalembert.view.sketching import sketch_of
 
 WHEEL = dalembert.library.Gear(0.002, 24)
 PINION = dalembert.library.Gear(0.002, 18)
@@ -171,7 +171,7 @@ def test_belts_stay_belts_and_gears_gears(tmp_path: Path) -> None:
     again = _again(s, tmp_path)
     text = (tmp_path / "model.yaml").read_text()
     assert "{type: belt, radius_1: 0.05, radius_2: 0.1, crossed: true" in text and "{type: gear, teeth_1: 20" in text
-    figures = [sorted((p.name, p.look, p.size) for p in Figures(one.compile()).patches) for one in (s, again)]
+    figures = [sorted((p.name, p.look, p.size) for p in sketch_of(one.compile()).patches) for one in (s, again)]
     assert figures[0] == figures[1]
     assert again.couplings["belt"].element.ratio == -0.5
 

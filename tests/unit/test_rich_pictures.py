@@ -137,3 +137,11 @@ def test_answers_show_a_sketch_and_what_they_say(answer: str) -> None:
     words = {"check": "mobility 1", "assembly": "closed to", "modes": "Hz", "equilibrium": "stable"}
     assert words[answer] in page
     assert answer == "equilibrium" or (plain.startswith("<") and "\n" not in plain and len(plain) < 100)
+
+
+def test_what_a_notebook_shows_leaves_no_figure_open() -> None:
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    assert "<svg" in da.modes(four_bar())._repr_html_()
+    assert not pyplot.get_fignums()

@@ -156,3 +156,13 @@ def test_without_stops_a_rope_is_nothing_and_a_chain_ends_with_its_name() -> Non
     assert free["bob.position"][-1, 2] == pytest.approx(-9.81 / 2, rel=1e-6)
     with pytest.raises(da.SingularityError, match=r"chain 'wire' is stretched.*da\.Rope"):
         da.simulate(bola("chain"), 1.0, stops="off")
+
+
+def test_the_length_of_a_rope_is_a_parameter() -> None:
+    runs = da.simulate(bola("rope"), 1.0, parameters={"wire.reach.length": [0.95, 1.05]}, times=np.linspace(0, 1, 21))
+    assert runs["wire.reach.distance"].max(axis=1) == pytest.approx([0.95, 1.05], abs=1e-7)
+
+
+@pytest.mark.parametrize("options", [{"stops": "soft"}, {"method": "scipy:RK45"}])
+def test_chains_run_where_nothing_can_hold_them_until_they_are_stretched(options: dict) -> None:
+    assert da.simulate(bola("chain"), 0.3, **options).status == "finished"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -772,3 +773,17 @@ def test_what_is_nearer_is_drawn_over_what_is_farther() -> None:
         turned.connect(f"{name} pin", da.Revolute("y"), turned.ground.at(0, y, 0), block)
     other = next(each for each in turned.draw().collections if each.get_gid() == "bodies")
     assert [tuple(color) for color in other.get_edgecolor()] == order[::-1]
+
+
+def test_methods_and_functions_take_the_same_options_with_the_same_defaults() -> None:
+    from dalembert.view import animate, draw, plot
+
+    twins: list[tuple[Any, Any, set[str]]] = [
+        (da.Result.plot, plot, set()),
+        (da.Result.animate, animate, set()),
+        (da.System.draw, draw, {"t"}),  # of a configuration no time is known
+    ]
+    for method, function, more in twins:
+        own, (_, *others) = signature(method).parameters, signature(function).parameters.values()
+        asked = {p.name: (p.kind, p.default) for p in others if p.name not in more}
+        assert {n: (p.kind, p.default) for n, p in own.items() if n != "self"} == asked

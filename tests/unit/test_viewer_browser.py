@@ -329,3 +329,26 @@ def test_a_live_run_that_leaves_the_page_is_shown_smaller(browser: Any) -> None:
         seen = "viewer.world.corners().map((p) => p.clone().project(viewer.eye.camera))"
         assert shown.get(f"Math.max(...{seen}.flatMap(({{ x, y }}) => [Math.abs(x), Math.abs(y)]))") < 1.05
         assert not shown.errors
+
+
+def test_a_ring_stays_a_ring_where_it_is_drawn_coarsely(browser: Any, motion: da.Result, tmp_path: Path) -> None:
+    file = tmp_path / "driven.html"
+    motion.export(file)  # about its driven hinge there is an arrow, bent to a ring
+    shown = Page(browser, file.as_uri())
+    volumes = shown.get("""viewer.world.cast.rigid.filter(({ kind }) => kind === "element").map(({ crowd }) =>
+        crowd.levels.map((geometry) => {
+            const [place, order] = [geometry.getAttribute("position"), geometry.index.array];
+            const at = (k) => [place.getX(order[k]), place.getY(order[k]), place.getZ(order[k])];
+            let sum = 0;
+            for (let k = 0; k < order.length; k += 3) {
+                const [a, b, c] = [at(k), at(k + 1), at(k + 2)];
+                sum +=
+                    a[0] * (b[1] * c[2] - b[2] * c[1]) +
+                    a[1] * (b[2] * c[0] - b[0] * c[2]) +
+                    a[2] * (b[0] * c[1] - b[1] * c[0]);
+            }
+            return sum / 6;
+        }))""")
+    assert any(len(levels) > 1 for levels in volumes)
+    for levels in volumes:
+        assert max(levels) < 2 * levels[0]

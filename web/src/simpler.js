@@ -6,7 +6,7 @@ import { mergeVertices, toCreasedNormals } from "three/addons/utils/BufferGeomet
 const CELLS = [5, 3, 2]; // along each side of the mesh's box, from fine to coarse
 const WORTH = 0.7; // a coarser copy is kept if it has less than this share of the triangles
 const FEW = 12; // triangles: need no copy
-const FILLED = 0.55; // a coarser copy is kept if it fills more than this share of the volume
+const FILLED = [0.55, 1.8]; // a coarser copy is kept if it fills such a share of the volume: a ring stays a ring
 
 function geometryOf(corners, triangles) {
   const geometry = new BufferGeometry();
@@ -106,7 +106,8 @@ function wrapped(corners) {
 // geometries of a mesh { corners, triangles }, from fine to coarse
 export function levelsOf({ corners, triangles }) {
   const whole = closed({ corners, triangles });
-  const filled = (some) => !whole || volume(corners, some) > FILLED * volume(corners, triangles);
+  const all = volume(corners, triangles);
+  const filled = (some) => !whole || (volume(corners, some) > FILLED[0] * all && volume(corners, some) < FILLED[1] * all);
   const levels = [smooth(geometryOf(corners, triangles), 0.6)];
   let count = triangles.length;
   const ways = CELLS.map((cells) => () => clustered(corners, triangles, cells));

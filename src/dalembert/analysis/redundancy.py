@@ -24,10 +24,10 @@ _CLEAR = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clear
 
 
 def loops(model: Model) -> tuple[tuple[str, ...], ...]:
-    """Return for each chord the names of the connections on its loop, the chord last."""
+    """Return for each chord the names of the connections on its loop, the chord last; ropes close none."""
     forest = model.forest
     result = []
-    for chord in forest.chords:
+    for chord in (chord for chord in forest.chords if chord.element.kind != "Rope"):
         first, second = (set(forest.path(end.body.name)) for end in (chord.first, chord.second))
         on_loop = sorted(first ^ second)
         result.append((*(model.hinge_names[j - 1] for j in on_loop), chord.name))

@@ -15,6 +15,7 @@ from ..result import Result
 from ..simulation import simulate as run
 from .answer import DONE, FAILED, INTERRUPTED, Answer
 from .models import compiled, coordinates, loaded, setting
+from .written import mind_files, write_files
 
 __all__ = ["kinematics", "plot", "simulate", "view"]
 
@@ -25,6 +26,7 @@ _USUAL |= {"max_step": None, "step": None}
 
 def simulate(chosen: argparse.Namespace) -> Answer:
     """Compute the motion; write results, plots, animations."""
+    mind_files(chosen)
     model = compiled(chosen)
     options = {name: setting(chosen, model.system, "simulate", name, usual) for name, usual in _USUAL.items()}
     given = model.system.settings.get("simulate", {}).get("parameters") if not chosen.parameter else None
@@ -41,6 +43,7 @@ def simulate(chosen: argparse.Namespace) -> Answer:
 
 def kinematics(chosen: argparse.Namespace) -> Answer:
     """Follow the motion that drives prescribe, without forces."""
+    mind_files(chosen)
     model = compiled(chosen)
     if chosen.drive is not None:
         if chosen.values is None:
@@ -55,7 +58,7 @@ def kinematics(chosen: argparse.Namespace) -> Answer:
 def _told(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -> Answer:
     """Write the files that were asked for, and say what there is."""
     names = setting(chosen, model.system, verb, "outputs") or chosen.plot or []
-    written = _write(result, chosen, names)
+    written = write_files(result, chosen, names)
     text = _report(model, result, names, verb)
     if written:
         text += f"\nwritten: {', '.join(written)}"
@@ -63,27 +66,6 @@ def _told(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -
     if result.status == "failed":
         return Answer(text, data, FAILED, result.message)
     return Answer(text, data, INTERRUPTED if result.status == "interrupted" else DONE)
-
-
-def _write(result: Result, chosen: argparse.Namespace, names: list[str]) -> list[str]:
-    """Write the files that were asked for; return their names."""
-    written = []
-    if chosen.out is not None:
-        result.save(chosen.out, names)
-        written.append(chosen.out)
-    if chosen.plot is not None:
-        result.plot(*chosen.plot, path=chosen.picture)
-        written.append(chosen.picture)
-    if chosen.energy is not None:
-        result.plot_energy(path=chosen.energy)
-        written.append(chosen.energy)
-    if chosen.export is not None:
-        result.export(chosen.export, trace=chosen.trace or [], plots=chosen.plot or [], speed=chosen.speed)
-        written.append(chosen.export)
-    if chosen.animate is not None:
-        result.animate(chosen.animate, trace=chosen.trace or [], speed=chosen.speed, fps=chosen.fps)
-        written.append(chosen.animate)
-    return written
 
 
 def _report(model: Model, result: Result, names: list[str], verb: str) -> str:

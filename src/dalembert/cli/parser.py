@@ -234,7 +234,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--outputs", type=_names, metavar="A,B,...", help="outputs to print and to store with the result"
     )
-    group.add_argument("--out", metavar="FILE", help="the result: .nc, .csv, .parquet or .zarr")
+    group.add_argument(
+        "--out", metavar="FILE", help="the result: .nc, .csv, .parquet or .zarr; or a table of it, .xlsx or .mat"
+    )
     group.add_argument("--plot", type=_names, metavar="A,B,...", help='outputs to plot: "rocker.angle,D.force"')
     group.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
     group.add_argument("--energy", metavar="FILE", help="a plot of the energies and their balance")

@@ -21,6 +21,7 @@ from ..connections.connection import Connection
 from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.plain import AxisAngle, Constraint, Distance, Perpendicular, RollingDisc, RollingSphere
+from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
 from ..connections.hinges import Hinge, Screw
 from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
@@ -362,7 +363,8 @@ class _Collector:
                     self.scalar("joint", row, first + k)
 
     def _constraint(self, chord: Connection, element: Constraint, row: int, drive: int | None) -> None:
-        fields = ((Distance, "length"), (RollingSphere, "radius"), (RollingDisc, "radius"), (CamFollower, "radius"))
+        lengths = ((Distance, "length"), (Rope, "length"))
+        fields = (*lengths, (RollingSphere, "radius"), (RollingDisc, "radius"), (CamFollower, "radius"))
         field = next((label for kind, label in fields if isinstance(element, kind)), "")
         if isinstance(element, AxisAngle) and not isinstance(element, Perpendicular):
             field = "angle"

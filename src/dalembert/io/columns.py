@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, ModelError
+from ..result.outputs.output import part_name
 from .atomic import replacing
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
         return []
     about = result.about(name)
     endings = () if about is None else about.labels
-    return [f"{name}.{ending}" for ending in endings or (".".join(map(str, k)) for k in product(*map(range, shape)))]
+    numbers = (".".join(map(str, k)) for k in product(*map(range, shape)))
+    return [part_name(name, ending) for ending in endings or numbers]
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Array], note: str = "") -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, ModelError
+from ..result.outputs.output import without_unit
 from .atomic import replacing
 from .columns import distinct, flat_columns
 
@@ -69,7 +70,7 @@ def write_units_csv(path: str | os.PathLike[str], table: Table) -> None:
     columns, units = table
     with replacing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([f"{name} [{units[name]}]" for name in columns])
+        writer.writerow([f"{without_unit(name)} [{units[name]}]" for name in columns])
         writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 

@@ -100,7 +100,8 @@ class _Directions:
         """Return derivatives (components, directions) of an output, and names of its components."""
         if output.plain is not None:
             rows, labels = self.differ(output.plain)
-            return output.factor * rows, [label.replace(output.plain.name, output.name, 1) for label in labels]
+            behind = output.name[len(output.plain.name) :]
+            return output.factor * rows, [label + behind for label in labels]
         if output.history is not None:
             remedy = "it depends on what happened before, and has no value at a state"
             raise ModelError("linearize", "output", output.name, remedy)

@@ -36,19 +36,21 @@ class Pictures:
         ax: Any = None,
         path: Any = None,
     ) -> list[Any]:
-        """Plot outputs over time, or against another, and return the matplotlib axes (see `view.plot`).
+        """Plot outputs over time, or against another, and return the matplotlib axes.
 
         Parameters
         ----------
-        names : str or function of a State
-            All coordinates if left out. One panel for each unit; where some stand together in a tuple, as in
-            ``plot(("A.position", "B.position"), "A.effort")``, one for each tuple and name.
+        names : str, function of a State, or several of them in a tuple
+            Outputs such as ``"rocker.angle"``; all coordinates if left out. One panel for each unit; where some stand
+            together in a tuple, as in ``plot(("A.position", "B.position"), "A.effort")``, one for each tuple and name,
+            in which a second unit is read off at the right.
         against : str or function of a State
-            Output to the right in place of the time: ``plot("A.effort", against="A.position")``.
+            Output to the right in place of the time, a number or a component such as ``"tip.position.x"``:
+            ``plot("A.effort", against="A.position")``.
         degrees : bool
             Angles, and their rates, in degrees.
         ax : matplotlib axes
-            Where to draw; a new figure if left out.
+            Where to draw; a new figure if left out, which outputs of several panels need.
         path : str or path
             File to write: .png, .pdf, .svg, ...
         """
@@ -117,15 +119,31 @@ class Pictures:
         Parameters
         ----------
         path : str or Path
+            File to write, ``.gif``, ``.mp4`` (by ffmpeg) or ``.html``; if left out, a matplotlib animation is returned,
+            as notebooks show it.
+        view : str
+            As for `draw`.
         fps : float, 1/s
             Frames a second.
         speed : float
             Seconds of motion shown in a second.
         trace : points
-            Whose paths are drawn.
+            Points whose path is drawn while they move: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
         size : (2,) inches
-        view, inertia, exaggerate
-            As of `view.draw`.
+            Width and height; a hundred pixels an inch.
+        inertia : bool
+            As for `draw`.
+        exaggerate : float
+            Factor of all deformations of flexible bodies, as for `draw`.
+
+        Returns
+        -------
+        Path or matplotlib.animation.FuncAnimation
+
+        Raises
+        ------
+        ModelError
+            If a view, a point, a rate or a file cannot be.
         """
         from ..view.animate import animate
 

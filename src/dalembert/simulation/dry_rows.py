@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..analysis.jumps import Jumps
 from ..compile.names import full_names
+from ..connections.connection import Connection
 from ..connections.constraints.ropes import Rope
 from ..connections.hinges import Hinge
 from ..model import Conditions, Model
@@ -88,6 +89,11 @@ class DryRows:
             for name in ("lower", "upper")
         }
         return rows.chosen(np.arange(len(rows)), **same, **stops)
+
+    def owners(self) -> list[Connection]:
+        """Return the connections that the rows belong to, (n,)."""
+        connections = self.model.system.connections
+        return [connections[name if name in connections else name.rpartition(".")[0]] for name in self.names]
 
     @property
     def cut(self) -> bool:

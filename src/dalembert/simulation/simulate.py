@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_number
+from ..connections.constraints.reaches import is_tie
 from ..connections.laws import break_times
 from ..errors import ModelError
 from ..model import Conditions, History, Model, Sampled, State, as_model
@@ -199,6 +200,8 @@ def simulate(
     if conditions.history is not None and foreign:
         raise ModelError("simulate", "method", method, "inputs with a da.Delay need one of our own, such as 'auto'")
     conditions, dry = dry_of(conditions, friction, stops, atol=options.finest, span=t_end - t_start)
+    if dry is not None and foreign and all(is_tie(c, model.system.connections) for c in dry.rows.owners()):
+        dry = None  # a chain that comes to its reach ends the run with an error
     if dry is not None and foreign:
         remedy = (
             "hinges have friction or stops, and it takes no events: use friction='smooth' and stops='soft', or 'off'"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.named_starts import named_count
+from ..connections.constraints.reaches import is_tie
 from ..connections.elements.plain import Limits
 from ..errors import ModelError
 from ..model import Model, State, as_model
@@ -29,7 +30,9 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     """
     rows = dry_rows(model)
     limited = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
-    ropes = [name for name in rows.names if name in model.compiled.names.ropes]
+    ties = [is_tie(owner, model.system.connections) for owner in rows.owners()]
+    limited = limited[~np.array(ties, dtype=bool)[limited]]
+    ropes = [rows.names[k] for k in limited if rows.names[k] in model.compiled.names.ropes]
     if ropes:
         remedy = "a rope is held by rigid stops; for a soft one take a SpringDamper with a law that never pushes"
         raise ModelError("simulate", "stops", f"soft, with ropes {', '.join(ropes)}", remedy)

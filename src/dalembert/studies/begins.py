@@ -113,7 +113,7 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
     described = model.conditions()
     now = _rows(model, start.q, start.v, start.t)
     for k, name in enumerate(own):
-        if _is_inertia(model, name):
+        if _beside_rows(model, name):
             continue
         value = float(parameter_value(model, name, model.parameters))
         step = _STEP * (abs(value) if value else 1.0)
@@ -125,12 +125,15 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
     return residuals, rates
 
 
-def _is_inertia(model: Model, name: str) -> bool:
-    """Return whether a number is a mass, mass centre or moment of inertia of a body, of which no row knows."""
+def _beside_rows(model: Model, name: str) -> bool:
+    """Return whether no row knows of a number: those of force elements, inertia, gravity, stiffness of modes."""
     family = model.family
     numbers, place = family.compiled.numbers, model.parameter_names[name]
-    mine = place >= family.element_numbers and place not in numbers.follows
-    return mine and numbers.group_of(place - family.element_numbers).what == "body"
+    if place in numbers.follows:
+        return False
+    if place < family.element_numbers:
+        return True
+    return numbers.group_of(place - family.element_numbers).what in ("body", "gravity", "modes")
 
 
 def _mind_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:

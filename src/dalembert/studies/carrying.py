@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..result import Result
+from .blocks import conditions_of
 from .changes import Direction
 from .switches import Window, across
 from .tangents import Pieces, pieces_of
@@ -36,6 +37,7 @@ class Course:
         One after the other.
     settings : mapping
         Of short runs across windows.
+    rtol : float
     """
 
     result: Result
@@ -43,6 +45,7 @@ class Course:
     wanted: Array
     parts: tuple[Pieces | Window, ...]
     settings: Mapping[str, Any]
+    rtol: float
 
     @classmethod
     def of(
@@ -52,6 +55,7 @@ class Course:
         wanted: Array,
         switches: Sequence[Window],
         settings: Mapping[str, Any],
+        rtol: float,
     ) -> Course:
         """Return the course of a run with given switches; directions come with numbers first."""
         numbers = [direction.number for direction in directions if direction.number is not None]
@@ -60,11 +64,11 @@ class Course:
         for window in [*switches, None]:
             until = end if window is None else window.begin
             if until > now:
-                parts.append(pieces_of(result, numbers, now, until, wanted))
+                parts.append(pieces_of(result, numbers, now, until, wanted, rtol))
             if window is not None:
                 parts.append(window)
                 now = window.end
-        return cls(result, tuple(directions), wanted, tuple(parts), settings)
+        return cls(result, tuple(directions), wanted, tuple(parts), settings, rtol)
 
     @property
     def held(self) -> bool:
@@ -82,7 +86,7 @@ class Course:
             if isinstance(part, Window):
                 y = across(self.result, part, self.directions, y, self.settings)
                 continue
-            every = part.forward(np.concatenate([y, probes], axis=1))
+            every = part.forward(np.concatenate([y, probes], axis=1), self._weights, self.rtol)
             found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
             growth *= self._growth(probes, every[:, :, count:])
             y = every[-1, :, :count]
@@ -98,13 +102,14 @@ class Course:
             Of outputs by the state at the times that are wanted.
         """
         begin, end = self.result.t[0], self.result.t[-1]
-        probes, growth = self._probes(), 1.0
+        parts, maps, growth = self._judged()
         numbers = sum(direction.number is not None for direction in self.directions)
         by_number = np.zeros((numbers, slopes.shape[2]))
         back: Array = slopes[self.wanted >= end].sum(axis=0)
-        for part in reversed(self.parts):
+        for k in reversed(range(len(parts))):
+            part = parts[k]
             if isinstance(part, Window):
-                state, number = self._maps(part)
+                state, number = maps[k]
                 by_number += number.T @ back
                 back = state.T @ back
                 continue
@@ -113,20 +118,57 @@ class Course:
             seeds[-1] = back
             back, more = part.backward(seeds)
             by_number += more
-            growth *= self._growth(probes, part.forward(probes, numbers=False))
         back = back + slopes[self.wanted <= begin].sum(axis=0)
         found = np.stack([direction.start @ back for direction in self.directions])
         found[:numbers] += by_number
         return found, growth
 
+    @property
+    def _weights(self) -> Array:
+        """How much of each direction there is in the change that is judged: like its value, each a little otherwise."""
+        sizes = np.array([direction.size for direction in self.directions])
+        return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
+
+    def _judged(self) -> tuple[list[Pieces | Window], dict[int, tuple[Array, Array]], float]:
+        """Return parts with steps that are short enough, what windows do, and by how much changes grew.
+
+        One change is carried forwards, of everything at once.
+        """
+        weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
+        y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
+        probes, growth = self._probes(), 1.0
+        parts: list[Pieces | Window] = []
+        maps: dict[int, tuple[Array, Array]] = {}
+        for part in self.parts:
+            if isinstance(part, Window):
+                state, number = maps[len(parts)] = self._maps(part)
+                y = state @ y + (number @ weights)[:, None]
+                parts.append(part)
+                continue
+            better, every = part.judged(np.concatenate([y, probes], axis=1), weights, self.rtol)
+            growth *= self._growth(probes, every[:, :, 1:])
+            y = every[-1, :, :1]
+            parts.append(better)
+        return parts, maps, growth
+
     def _maps(self, window: Window) -> tuple[Array, Array]:
         """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
         n = len(self.directions[0].start)
-        units = [Direction(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
+        free = self._free(window)
+        units = [Direction(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
         numbers = [direction for direction in self.directions if direction.number is not None]
-        y = np.concatenate([np.eye(n), np.zeros((n, len(numbers)))], axis=1)
+        y = np.concatenate([np.eye(n)[:, free], np.zeros((n, len(numbers)))], axis=1)
         after = across(self.result, window, [*units, *numbers], y, self.settings)
-        return after[:, :n], after[:, n:]
+        state = np.zeros((n, n))
+        state[:, free] = after[:, : len(free)]
+        return state, after[:, len(free) :]
+
+    def _free(self, window: Window) -> NDArray[np.intp]:
+        """Return which parts of the state can change before a switch: speeds of what is held, or sticks, do not."""
+        model = self.result.model
+        assert model is not None
+        held = [model.nv + k for k in conditions_of(self.result, model, np.array([window.begin]))[0][1].locked]
+        return np.setdiff1d(np.arange(2 * model.nv + model.nx), held)
 
     def _probes(self) -> Array:
         model = self.result.model

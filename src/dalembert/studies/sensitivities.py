@@ -201,7 +201,7 @@ def sensitivity(
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(way, directions, readings, wanted, not switches)
-    course = Course.of(result, [directions[k] for k in order], wanted, switches, settings)
+    course = Course.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
     values, sorted_ones, units, growth = (_by_outputs if backwards else _by_directions)(course, readings)
     derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     notes = list(result.stats.notes)

@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # names of what happened tell speeds, which may differ
 _NEAR = 1e-9  # of the run: switches that are nearer to each other are one
 _STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative changes that are tried
+_REPEATED = 1e-5  # relative difference of a short run from the run itself that is taken for noise
 _AGREE = 1e-5  # relative difference of the derivatives of two sizes of changes that is taken for noise
 
 
@@ -112,6 +113,22 @@ class _Short:
                 if isinstance(place, (int, np.integer)) and values[place] != model.parameters[place]
             }
         self.base = self._run({}, self.start)
+        self._mind(result)
+
+    def _mind(self, result: Result) -> None:
+        """Refuse a switch that a run from shortly before it does not repeat: it depends on what was earlier."""
+        window = self.window
+        within = [event.name for event in result.events if window.begin < event.t <= window.end]
+        again = self.base[1][len(self.base[1]) - len(within) :]  # without what a start decides, sticking say
+        last = result.at(window.end)
+        there = np.concatenate([last.q, last.v, last.x])
+        size = 1.0 + np.abs(there).max(initial=0.0)
+        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEATED * size
+        if not same or tuple(_NUMBER.sub("#", str(name)) for name in within) != again:
+            raise GradientError(
+                f"{window.name!r} at t = {window.t:.9g} s has no derivative here: what happens then depends on what "
+                "was before, and a run from shortly before it goes on otherwise"
+            )
 
     def derivative(self, direction: Direction, y: Array) -> Array:
         """Return the change after the window by the change y before it."""

@@ -43,38 +43,9 @@ def animate(
     inertia: bool = False,
     exaggerate: float = 1.0,
 ) -> Any:
-    """Show a simulated motion.
+    """Show a simulated motion; options are those of `Result.animate`.
 
-    Parameters
-    ----------
-    result : Result
-        Anything with ``model``, ``t`` (n,) and ``at(times)`` that gives a ``q``.
-    path : str or Path
-        File to write, ``.gif``, ``.mp4`` (by ffmpeg) or ``.html``; if left out, a matplotlib animation is returned, as
-        notebooks show it.
-    view : str
-        As for `draw`.
-    fps : float, 1/s
-        Frames a second.
-    speed : float
-        Seconds of motion shown in a second.
-    trace : points
-        Points whose path is drawn while they move: markers, bodies, names such as ``"coupler.at(0.2, 0, 0)"``.
-    size : (2,) inches
-        Width and height; a hundred pixels an inch.
-    inertia : bool
-        As for `draw`.
-    exaggerate : float
-        Factor of all deformations of flexible bodies, as for `draw`.
-
-    Returns
-    -------
-    Path or matplotlib.animation.FuncAnimation
-
-    Raises
-    ------
-    ModelError
-        If a view, a point, a rate or a file cannot be.
+    `result` is anything with ``model``, ``t`` (n,) and ``at(times)`` that gives a ``q``.
     """
     t = np.asarray(result.t, dtype=np.float64)
     times = frame_times(t, fps, speed)

@@ -25,6 +25,10 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
         axes.set_title(modes.told(k), fontsize=9)
     if path is not None:
         style.save(axes.figure, path)
+        if options.get("ax") is None:  # a notebook would show it once more
+            from matplotlib import pyplot
+
+            pyplot.close(axes.figure)
     return axes
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError, ModelError
 from ..result import Result
 from ..result.outputs import Output
+from ..result.outputs.output import part_name, without_unit
 from . import style
 
 __all__ = ["plot", "plot_energy", "plot_runs"]
@@ -45,24 +46,9 @@ def plot(
     ax: Any = None,
     path: Any = None,
 ) -> list[Any]:
-    """Plot outputs over time or against another output, and return the axes.
+    """Plot outputs over time or against another output, and return the axes; `Result.plot` tells what is asked for.
 
-    Parameters
-    ----------
-    result : Result
-        Where it has dense output, curves are drawn through more times than it stores.
-    names : str, function, or several of them in a tuple
-        Outputs such as ``"rocker.angle"``, or functions of a state; the coordinates of all hinges if left out. They get
-        one panel for each unit; where some stand in a tuple or list, each name or tuple gets a panel of its own, in
-        which a second unit is read off at the right.
-    against : str or function
-        Another output to the right, in place of the time: a number, or a component such as ``"tip.position.x"``.
-    degrees : bool
-        Angles, and their rates, in degrees.
-    ax : matplotlib axes
-        Where to draw; outputs of several panels need a new figure.
-    path : str or Path
-        File to write: .png, .pdf, .svg, ...
+    Where a result has dense output, curves are drawn through more times than it stores.
 
     Raises
     ------
@@ -200,10 +186,10 @@ def _many(name: str, array: Array, about: Output) -> list[_Curve]:
     units = [unit.strip() for unit in about.unit.split(",")]
     units = units if len(units) == count else [about.unit] * count
     labels = list(about.labels) if len(about.labels) == count else _components(array[0])
-    quantity = name.rpartition(".")[2] if "." in name else ""
+    quantity = _quantity(name)
     if array.ndim == 2:
-        return [_Curve(name, units[0], quantity, flat[:, :, 0])]
-    return [_Curve(f"{name}.{labels[k]}", units[k], quantity, flat[:, :, k]) for k in range(count)]
+        return [_Curve(without_unit(name), units[0], quantity, flat[:, :, 0])]
+    return [_Curve(_part(name, labels[k]), units[k], quantity, flat[:, :, k]) for k in range(count)]
 
 
 def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -297,6 +283,17 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
         panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
 
 
+def _part(name: str, label: str) -> str:
+    """Return what a component is called beside an axis that tells its unit."""
+    return without_unit(part_name(name, label))
+
+
+def _quantity(name: str) -> str:
+    """Return what is measured: ``"force"`` of ``"B.force in crank [lbf]"``."""
+    plain = without_unit(name).partition(" in ")[0]
+    return plain.rpartition(".")[2] if "." in plain else ""
+
+
 def _curves(result: Result, what: Any) -> list[_Curve]:
     """Return the lines of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
@@ -306,11 +303,11 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
     count = columns.shape[1]
     units, labels = _described(result, what, count)
     labels = labels or _components(array)
-    quantity = name.rpartition(".")[2] if "." in name else ""
+    quantity = _quantity(name)
     shared = _shared(result, what, count)
     if array.ndim == 1:
-        return [_Curve(name + shared[0], units[0], quantity, columns[:, 0])]
-    return [_Curve(f"{name}.{labels[k]}{shared[k]}", units[k], quantity, columns[:, k]) for k in range(count)]
+        return [_Curve(without_unit(name) + shared[0], units[0], quantity, columns[:, 0])]
+    return [_Curve(_part(name, labels[k]) + shared[k], units[k], quantity, columns[:, k]) for k in range(count)]
 
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:

@@ -24,9 +24,11 @@ from ..model import Model
 from ..system import System
 from . import solids
 from .ends import End
-from .figures import ARROW, CurveFigure, Figures, thickness
+from .figures import ARROW, CurveFigure
 from .meshes import NodeMesh, mesh_of
 from .projection import Placement, node_frames
+from .reaching import thickness
+from .sketching import sketch_of
 from .solids import Solid
 from .style import PALETTE, legible
 
@@ -193,7 +195,7 @@ class Scene:
             for c in system.connections.values()
             if c.element.kind != "Free" and not is_tie(c, system.connections)
         ]
-        figures = Figures(model)
+        figures = sketch_of(model)
         self.lines, self.patches, self.curves, self.arrows = (
             figures.lines, figures.patches, figures.curves, figures.arrows,
         )  # fmt: skip

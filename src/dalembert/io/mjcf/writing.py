@@ -36,6 +36,7 @@ from ...system import System
 from ...topology import TreeHinge
 from ..left_out import say_left_out
 from ..moves import Move, moves_of, outward_hinges
+from ..naming import free_name
 from ..written_forces import forces_at_hinges, say_forces
 from ..xml_text import text_of, write_document
 from .written_loops import add_loops
@@ -45,6 +46,8 @@ from .written_start import add_keyframe
 __all__ = ["Joint", "Writing", "save_mjcf"]
 
 Array = NDArray[np.float64]
+
+_WORLD = "world"  # what MuJoCo calls ground
 
 _LEAST = 2e-15  # kg m2: MuJoCo's mjMINVAL is 1e-15, below which it refuses a moving body
 
@@ -193,9 +196,11 @@ def _joints(hinge: TreeHinge) -> list[Joint]:
 def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[Joint]) -> None:
     if body.flexible is not None:
         raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
-    element = SubElement(
-        writing.elements[holder], "body", name=body.name, pos=text_of(p), quat=text_of(to_quaternion(R))
-    )
+    name = body.name
+    if name == _WORLD:
+        name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
+        writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
+    element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
     if not _massless(body):
         _add_inertial(writing, element, body, bool(joints))

@@ -161,6 +161,9 @@ class _Reader:
                     for key in ("mass", "com", "inertia", "strict", "color")
                     if key in given
                 }
+                if isinstance(numbers.get("mass"), str):
+                    remedy = "give a number, a quantity or '= expression'"
+                    raise FileError(str(given.places["mass"]), f"mass of body {name!r}", numbers["mass"], remedy)
                 body = self.system.body(name, shape, **numbers)
             self._markers(body, given)
             for visual in given.get("visuals") or ():

@@ -17,7 +17,7 @@ from .motion import Motion
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["Output", "number", "of_function", "vector"]
+__all__ = ["Output", "number", "of_function", "part_name", "vector", "without_unit"]
 
 Array = NDArray[np.float64]
 Value = Callable[[Motion], Array]
@@ -182,6 +182,18 @@ class Output:
             labels=(),
             unique=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
         )
+
+
+def without_unit(name: str) -> str:
+    """Return the name of an output without the unit behind it: ``"A.speed"`` of ``"A.speed [rpm]"``."""
+    return name.rpartition(" [")[0] if name.endswith("]") and " [" in name else name
+
+
+def part_name(name: str, label: str) -> str:
+    """Return the name of a component: ``"B.force.x in crank [lbf]"`` of ``"B.force in crank [lbf]"``."""
+    plain = without_unit(name)
+    what, frame, of = plain.rpartition(" in ")
+    return (f"{what}.{label}{frame}{of}" if what else f"{plain}.{label}") + name[len(plain) :]
 
 
 def value_of(output: Output, motion: Motion) -> Array:

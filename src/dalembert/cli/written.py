@@ -1,0 +1,70 @@
+"""Files that a motion is written to: looked at before it is computed, written when it is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..errors import ModelError
+from ..result import Result
+
+__all__ = ["mind_files", "write_files"]
+
+_KINDS = {
+    "out": (".nc", ".csv", ".parquet", ".zarr", ".xlsx", ".mat"),
+    "export": (".html", ".glb", ".gif", ".mp4", ".png"),
+    "animate": (".gif", ".mp4", ".html"),
+    "energy": (),
+    "picture": (),
+}
+
+
+def mind_files(chosen: argparse.Namespace) -> None:
+    """Refuse names of files that could not be written, before anything is computed.
+
+    Raises
+    ------
+    ModelError
+        If a name has another ending than those that can be written, or its folder is not there.
+    """
+    for option, kinds in _KINDS.items():
+        name = getattr(chosen, option, None)
+        if name is None or (option == "picture" and chosen.plot is None):
+            continue
+        path = Path(name)
+        if kinds and path.suffix.lower() not in kinds:
+            raise ModelError(f"--{option}", "path", name, f"use a name that ends in {' or '.join(kinds)}")
+        if not path.absolute().parent.is_dir():
+            raise ModelError(f"--{option}", "path", name, f"there is no folder {str(path.parent)!r}")
+        if path.is_dir() and path.suffix.lower() != ".zarr":
+            raise ModelError(f"--{option}", "path", name, "it is a folder: give the name of a file")
+
+
+def write_files(result: Result, chosen: argparse.Namespace, names: list[str]) -> list[str]:
+    """Write the files that were asked for; return their names."""
+    written = []
+    if chosen.out is not None:
+        _save(result, chosen.out, names)
+        written.append(chosen.out)
+    if chosen.plot is not None:
+        result.plot(*chosen.plot, path=chosen.picture)
+        written.append(chosen.picture)
+    if chosen.energy is not None:
+        result.plot_energy(path=chosen.energy)
+        written.append(chosen.energy)
+    if chosen.export is not None:
+        result.export(chosen.export, trace=chosen.trace or [], plots=chosen.plot or [], speed=chosen.speed)
+        written.append(chosen.export)
+    if chosen.animate is not None:
+        result.animate(chosen.animate, trace=chosen.trace or [], speed=chosen.speed, fps=chosen.fps)
+        written.append(chosen.animate)
+    return written
+
+
+def _save(result: Result, path: str, names: list[str]) -> None:
+    """Write a result, or a table of its coordinates or of chosen outputs for Excel or MATLAB."""
+    table = {".xlsx": result.to_excel, ".mat": result.to_mat}.get(Path(path).suffix.lower())
+    if table is None:
+        result.save(path, names)
+    else:
+        table(path, names or None)
