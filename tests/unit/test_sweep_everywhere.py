@@ -247,6 +247,7 @@ def test_a_study_whose_process_is_killed_goes_on_with_the_same_bits(workers: int
         marks=str(tmp_path / "first"),
         seed=3,
         store=store,
+        workers=1,
     )
     assert found.identical(alone)
     ran_here = [m for m in (tmp_path / "first").iterdir() if m.name.endswith(f" of {os.getpid()}")]
