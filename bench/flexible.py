@@ -12,14 +12,11 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-import machine
 import numpy as np
+import report
 import timing
 from scipy.linalg import cho_factor, cho_solve
 
@@ -109,23 +106,16 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few rounds")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
+    options = report.parser(__doc__).parse_args()
     rounds = 5 if options.quick else 15
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    about = report.introduce()
     by_bodies = measure([(bodies, 6) for bodies in BODIES], rounds=rounds)
     by_modes = measure([(20, modes) for modes in MODES], rounds=rounds)
     print(f"\nsix modes each, minima over {rounds} interleaved rounds, one thread\n{table(by_bodies)}\n")
     first = next((row.bodies for row in by_bodies if row.dense and row.forward < row.dense), None)
     print(f"recursion ahead of the dense way from {first} bodies on; predicted: {crossover(6)}\n")
     print(f"twenty bodies\n{table(by_modes)}")
-    if options.json:
-        rows = [asdict(row) for row in (*by_bodies, *by_modes)]
-        options.json.write_text(json.dumps({"machine": about, "rows": rows}, indent=1) + "\n")
+    report.write(options.json, about, [*by_bodies, *by_modes])
 
 
 if __name__ == "__main__":

@@ -13,18 +13,15 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from time import process_time
 from typing import Any
 
-import machine
 import numpy as np
+import report
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
@@ -235,19 +232,13 @@ def measure(*, rounds: int) -> list[Row]:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="one round")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    options = report.parser(__doc__, quick="one round").parse_args()
+    about = report.introduce()
     rows = measure(rounds=1 if options.quick else 3)
     print(f"\n{'':12}{'':20}{'time ms':>12}{'error m':>12}")
     for row in rows:
         print(f"{row.program:12}{row.method:20}{1e3 * row.time:12.2f}{row.error:12.1e}")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    report.write(options.json, about, rows)
 
 
 if __name__ == "__main__":

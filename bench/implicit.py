@@ -13,17 +13,14 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from time import process_time_ns
 
-import machine
 import numpy as np
+import report
 import timing
 from flexible import chain as flexible_chain
 from loops import state as four_bar_state
@@ -107,13 +104,8 @@ def line(row: Row) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few sizes and rounds")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    options = report.parser(__doc__, quick="few sizes and rounds").parse_args()
+    about = report.introduce()
     rounds = 2 if options.quick else 5
     print("\nms a step, minima")
     print(
@@ -135,8 +127,7 @@ def main() -> None:
     rows += measure(
         "four-bars", lambda n: windows(n).compile(), (1, 4) if options.quick else (1, 2, 4, 8, 16, 32), rounds
     )
-    if options.json:
-        options.json.write_text(json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    report.write(options.json, about, rows)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,14 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import machine
 import numpy as np
 import peers
+import report
 import timing
 
 from dalembert import _core
@@ -257,19 +254,15 @@ def _short(time: float) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few rounds, no deep chains")
+    parser = report.parser(__doc__, quick="few rounds, no deep chains")
     parser.add_argument("--only", help=f"some of {','.join(MODELS)}")
     parser.add_argument("--no-batch", action="store_true", help="single calls only")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else [n for n in MODELS if not (options.quick and n == "chain512")]
     unknown = sorted(set(names) - set(MODELS))
     if unknown:
         parser.error(f"unknown model {', '.join(unknown)}; known: {', '.join(MODELS)}")
-    about = machine.describe() | {peer.name: peer.version for peer in peers.installed()}
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    about = report.introduce(**{peer.name: peer.version for peer in peers.installed()})
     print("cells: minimum (median) over interleaved rounds, time as multiple of ours, largest relative difference\n")
     rows: list[Row] = []
     for name in names:
@@ -279,9 +272,8 @@ def main() -> None:
     print("fastest functions:")
     for engine, kernel, function in sorted({(row.engine, row.kernel, row.function) for row in rows}):
         print(f"  {engine}, {kernel}: {function}")
-    if options.json:
-        flat = [{**asdict(row.setting), **{k: v for k, v in asdict(row).items() if k != "setting"}} for row in rows]
-        options.json.write_text(json.dumps({"machine": about, "rows": flat}, indent=1) + "\n")
+    flat = [{**asdict(row.setting), **{k: v for k, v in asdict(row).items() if k != "setting"}} for row in rows]
+    report.write(options.json, about, flat)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,12 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from time import process_time_ns
 
-import machine
 import numpy as np
+import report
 import timing
 
 import dalembert as da
@@ -159,17 +156,11 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few rounds")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    options = report.parser(__doc__).parse_args()
+    about = report.introduce()
     rows = measure(5 if options.quick else 15)
     print(f"\n{table(rows)}")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    report.write(options.json, about, rows)
 
 
 if __name__ == "__main__":

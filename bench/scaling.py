@@ -10,17 +10,14 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 
-import machine
 import numpy as np
+import report
 import timing
 
 from dalembert import _core
@@ -112,21 +109,14 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few rounds")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
+    options = report.parser(__doc__).parse_args()
     rounds = 5 if options.quick else 15
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    about = report.introduce()
     rows = measure(rounds=rounds)
     imports = import_times(rounds=rounds)
     print(f"\nchain of n links, minima over {rounds} interleaved rounds, one thread\n{table(rows)}\n")
     print("import: " + ", ".join(f"{module} {time * 1e3:.0f} ms" for module, time in imports.items()))
-    if options.json:
-        report = {"machine": about, "import": imports, "rows": [asdict(row) for row in rows]}
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+    report.write(options.json, about, rows, **{"import": imports})
 
 
 if __name__ == "__main__":

@@ -10,14 +10,11 @@ from __future__ import annotations
 import one_thread  # noqa: F401
 
 # isort: split
-import argparse
-import json
 import warnings
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from time import process_time_ns
 
-import machine
+import report
 import timing
 
 import dalembert as da
@@ -124,18 +121,12 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few rounds")
-    parser.add_argument("--json", type=Path, help="write all numbers to this file")
-    options = parser.parse_args()
+    options = report.parser(__doc__).parse_args()
     warnings.simplefilter("ignore")
-    about = machine.describe()
-    for key, value in about.items():
-        print(f"{key}: {value}")
+    about = report.introduce()
     rows = measure(3 if options.quick else 9)
     print(f"\n{table(rows)}")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    report.write(options.json, about, rows)
 
 
 if __name__ == "__main__":

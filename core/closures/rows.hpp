@@ -11,7 +11,7 @@
 #pragma once
 
 #include "scalar/math.hpp"
-#include "tree/workspace.hpp"
+#include "hinges/quaternion.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -48,29 +48,6 @@ template <class T> struct RelativeMotion {
 template <class T> DALEMBERT_INLINE Vec3<T> unit_axis(int k) { return {T(k == 0), T(k == 1), T(k == 2)}; }
 
 template <class T> DALEMBERT_INLINE const T &component(const Vec3<T> &a, int k) { return k == 0 ? a.x : k == 1 ? a.y : a.z; }
-
-// the quaternion of R with a scalar that is not negative, from the largest of its squares
-template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
-  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz, 1.0 - R.xx - R.yy + R.zz};
-  const T rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
-                        {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
-                        {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
-                        {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
-  T best = squares[0], norm(0.0);
-  for (int i = 0; i < 4; ++i)
-    q[i] = rows[0][i];
-  for (int k = 1; k < 4; ++k) {
-    const auto better = less(best, squares[k]);
-    best = select(better, squares[k], best);
-    for (int i = 0; i < 4; ++i)
-      q[i] = select(better, rows[k][i], q[i]);
-  }
-  for (int i = 0; i < 4; ++i)
-    norm = norm + q[i] * q[i];
-  norm = select(less(q[0], T(0.0)), T(-1.0), T(1.0)) / root(norm);
-  for (int i = 0; i < 4; ++i)
-    q[i] = q[i] * norm;
-}
 
 // p has no component along axis k
 template <class T> DALEMBERT_INLINE void row_along(const RelativeMotion<T> &m, int k, ChordRows<T> &rows) {

@@ -46,17 +46,26 @@ template <class T> inline LawValue<T> table(const LawData &law, const double *en
   return polynomial(ends + law.count + 1 + piece * (law.degree + 1), law.degree + 1, t - ends[piece]);
 }
 
-// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1)
+// x - sin x, without loss of digits where both are nearly the same
+template <class T> inline T sine_lag(const T &x, const T &sine) {
+  const T square = x * x; // below 1/4 the next term of the series is 1e-17 of the first
+  const T series = square * x / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0 * (1.0 - square / 110.0 * (1.0 - square / 156.0)))));
+  return select(less(square, T(0.25)), series, x - sine);
+}
+
+// start + rise (s - sin(2 pi s) / 2 pi): Passerello & Huston 1972, (5.1); by half the angle, since 1 - cos = 2 sin^2 of it
 template <class T, class S> inline LawValue<T> ramp(const S &start, const S &end, const S &duration, const S &begin, const T &t) {
   constexpr double turn = 6.283185307179586;
   const T s = (t - begin) / duration;
   const S rise = end - start;
-  T sine, cosine;
-  sincos(turn * s, sine, cosine);
+  T half_sine, half_cosine;
+  sincos(0.5 * turn * s, half_sine, half_cosine);
+  const T sine = 2.0 * half_sine * half_cosine;
   const T zero(0.0), one(1.0);
   const auto before = opposite(less(zero, s)), after = opposite(less(s, one)), still = either(before, after);
-  return {select(before, T(start), select(after, T(end), start + rise * (s - sine / turn))),
-          select(still, zero, rise / duration * (1.0 - cosine)), select(still, zero, rise * turn / (duration * duration) * sine)};
+  return {select(before, T(start), select(after, T(end), start + rise * (sine_lag<T>(turn * s, sine) / turn))),
+          select(still, zero, rise / duration * (2.0 * half_sine * half_sine)),
+          select(still, zero, rise * turn / (duration * duration) * sine)};
 }
 
 // laws that are formulas, with numbers c

@@ -28,19 +28,6 @@ template <class T> struct Measured {
   Motion<T> effort;  // of a cut hinge: [moment; force] on B per unit of effort, axes of the world
 };
 
-// rotation vector of R; |angle| < pi
-template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
-  const Vec3<T> w{0.5 * (R.zy - R.yz), 0.5 * (R.xz - R.zx), 0.5 * (R.yx - R.xy)}; // axis times sine
-  const T square = dot(w, w), c = 0.5 * (R.xx + R.yy + R.zz - 1.0);
-  const auto small = less(square, T(1e-6));
-  const auto acute = less(T(0.0), c);
-  const T tiny(1e-300), sine = root(select(small, select(acute, T(1.0), select(less(square, tiny), tiny, square)), square));
-  // angle / sine; by the series of the arcsine where the angle is small
-  const T series = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (15.0 / 336.0)));
-  const T whole = arctan2(sine, c) / sine;
-  return scale(select(small, select(acute, series, whole), whole), w);
-}
-
 template <class T> inline void measure_cut_hinge(const ModelData &m, Workspace<T> &ws, const PortData &port, Measured<T> &now) {
   const ChordData &chord = m.chords[port.chord];
   const ChordPlace<T> place = chord_place(m, ws, chord);

@@ -40,6 +40,16 @@ template <class T> DALEMBERT_INLINE void quaternion_turn(const T *q, const Vec3<
   out[0] = r0 * norm, out[1] = r1 * norm, out[2] = r2 * norm, out[3] = r3 * norm;
 }
 
+// rotation vector phi, |phi| <= pi, of the unit quaternion [w; e], w >= 0
+template <class T> DALEMBERT_INLINE Vec3<T> turn_of_quaternion(const T &w, const Vec3<T> &e) {
+  const T square = dot(e, e), scale_w = w * w;
+  const auto small = less(square, scale_w * 1e-8);
+  const T sine = root(select(small, T(1.0), square));
+  const T ratio = square / select(small, scale_w, T(1.0));
+  const T k = select(small, 2.0 * (1.0 - ratio / 3.0 + ratio * ratio / 5.0) / select(small, w, T(1.0)), 2.0 * arctan2(sine, w) / sine);
+  return scale(k, e);
+}
+
 // rotation vector phi, |phi| <= pi, with q1 = q0 o exp(phi / 2)
 template <class T> DALEMBERT_INLINE Vec3<T> quaternion_difference(const T *q0, const T *q1) {
   T w = q0[0] * q1[0] + q0[1] * q1[1] + q0[2] * q1[2] + q0[3] * q1[3];
@@ -50,12 +60,38 @@ template <class T> DALEMBERT_INLINE Vec3<T> quaternion_difference(const T *q0, c
   const auto longer = less(w, T(0.0));
   w = select(longer, -w, w);
   e = {select(longer, -e.x, e.x), select(longer, -e.y, e.y), select(longer, -e.z, e.z)};
-  const T square = dot(e, e), scale_w = w * w;
-  const auto small = less(square, scale_w * 1e-8);
-  const T sine = root(select(small, T(1.0), square));
-  const T ratio = square / select(small, scale_w, T(1.0));
-  const T k = select(small, 2.0 * (1.0 - ratio / 3.0 + ratio * ratio / 5.0) / select(small, w, T(1.0)), 2.0 * arctan2(sine, w) / sine);
-  return scale(k, e);
+  return turn_of_quaternion(w, e);
+}
+
+// the quaternion of R with a scalar that is not negative, from the largest of its squares
+template <class T> inline void quaternion_of(const Mat3<T> &R, T *q) {
+  const T squares[4] = {1.0 + R.xx + R.yy + R.zz, 1.0 + R.xx - R.yy - R.zz, 1.0 - R.xx + R.yy - R.zz, 1.0 - R.xx - R.yy + R.zz};
+  const T rows[4][4] = {{squares[0], R.zy - R.yz, R.xz - R.zx, R.yx - R.xy},
+                        {R.zy - R.yz, squares[1], R.yx + R.xy, R.xz + R.zx},
+                        {R.xz - R.zx, R.yx + R.xy, squares[2], R.zy + R.yz},
+                        {R.yx - R.xy, R.xz + R.zx, R.zy + R.yz, squares[3]}};
+  T best = squares[0], norm(0.0);
+  for (int i = 0; i < 4; ++i)
+    q[i] = rows[0][i];
+  for (int k = 1; k < 4; ++k) {
+    const auto better = less(best, squares[k]);
+    best = select(better, squares[k], best);
+    for (int i = 0; i < 4; ++i)
+      q[i] = select(better, rows[k][i], q[i]);
+  }
+  for (int i = 0; i < 4; ++i)
+    norm = norm + q[i] * q[i];
+  norm = select(less(q[0], T(0.0)), T(-1.0), T(1.0)) / root(norm);
+  for (int i = 0; i < 4; ++i)
+    q[i] = q[i] * norm;
+}
+
+// Rotation vector of R, |phi| <= pi. At half a turn the difference of R and its transpose vanishes, and with it all that it tells
+// of the axis; the sum, from which quaternions take it there, does not.
+template <class T> inline Vec3<T> rotation_vector(const Mat3<T> &R) {
+  T q[4];
+  quaternion_of(R, q);
+  return turn_of_quaternion<T>(q[0], {q[1], q[2], q[3]});
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -41,16 +41,6 @@ template <class T> DALEMBERT_INLINE Vec3<T> three(const T *a) { return {a[0], a[
 template <class T> DALEMBERT_INLINE Mat3<T> nine(const T *a) { return {a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]}; }
 template <class T> DALEMBERT_INLINE T length(const Vec3<T> &a) { return root(dot(a, a)); }
 
-// the rotation vector of R, up to half a turn
-template <class T> inline Vec3<T> turn_of(const Mat3<T> &R) {
-  T e[4];
-  quaternion_of(R, e);
-  const Vec3<T> axis{e[1], e[2], e[3]};
-  const T half = length(axis);
-  const auto small = less(half, T(1e-12));
-  return scale(select(small, T(2.0), 2.0 * arctan2(half, e[0]) / select(small, T(1.0), half)), axis);
-}
-
 // the shortest turn that takes the unit vector a to d; any axis across leads to what is opposed
 template <class T> inline Vec3<T> turn_between(const Vec3<T> &a, const Vec3<T> &d) {
   Vec3<T> n = cross(a, d);
@@ -170,7 +160,7 @@ template <class T> inline void goal_rows(const ModelData &m, const ReachProblem 
     away = three(room.pose + 9) - three(wanted);
     break;
   case GoalKind::rotation:
-    away = turn_of(mul_tb(R, nine(wanted)));
+    away = rotation_vector(mul_tb(R, nine(wanted)));
     break;
   case GoalKind::angles: {
     Vec3<T> angles = angles_of(R, goal.letters), target = three(wanted);

@@ -15,15 +15,31 @@ inline double growth(double error, double old_error, int order) {
   return std::min(most, std::max(0.2, 0.9 * std::pow(error, -alpha) * std::pow(old_error, beta)));
 }
 
+// Predictive control of implicit steps (Gustafsson 1994; Hairer, Wanner 1996, section IV.8): the factor for the next step, from the
+// errors and lengths of the last two. What it predicts has bounds: across a jump of the forces steps and errors change by orders
+// of magnitude, and two of them foretell nothing.
+inline double predicted_growth(double h, double error, double old_length, double old_error, double safety) {
+  constexpr double least = 0.2, most = 10.0, least_old = 1e-2;
+  if (error == 0.0)
+    return most;
+  double factor = std::pow(error, -0.25);
+  if (old_length > 0.0)
+    factor = std::min(factor, h / old_length * std::pow(std::max(old_error, least_old) / error, 0.25) * factor);
+  return std::min(most, std::max(least, safety * factor));
+}
+
 // the factor after an error above the tolerance
 inline double shrink(double error, int order) { return std::max(0.2, 0.9 * std::pow(error, -1.0 / order)); }
 
-// The length after an accepted step of length h; a step that was cut short to end on time says little about the next.
-inline double next_length(double wanted, double h, double error, double old_error, bool rejected, int order) {
-  double factor = growth(error, old_error, order);
+// The length after an accepted step of length h, by the factor that its error gives; a step that was cut short to end on time
+// says little about the next.
+inline double after_step(double wanted, double h, double factor, bool rejected) {
   if (rejected)
     factor = std::min(1.0, factor);
   return h < 0.9 * wanted && factor >= 1.0 ? std::max(wanted, h * factor) : h * factor;
+}
+inline double next_length(double wanted, double h, double error, double old_error, bool rejected, int order) {
+  return after_step(wanted, h, growth(error, old_error, order), rejected);
 }
 
 // dop853 weighs two error estimates (Hairer, Norsett, Wanner 1993, (II.10.17))

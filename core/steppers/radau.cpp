@@ -3,6 +3,7 @@
 #include "steppers/control.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/hermite.hpp"
+#include "steppers/thresholds.hpp"
 #include "system/newton.hpp"
 #include "tree/chart.hpp"
 #include <initializer_list>
@@ -264,27 +265,44 @@ static bool slopes_exist(const ModelData &m, const RadauRoom &mine) {
 }
 
 // Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
-// Where a law has no slope there, a root at zero, those ahead by the length of the step, where Newton's method needs them.
+// Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does not
+// exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the length of
+// the step, where Newton's method needs them.
 static bool find_derivatives(const Integration &i, RadauRoom &mine, bool by_fronts, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
   const StateOf<double> s{i.run.stretch.seen(i.run.t), i.room.q, i.room.v, i.room.x};
   ++i.run.counts.evaluations;
   mine.kept->by_fronts = by_fronts;
-  if (by_fronts) {
-    if (!dynamics(m, c, i.room.motion, s, i.room.a, i.room.motion.system.unused))
-      return false;
-    linearize(m, c, i.room.motion, mine.derivatives, mine.newton, s, i.room.a, i.room.motion.system.lambda, ChordRate::second, true);
-    return true;
-  }
   DerivativeBlocks blocks;
   blocks.of[int(Direction::position)] = {mine.A_q, mine.X_q};
   blocks.of[int(Direction::speed)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
-  if (!derivatives(m, c, i.room.motion, mine.derivatives, s, i.room.a, blocks))
-    return false;
-  if (slopes_exist(m, mine))
+  double *a = i.room.a1; // that of the beginning is known, and stays, though a law that is held may not exist there
+  const auto find = [&] {
+    if (!by_fronts)
+      return derivatives(m, c, i.room.motion, mine.derivatives, s, a, blocks);
+    if (!dynamics(m, c, i.room.motion, s, a, i.room.motion.system.unused))
+      return false;
+    linearize(m, c, i.room.motion, mine.derivatives, mine.newton, s, a, i.room.motion.system.lambda, ChordRate::second, true);
     return true;
+  };
+  const auto exist = [&] { return all_finite(a, m.nv) && (by_fronts || slopes_exist(m, mine)); };
+  if (!find())
+    return false;
+  if (exist())
+    return true;
+  if (c.sides) {
+    if (!dynamics(m, c, i.room.motion, s, a, i.room.motion.system.unused)) // whose margins tell what has been left
+      return false;
+    follow_left(i);
+    const bool done = find();
+    hold_again(i);
+    if (!done || exist())
+      return done;
+  }
+  if (by_fronts) // a dense matrix is looked at before it is used
+    return find_derivatives(i, mine, false, h);
   for (int f = 0; f < m.nv; ++f) {
     i.room.change[f] = h * i.room.v[f] + 0.5 * h * h * i.room.a[f];
     i.room.v1[f] = i.room.v[f] + h * i.room.a[f];
@@ -349,26 +367,21 @@ static Outcome radau_step(const Integration &i, RadauRoom &mine, double h, doubl
   double *Z = mine.Z, *e = mine.e;
   if (!displaced(i, t1, Z + 2 * n, room.q1, room.v1, room.x1))
     return Outcome::host;
-  const auto estimate = [&](const double *rate) {
-    for (int k = 0; k < n; ++k)
-      e[k] = rate[k] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
-    solve_real(m, mine, radau::mu_real / h, e);
-    return measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
-  };
-  copy(room.v, nv, room.K);
-  copy(room.a, nv, room.K + nv);
-  copy(room.dx, m.nx, room.K + 2 * nv);
-  error = estimate(room.K);
+  const double mu = radau::mu_real / h;
+  const double *rate[3] = {room.v, room.a, room.dx};
+  const int count[3] = {nv, nv, m.nx};
+  for (int part = 0, k = 0; part < 3; ++part)
+    for (int j = 0; j < count[part]; ++j, ++k)
+      e[k] = rate[part][j] + (radau::e[0] * Z[k] + radau::e[1] * Z[n + k] + radau::e[2] * Z[2 * n + k]) / h;
+  solve_real(m, mine, mu, e);
+  error = measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
   if (error > 1.0 && (run.rejected_last || !run.started || run.counts.steps == 0)) {
-    // a stiff error estimate on the safe side
-    copy(e, n, room.z);
-    double *K1 = room.K + n;
-    if (!displaced(i, run.t, room.z, room.qs, room.vs, room.xs))
-      return Outcome::host;
-    chart_rate<double>(m, room.z, room.vs, K1);
-    if (!rates(i, run.t, room.qs, room.vs, room.xs, K1 + nv, K1 + 2 * nv))
-      return Outcome::host;
-    error = estimate(K1);
+    // The estimate once more through (1 - J / mu)^-1, which takes out what is stiff. Hairer and Wanner (IV.8.20) evaluate rates at
+    // the state that it leads to instead, the same to first order; but where forces jump that state may lie beyond.
+    for (int k = 0; k < n; ++k)
+      e[k] *= mu;
+    solve_real(m, mine, mu, e);
+    error = measure(i, e, room.q1, room.v1, room.x1, &run.worst_freedom);
   }
   error = std::max(error, turn_error(turn_square<double>(m, Z + 2 * n), 4));
   if (!(error <= 1.0))
@@ -388,13 +401,7 @@ static double radau_accept(const Integration &i, RadauRoom &mine, double h, doub
   auto &kept = *mine.kept;
   const double most = radau::most_rounds;
   const double safety = 0.9 * (2.0 * most + 1.0) / (2.0 * most + kept.rounds);
-  double factor = error > 0.0 ? std::pow(error, -0.25) : 10.0;
-  // Gustafsson 1994: two errors tell more than one
-  if (kept.old_length > 0.0 && kept.old_error > 0.0 && error > 0.0)
-    factor = std::min(factor, h / kept.old_length * std::pow(kept.old_error / error, 0.25) * factor);
-  factor = std::min(10.0, safety * factor);
-  if (run.rejected_last)
-    factor = std::min(1.0, factor);
+  double factor = predicted_growth(h, error, kept.old_length, kept.old_error, safety);
   const bool poor = kept.rounds > 2 && kept.rate > 1e-3;
   if (!poor && factor < 1.2 && factor > 0.9)
     factor = 1.0; // not worth another factorisation
@@ -404,7 +411,7 @@ static double radau_accept(const Integration &i, RadauRoom &mine, double h, doub
   copy(mine.Z, 3 * increments(m), mine.Z_old);
   kept.old_length = h;
   kept.old_error = error;
-  return h * factor;
+  return after_step(run.step, h, factor, run.rejected_last);
 }
 
 // Derivatives off the loops are of no use where stages are put onto them first: steps are explicit there, of an order that

@@ -115,14 +115,21 @@ bool note_exits(const Integration &i, const StateOf<double> &state, double *a, d
   }
   if (!beyond || (all_finite(a, m.nv) && all_finite(dx, m.nx)))
     return true;
-  copy(room.sides, m.threshold_count, room.held);
-  for (int k = 0; k < m.threshold_count; ++k)
-    if (exit_of(i, k) < 0.0 && !slides_at(m, room.sides, k))
-      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+  follow_left(i);
   const bool done = dynamics(m, i.run.conditions, room.motion, state, a, dx);
-  copy(room.held, m.threshold_count, room.sides);
+  hold_again(i);
   return done;
 }
+
+void follow_left(const Integration &i) {
+  SteppingRoom &room = i.room;
+  copy(room.sides, i.m.threshold_count, room.held);
+  for (int k = 0; k < i.m.threshold_count; ++k)
+    if (exit_of(i, k) < 0.0 && !slides_at(i.m, room.sides, k))
+      room.sides[k] = std::numeric_limits<double>::quiet_NaN();
+}
+
+void hold_again(const Integration &i) { copy(i.room.held, i.m.threshold_count, i.room.sides); }
 
 void forget_exits(const Integration &i) {
   if (i.run.conditions.sides)

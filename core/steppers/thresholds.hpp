@@ -20,6 +20,10 @@ enum class Passage {
 
 constexpr int most_stalls = 60; // thresholds passed without a step between them
 
+// Lets laws follow thresholds that the state of the last evaluation has left, and holds them again as they were.
+void follow_left(const Integration &i);
+void hold_again(const Integration &i);
+
 // before a step
 void forget_exits(const Integration &i);
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
@@ -15,8 +15,8 @@ from .bodies.flexible import FlexibleBody
 from .bodies.markers import Marker
 from .bodies.rigid import Body
 from .bodies.shapes import Shape
-from .checks import a_name, finite_array, finite_number, one_of, shape_of
-from .connections.attitudes import attitude_start, with_attitude
+from .checks import a_name, finite_array, finite_number, one_of
+from .connecting import connect
 from .connections.connection import Connection
 from .connections.constraints.chains import KinematicChain
 from .connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
@@ -24,10 +24,8 @@ from .connections.constraints.mimic import Mimic
 from .connections.constraints.plain import Constraint
 from .connections.drives import Drive
 from .connections.elements.element import Element
-from .connections.elements.plain import ForceConnection, ForceElement, TorsionSpring
+from .connections.elements.plain import ForceConnection, ForceElement
 from .connections.hinges import Hinge
-from .connections.hinges.custom import CustomHinge
-from .connections.laws import Polynomial
 from .connections.modal import ModalCoordinates
 from .connections.prescribed import (
     turns_freely,
@@ -35,8 +33,9 @@ from .connections.prescribed import (
 from .driving import angles_of, drive, place_of
 from .errors import ModelError
 from .expressions import Parameter, split
-from .rotation import quaternion, unit_vector
+from .rotation import unit_vector
 from .showing import Showing
+from .starting import Initial, Place, Turned, start_body, start_hinge
 
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
@@ -50,33 +49,6 @@ __all__ = ["Initial", "System"]
 GROUND = "ground"
 
 _POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
-
-
-@dataclass(frozen=True, eq=False)
-class Initial:
-    """Start values of one connection: position (nq,) and speed (nv,), None or NaN where not given.
-
-    guess: the position is no more than where to begin looking.
-    """
-
-    position: NDArray[np.float64] | None = None
-    speed: NDArray[np.float64] | None = None
-    guess: bool = False
-
-    @property
-    def meant(self) -> NDArray[np.float64] | None:
-        """The position, if it is more than a guess."""
-        return None if self.guess else self.position
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where a body starts in the world: position (3,), rotation (3, 3), and their rates (3,); None where not given."""
-
-    position: NDArray[np.float64] | None = None
-    rotation: NDArray[np.float64] | None = None
-    velocity: NDArray[np.float64] | None = None
-    angular_velocity: NDArray[np.float64] | None = None
 
 
 class System(Showing):
@@ -291,38 +263,7 @@ class System(Showing):
         body if they move against each other.
         """
         self._claim(name, "connection")
-        item = f"connection {name!r}"
-        if isinstance(element, ForceElement):
-            ends = (first, second, *more)
-            while ends and ends[-1] is None:
-                ends = ends[:-1]
-            self.forces[name] = self._force(name, element, ends)
-            return self.forces[name]
-        if isinstance(element, CustomCoupling):
-            self.couplings[name] = self._custom_coupling(name, element, (first, second, *more))
-            return self.couplings[name]
-        if more:
-            raise ModelError(item, "ends", 2 + len(more), f"a {type(element).__name__} has two")
-        if isinstance(element, Coupling):
-            (a, i), (b, j) = self.coordinate(item, "first", first), self.coordinate(item, "second", second)
-            if (a, i) == (b, j):
-                raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
-            self.couplings[name] = CoordinateConnection(name, element, ((a, i), (b, j)))
-            return self.couplings[name]
-        if isinstance(element, type) and issubclass(
-            element, (Hinge, Constraint, Coupling, CustomCoupling, ForceElement)
-        ):
-            raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
-        if not isinstance(element, (Hinge, Constraint)):
-            raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
-        ends = (self.endpoint(item, "first", first), self.endpoint(item, "second", second))
-        self._mind_one_body(item, "second", ends)
-        connection = Connection(name, element, *ends)
-        self.connections[name] = connection
-        if isinstance(element, CustomHinge) and element.clock is not None:
-            clock = Drive(connection, element.clock, Polynomial((0.0, 1.0)), 0)
-            self.drives[clock.name] = clock
-        return connection
+        return connect(self, name, element, (first, second, *more))
 
     def initial(
         self,
@@ -351,89 +292,7 @@ class System(Showing):
         cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
         position is only where closing the loops begins, and may change without a word.
         """
-        body = self.bodies.get(connection) if isinstance(connection, str) else connection
-        if any(given is not None for given in (rotation, bryant, euler, angle_rates)):
-            name = getattr(connection, "name", connection)
-            if name not in self.connections or not turns_freely(self.connections[name].element):
-                remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
-                raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
-        if isinstance(body, Body) and self.bodies.get(body.name) is body:
-            self._initial_modes(body, position, speed, bool(guess))
-            return
-        if isinstance(connection, Body):
-            raise ModelError(f"system {self.name!r}", "body", connection.name, "it is not a body of this system")
-        chain, inner = self.inner_coordinate(connection)
-        if chain is not None:
-            places, rates = (None if value is None else {inner: value} for value in (position, speed))
-            self._initial_inner(chain, places, rates, bool(guess))
-            return
-        owner, part = self.connection_and_part(connection)
-        if part is not None and owner is not None and isinstance(owner.element, Hinge):
-            self._initial_part(owner, part, position, speed, bool(guess))
-            return
-        found = self._connection(connection)
-        item = f"initial {found.name!r}"
-        hinge = found.element
-        if isinstance(hinge, KinematicChain):
-            self._initial_inner(found, position, speed, bool(guess))
-            return
-        if not isinstance(hinge, Hinge):
-            raise ModelError(item, "element", hinge.kind, "a constraint has no coordinates to set")
-
-        clocked = isinstance(hinge, CustomHinge) and hinge.clock is not None  # the time need not be given
-
-        def vector(value: Any, size: int, field: str) -> NDArray[np.float64] | None:
-            if value is None:
-                return None
-            if shape_of(value) == () and (size == 1 or (size == 2 and clocked)):
-                value = [value]
-            if clocked and shape_of(value) == (size - 1,):
-                value = [*value, 0.0 if field == "position" else 1.0]
-            array = finite_array(value, (size,), item=item, field=field)
-            if field == "position" and "qw" in hinge.coordinates:
-                quaternion(*array[:4])  # refuses a quaternion of length zero
-            return array
-
-        new_position, new_speed = vector(position, hinge.nq, "position"), vector(speed, hinge.nv, "speed")
-        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="turned")
-        if turned is not None:
-            new_position, new_speed = with_attitude(hinge, new_position, new_speed, turned, turning)
-        old = self.initials.get(found.name, Initial())
-        self.initials[found.name] = Initial(
-            old.position if new_position is None else new_position,
-            old.speed if new_speed is None else new_speed,
-            old.guess if new_position is None else bool(guess),
-        )
-
-    def _initial_part(self, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
-        """Set the start values of one coordinate of a hinge."""
-        hinge, item = found.element, f"initial {found.name}.{part}"
-        assert isinstance(hinge, Hinge)
-        old = self.initials.get(found.name, Initial())
-        places = hinge.coordinates if hinge.nq == hinge.nv else ()
-        values = []
-        for value, field, names, before in (
-            (position, "position", places, old.position),
-            (speed, "speed", hinge.speeds, old.speed),
-        ):
-            if value is not None:
-                if part not in names:
-                    known = ", ".join(f"{found.name}.{name}" for name in names) or f"name {found.name!r} as a whole"
-                    raise ModelError(item, field, value, f"there is no such coordinate: {known}")
-                number = finite_number(value, item=item, field=field)
-                before = np.full(len(names), np.nan) if before is None else before.copy()
-                before[names.index(part)] = number
-            values.append(before)
-        self.initials[found.name] = Initial(values[0], values[1], old.guess if position is None else guess)
-
-    def _initial_inner(self, found: Connection, position: Any, speed: Any, guess: bool) -> None:
-        """Set start values of inner coordinates of a kinematic chain: by name, or all of them."""
-        chain, item = found.element, f"initial {found.name!r}"
-        assert isinstance(chain, KinematicChain)
-        old = self.initials.get(found.name, Initial())
-        values = old.position if position is None else chain.asked(item, position, old.position)
-        rates = old.speed if speed is None else chain.asked_rates(item, speed, old.speed)
-        self.initials[found.name] = Initial(values, rates, old.guess if position is None else guess)
+        start_hinge(self, connection, position, speed, guess, Turned(rotation, bryant, euler, angle_rates))
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
         """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""
@@ -444,18 +303,6 @@ class System(Showing):
         found = self.connections.get(owner)
         known = found is not None and isinstance(found.element, KinematicChain)
         return (found, f"{part}.{inner}") if known else (None, "")
-
-    def _initial_modes(self, body: Body, position: Any, speed: Any, guess: bool) -> None:
-        item = f"initial {body.name!r}"
-        if body.flexible is None:
-            raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")
-        nm = body.flexible.nm
-        old = self.initials.get(body.name, Initial())
-        values = [
-            before if value is None else finite_array(value, (nm,), item=item, field=field)
-            for value, before, field in ((position, old.position, "position"), (speed, old.speed, "speed"))
-        ]
-        self.initials[body.name] = Initial(values[0], values[1], old.guess if position is None else guess)
 
     def place(
         self,
@@ -500,36 +347,8 @@ class System(Showing):
         >>> da.simulate(s, 1.0)["stone.position"][-1].round(9)
         array([3., 0., 2.])
         """
-        found = self.bodies.get(body.name if isinstance(body, Body) else body)
-        if found is None or (isinstance(body, Body) and found is not body):
-            name = getattr(body, "name", body)
-            raise ModelError(f"system {self.name!r}", "body", name, "it is not a body of this system")
-        item = f"place {found.name!r}"
-        turned, turning = attitude_start(item, rotation, bryant, euler, angle_rates, axes="fixed")
-        if turning is not None and angular_velocity is not None:
-            raise ModelError(item, "angle_rates", angle_rates, "angular_velocity says the same: leave one out")
-        old = self.places.get(found.name, Place())
-        if one_of(item, "axes", axes, ("world", "body")) == "body":
-            R = old.rotation if turned is None else turned
-            if R is None:
-                raise ModelError(item, "axes", axes, "say how the body is turned, too: rotation, bryant or euler")
-            velocity, angular_velocity = (
-                None if given is None else R @ finite_array(given, (3,), item=item, field=field)
-                for given, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
-            )
-        angular_velocity = angular_velocity if turning is None else turning
-
-        def vector(
-            value: ArrayLike | None, field: str, before: NDArray[np.float64] | None
-        ) -> NDArray[np.float64] | None:
-            return before if value is None else finite_array(value, (3,), item=item, field=field)
-
-        self.places[found.name] = Place(
-            vector(position, "position", old.position),
-            old.rotation if turned is None else turned,
-            vector(velocity, "velocity", old.velocity),
-            vector(angular_velocity, "angular_velocity", old.angular_velocity),
-        )
+        turned = Turned(rotation, bryant, euler, angle_rates)
+        start_body(self, body, position, velocity, angular_velocity, turned, axes)
 
     def drive(
         self,
@@ -589,21 +408,6 @@ class System(Showing):
         """
         given = {"position": position, "speed": speed, "acceleration": acceleration}
         return drive(self, coordinate, given, rotation, relative_to)
-
-    def _custom_coupling(self, name: str, element: CustomCoupling, ends: tuple[Any, ...]) -> CoordinateConnection:
-        item = f"connection {name!r}"
-        while ends and ends[-1] is None:
-            ends = ends[:-1]
-        if len(ends) != len(element.coordinates):
-            wanted = f"its formula has {len(element.coordinates)}: {', '.join(element.coordinates)}"
-            raise ModelError(item, "number of coordinates", len(ends), wanted)
-        places = tuple(
-            self.coordinate(item, field, end, speeds=not element.needs_position(k))
-            for k, (field, end) in enumerate(zip(element.coordinates, ends, strict=True))
-        )
-        if len(set(places)) < len(places):
-            raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
-        return CoordinateConnection(name, element, places)
 
     def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
         """Remove a connection, a named marker, or a body; a body goes with its connections."""
@@ -808,43 +612,6 @@ class System(Showing):
         ):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
-    def _force(self, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:
-        item = f"connection {name!r}"
-        at_hinges = element.at_hinge if isinstance(element, Element) else element.ends == 0
-        wanted = element.ends or 1
-        if isinstance(element, Element):
-            wanted = len(element.each_measure) + (not at_hinges and bool(element.each_measure))
-        if len(ends) != wanted:
-            raise _wrong_ends(item, element, ends, wanted, at_hinges)
-        if at_hinges:
-            places = tuple(self.coordinate(item, "first", end) for end in ends)
-            if len(set(places)) < len(places):
-                raise ModelError(item, "ends", [hinge.name for hinge, _ in places], "give different coordinates")
-            for hinge, coordinate in places:
-                named = hinge.element.coordinates if isinstance(hinge.element, Hinge) else ()
-                if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
-                    raise ModelError(item, "first", hinge.name, "its coordinate is no angle: use a HingeSpring")
-            return ForceConnection(name, element, places=places)
-        labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
-        markers = tuple(self.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
-        if wanted == 1 and markers[0].body is self.ground:
-            raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
-        for label, marker in zip(labels[1:], markers[1:], strict=False):
-            self._mind_one_body(item, label, (markers[0], marker))
-        return ForceConnection(name, element, markers)
-
-    def _mind_one_body(self, item: str, field: str, ends: tuple[Marker, Marker]) -> None:
-        """Refuse two ends that cannot move against each other: on one rigid body, or on one node of a flexible one."""
-        first, second = ends
-        if first.body is not second.body:
-            return
-        if first.body.flexible is None:
-            remedy = f"the first marker is on {first.body.name!r} too; a connection needs two different bodies"
-            raise ModelError(item, field, second.name, remedy)
-        if first.shape is None or second.shape is None or np.array_equal(first.shape, second.shape):
-            remedy = f"it moves as {first.name!r} does: give markers at two nodes of {first.body.name!r}"
-            raise ModelError(item, field, second.name, remedy)
-
     def endpoint(self, item: str, field: str, end: Body | Marker | SlenderBody | str) -> Marker:
         """Return the marker that an end of a connection is; `item` and `field` are for errors."""
         if isinstance(end, str):
@@ -918,7 +685,8 @@ class System(Showing):
             remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
         raise ModelError(item, field, end, remedy)
 
-    def _connection(self, connection: str | Connection) -> Connection:
+    def own_connection(self, connection: str | Connection) -> Connection:
+        """Return the connection of that name; one that is none of this system's is refused."""
         if isinstance(connection, str) and connection not in self:
             body, dot, ending = connection.rpartition(".")
             if dot and ending == "free" and body in self.bodies:
@@ -943,18 +711,3 @@ class System(Showing):
         if close:
             return "did you mean " + " or ".join(repr(c) for c in close) + "?"
         return "no body, marker or connection has that name"
-
-
-def _wrong_ends(item: str, element: ForceElement, ends: tuple[Any, ...], wanted: int, at_hinges: bool) -> ModelError:
-    """Return the error that says how many ends a force element has."""
-    one, many = ("one coordinate of a hinge", "coordinates of hinges") if at_hinges else ("one marker", "markers")
-    count = one if wanted == 1 else f"{wanted or 'no'} {many}"
-    article = "an" if element.kind[0] in "AEIO" else "a"
-    acts = f"{article} {element.kind} like this acts {'at' if at_hinges else 'on'} {count}"
-    if wanted == 0:
-        return ModelError(item, "first", ends[0], f"{acts}: leave ends out")
-    if wanted == 1 and len(ends) == 2:
-        return ModelError(item, "second", ends[1], f"{acts}: leave the second end out")
-    if wanted == 2 and len(ends) == 1:
-        return ModelError(item, "second", None, f"{acts}: give the second, too")
-    return ModelError(item, "number of ends", len(ends), acts)

@@ -41,6 +41,30 @@ def test_a_ramp_starts_and_ends_at_rest() -> None:
     assert ramp(1.0)[0] == pytest.approx(2.5) and ramp(1.0)[1] == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize("s", [1e-300, 1e-100, 1e-9, 1e-5, 1e-3, 0.02, 0.0795, 0.0797])
+def test_a_ramp_begins_to_the_last_digit(s: float) -> None:
+    """rise (2 pi s)^3 / 12 pi and so on: differences of nearly the same numbers would lose what is left."""
+    x = 2 * np.pi * s
+    lag = x**3 / 6 * (1 - x**2 / 20 * (1 - x**2 / 42 * (1 - x**2 / 72 * (1 - x**2 / 110 * (1 - x**2 / 156)))))
+    turn = x**2 / 2 * (1 - x**2 / 12 * (1 - x**2 / 30 * (1 - x**2 / 56 * (1 - x**2 / 90 * (1 - x**2 / 132)))))
+    wanted = (3.0 * lag / (2 * np.pi), 3.0 * turn, 3.0 * 2 * np.pi * np.sin(x))
+    ramp = da.Ramp(0.0, 3.0, 1.0)
+    assert ramp(s) == pytest.approx(wanted, rel=4e-15, abs=0.0)
+    system = da.System("driven")
+    system.connect("A", da.Revolute("y"), system.ground, system.body("b", da.rod(1.0, 1.0)))
+    system.drive("A", position=ramp)
+    motion = da.driven_motion(system.compile(), t=s)
+    assert (motion.q[0], motion.v[0], motion.a[0]) == pytest.approx(wanted, rel=4e-15, abs=1e-298)
+
+
+def test_a_driven_run_begins_where_its_ramp_does() -> None:
+    system = da.System("driven")
+    system.connect("A", da.Revolute("y"), system.ground, system.body("b", da.rod(1.0, 1.0)))
+    system.drive("A", position=da.Ramp(0.0, 3.0, 1.0))
+    result = da.simulate(system, 0.1)
+    assert result["A.position"][0] == 0.0 and result["A.speed"][0] == 0.0
+
+
 def test_a_spline_goes_through_its_points() -> None:
     t, x = [0.0, 0.5, 1.1, 2.0, 2.2, 3.0], [1.0, 2.0, -1.0, 0.0, 0.5, 4.0]
     for degree in (3, 5):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.model.law_inputs import law_inputs
+from dalembert.rotation import from_rotation_vector
 
 
 def turning(element: da.Element, speed: float = 10.0, start: float = 2.5) -> da.System:
@@ -75,3 +77,32 @@ def test_members_of_compounds_are_named(many: bool) -> None:
         return
     with pytest.raises(da.SingularityError, match=words):
         da.simulate(turning(compound), 0.2)
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1), (1, 0, 0), (0.48, -0.6, 0.64), (-1, 1, 1)])
+def test_half_a_turn_is_half_a_turn_about_its_axis(axis: tuple[float, float, float]) -> None:
+    """There the difference of a rotation and its transpose is lost in rounding, and with it their axis."""
+    s = da.System("turned", gravity=(0, 0, 0))
+    b = s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("F", da.Free(), s.ground, b)
+    s.connect("k", da.Element("pose", [0, 0, 0, "-rx", "-ry", "-rz"]), s.ground, b)
+    model = s.compile()
+    unit = np.array(axis) / np.linalg.norm(axis)
+    for less in (0.0, 1e-17, 1e-16, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3):
+        q = da.start_state(model, {"b.rotation": from_rotation_vector((np.pi - less) * unit)})[0].q
+        one = np.zeros(1), q[None], np.zeros((1, 6)), np.zeros((1, 0))
+        phi = law_inputs(model, "k", *one)[0, 4:7]
+        assert abs(abs(phi @ unit) - (np.pi - less)) < 4e-15  # some roundings of pi
+        assert np.abs(np.cross(phi, unit)).max() < 4e-15
+
+
+def test_an_attitude_between_two_that_turn_is_half_a_turn_within_rounding() -> None:
+    """Products of rotations may come out symmetric there to the last digit."""
+    s = turning(da.Element("pose", [0, 0, 0, 0, 0, 0]))
+    other = s.body("c", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("L", da.Revolute("z"), s.ground, other)
+    s.connect("l", da.Element("pose", [0, 0, 0, 0, 0, "cos(rz)/1000"]), other, s.bodies["b"])
+    lead = np.linspace(-3, 3, 2000)
+    q = np.column_stack([lead + np.pi, lead])
+    turn = law_inputs(s.compile(), "l", np.zeros(len(q)), q, np.zeros_like(q), np.zeros((len(q), 0)))[:, 4:7]
+    assert np.abs(np.linalg.norm(turn, axis=1) - np.pi).max() < 2e-15

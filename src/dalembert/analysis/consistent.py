@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model, as_model
-from ..system import Place, System
+from ..starting import Place
+from ..system import System
 from .closure import rank_of
 from .freedoms import Freedoms, freedoms_of, names_of
 from .held_chains import PacedChain

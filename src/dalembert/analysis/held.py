@@ -26,7 +26,7 @@ from ..connections.hinges import Free, Hinge
 from ..errors import ModelError
 from ..model import Model
 from ..rotation import quaternion_from_matrix
-from ..system import Place
+from ..starting import Place
 from .held_chains import ALL, HeldChain, hold_chain
 from .relative import relative
 

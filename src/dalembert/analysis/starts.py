@@ -16,7 +16,7 @@ from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
-from ..system import Initial, Place
+from ..starting import Initial, Place
 from .held_chains import ALL, PacedChain
 from .relative import relative
 

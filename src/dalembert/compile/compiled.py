@@ -19,7 +19,8 @@ from ..system import System
 from ..topology import Forest, with_links
 from .bodies import flatten_bodies
 from .closures import chord_order, flatten_chords, lean_rows, scales
-from .elements import ElementTables, flatten_elements
+from .element_tables import ElementTables
+from .elements import flatten_elements
 from .frames import FrameMap
 from .inertia import lent_inertia, needs_no_inertia, refuse_idle_freedoms
 from .joints import JointTables

@@ -28,7 +28,7 @@ from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
 from ..expressions import Expression, Parameter, expressions_of
 from ..rotation import rotation_vectors
 from ..topology import Forest
-from .elements import ElementTables
+from .element_tables import ElementTables
 from .flexible import modes_of
 from .frames import FrameMap
 from .names import Names, full_names

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import finite_array, finite_number, shape_of
-from ..errors import ModelError, UserFunctionError
+from ..errors import ModelError
 from ..expressions import Expression, keep, split
+from .looking import LOOKS, area, break_times, called, derivative, evaluated, quadrature, steps_of
 from .piecewise import Hold, Linear, Monotone, Piecewise, Pulse, Step
 
 __all__ = [
@@ -48,8 +48,6 @@ __all__ = [
 
 Triple = tuple[float, float, float]
 
-LOOKS = 400  # times of a run at which functions are looked at for jumps
-
 
 class Law(Protocol):
     """Anything that gives value, rate and second rate at a time."""
@@ -73,6 +71,10 @@ class Constant:
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t."""
         return self.value * t
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,10 @@ class Polynomial:
         """Return the integral from 0 to t."""
         return sum(c * t ** (k + 1) / (k + 1) for k, c in enumerate(self.coefficients))
 
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return sum(k * (k - 1) * (k - 2) * c * t ** (k - 3) for k, c in enumerate(self.coefficients) if k > 2)
+
 
 @dataclass(frozen=True)
 class Harmonic:
@@ -138,6 +144,10 @@ class Harmonic:
         # 2 sin(w t / 2) / w, without loss where w t is small
         half = t * float(np.sinc(self.frequency * t / (2 * math.pi)))
         return self.offset * t + self.amplitude * half * math.sin(self.frequency * t / 2 + self.phase)
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return -self.amplitude * self.frequency**3 * math.cos(self.frequency * t + self.phase)
 
 
 @dataclass(frozen=True)
@@ -166,8 +176,8 @@ class Ramp:
             return self.end, 0.0, 0.0
         rise, turn = self.end - self.start, 2 * math.pi * s
         return (
-            self.start + rise * (s - math.sin(turn) / (2 * math.pi)),
-            rise / self.duration * (1 - math.cos(turn)),
+            self.start + rise * _sine_lag(turn) / (2 * math.pi),
+            rise / self.duration * 2 * math.sin(turn / 2) ** 2,
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
 
@@ -185,6 +195,12 @@ class Ramp:
         inside = min(max(s, 0.0), 1.0)
         ramp = inside * inside / 2 + (math.cos(2 * math.pi * inside) - 1) / (4 * math.pi**2) + max(s - 1.0, 0.0)
         return self.start * t + rise * self.duration * ramp
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t; where it begins or ends, that of what follows."""
+        s = (t - self.begin) / self.duration
+        rise = (self.end - self.start) * (2 * math.pi) ** 2 / self.duration**3
+        return rise * math.cos(2 * math.pi * s) if 0.0 <= s < 1.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,6 +288,10 @@ class Spline:
         self(0.0), self(t)
         return float(self._curves[0].integrate(0.0, t))
 
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return float(self._curves[0].derivative(3)(t))
+
 
 @dataclass(frozen=True, eq=False)
 class Function:
@@ -304,14 +324,14 @@ class Function:
 
     def __call__(self, t: float) -> Triple:
         inside = self._inside(t)
-        rate = _evaluate(self.rate, t) if self.rate else _derivative(self.value, t, 1, 1e-3, inside)
+        rate = evaluated(self.rate, t) if self.rate else derivative(self.value, t, 1, 1e-3, inside)
         if self.second:
-            second = _evaluate(self.second, t)
+            second = evaluated(self.second, t)
         elif self.rate:
-            second = _derivative(self.rate, t, 1, 1e-3, inside)
+            second = derivative(self.rate, t, 1, 1e-3, inside)
         else:
-            second = _derivative(self.value, t, 2, 3e-3, inside)
-        return _evaluate(self.value, t), rate, second
+            second = derivative(self.value, t, 2, 3e-3, inside)
+        return evaluated(self.value, t), rate, second
 
     def _inside(self, t: float) -> tuple[float, float]:
         """Return from when to when it is smooth around t."""
@@ -350,7 +370,7 @@ class Integral:
     def __call__(self, t: float) -> Triple:
         value, rate, _ = self.law(t)
         own = getattr(self.law, "integral", None)
-        return self.start + (own(t) if own else _quadrature(self.law, t)), value, rate
+        return self.start + (own(t) if own else quadrature(lambda s: self.law(s)[0], t)), value, rate
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
         """Return the times from one to another at which the law under it breaks, s."""
@@ -358,7 +378,11 @@ class Integral:
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
-        return self.start * t + _quadrature(lambda s: ((t - s) * self.law(s)[0], 0.0, 0.0), t)
+        return self.start * t + quadrature(lambda s: (t - s) * self.law(s)[0], t)
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return float(self.law(t)[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,8 +419,27 @@ class Smoothed:
         a, b = t - self.width / 2, t + self.width / 2
         first, last = self.law(a), self.law(b)
         own = getattr(self.law, "integral", None)
-        area = own(b) - own(a) if own else _area(self.law, a, b)
-        return area / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
+        if own:
+            whole = own(b) - own(a)
+        else:
+            value = self.law.value if isinstance(self.law, Function) else lambda s: self.law(s)[0]
+            whole = area(value, breaks_of(self.law, a, b).tolist(), a, b)
+        return whole / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t."""
+        return float(self.law(t + self.width / 2)[2] - self.law(t - self.width / 2)[2]) / self.width
+
+
+def _sine_lag(x: float) -> float:
+    """Return x - sin x, without loss of digits where both are nearly the same."""
+    square = x * x
+    if square >= 0.25:
+        return x - math.sin(x)
+    lag = 1.0  # the series, from its last term that matters
+    for k in (156, 110, 72, 42, 20):
+        lag = 1.0 - square / k * lag
+    return square * x / 6 * lag
 
 
 def integrated(law: Law, start: float) -> Law:
@@ -423,30 +466,11 @@ def third_rate(law: Law, t: float) -> float:
     """
     own = getattr(law, "third", None)
     if callable(own):
-        return _evaluate(own, t)
-    if isinstance(law, Constant):
-        return 0.0
-    if isinstance(law, Polynomial):
-        return sum(k * (k - 1) * (k - 2) * c * t ** (k - 3) for k, c in enumerate(law.coefficients) if k > 2)
-    if isinstance(law, Harmonic):
-        return -law.amplitude * law.frequency**3 * math.cos(law.frequency * t + law.phase)
-    if isinstance(law, Ramp):
-        s = (t - law.begin) / law.duration
-        rise = (law.end - law.start) * (2 * math.pi) ** 2 / law.duration**3
-        return rise * math.cos(2 * math.pi * s) if 0.0 <= s < 1.0 else 0.0
-    if isinstance(law, Spline):
-        return float(law._curves[0].derivative(3)(t))
-    if isinstance(law, Piecewise):
-        piece = int(np.clip(np.searchsorted(law.ends, t, side="right") - 1, 0, len(law.coefficients) - 1))
-        return third_rate(Polynomial(tuple(law.coefficients[piece].tolist())), t - float(law.ends[piece]))
-    if isinstance(law, Integral):
-        return float(law.law(t)[2])
-    if isinstance(law, Smoothed):
-        return float(law.law(t + law.width / 2)[2] - law.law(t - law.width / 2)[2]) / law.width
+        return evaluated(own, t)
     inside = law._inside(t) if isinstance(law, Function) else (-math.inf, math.inf)
     if isinstance(law, Function) and law.second is None and law.rate is not None:
-        return _derivative(law.rate, t, 2, 3e-3, inside)
-    return _derivative(lambda s: law(s)[2], t, 1, 1e-3, inside)
+        return derivative(law.rate, t, 2, 3e-3, inside)
+    return derivative(lambda s: law(s)[2], t, 1, 1e-3, inside)
 
 
 def as_law(value: Any, *, item: str, field: str) -> Law:
@@ -454,7 +478,7 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
     if isinstance(value, (Constant, Polynomial, Harmonic, Ramp, Spline, Function, Integral, Piecewise, Smoothed)):
         return value
     if callable(value):
-        result = _call(value, 0.0)
+        result = called(value, 0.0)
         if isinstance(result, tuple) and len(result) == 3:
             law: Law = value
             return law
@@ -488,107 +512,3 @@ def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
     told = getattr(law, "breaks", ())
     times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]
-
-
-def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
-    """Return times of breaks, as they are given."""
-    if isinstance(given, tuple) and not given:
-        return np.zeros(0)
-    shape = shape_of(given)
-    if shape is None or len(shape) != 1:
-        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
-    times = finite_array(given, shape, item=item, field="breaks")
-    if (np.diff(times) <= 0).any():
-        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
-    return times
-
-
-def _call(function: Callable[[float], Any], t: float) -> Any:
-    try:
-        return function(t)
-    except Exception as error:
-        raise UserFunctionError(f"the function {_title(function)} failed at t = {t:.6g} s: {error!r}") from error
-
-
-def _evaluate(function: Callable[[float], Any], t: float) -> float:
-    result = _call(function, t)
-    try:
-        number = float(result)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserFunctionError(
-            f"the function {_title(function)} returned {result!r} at t = {t:.6g} s; a finite number is needed"
-        )
-    return number
-
-
-def _derivative(
-    function: Callable[[float], Any], t: float, order: int, width: float, inside: tuple[float, float]
-) -> float:
-    """Return the first or second derivative by five points around t, or beside it where there is a break."""
-    low, high = inside
-    h = width * max(1.0, abs(t))
-    if low <= t - 2 * h and t + 2 * h <= high:
-        sign = 1 if order == 2 else -1
-        near, far = (_evaluate(function, t + k * h) + sign * _evaluate(function, t - k * h) for k in (1, 2))
-        if order == 1:
-            return (8 * near - far) / (12 * h)
-        return (16 * near - far - 30 * _evaluate(function, t)) / (12 * h * h)
-    h = min(h, (high - low) / 4)
-    middle = min(max(t, low + 2 * h), high - 2 * h)
-    places = np.arange(-2.0, 3.0)
-    fit = np.linalg.solve(np.vander(places, increasing=True), [_evaluate(function, middle + k * h) for k in places])
-    return float(np.polynomial.Polynomial(fit).deriv(order)((t - middle) / h)) / h**order
-
-
-def _quadrature(law: Law, t: float) -> float:
-    from scipy.integrate import quad
-
-    value, error, *_ = quad(lambda s: law(s)[0], 0.0, t, epsabs=1e-13, epsrel=1e-13, limit=500, full_output=1)
-    if not error <= 1e-9 * (1.0 + abs(value)):
-        raise ModelError(
-            "Integral", f"error at t = {t:.6g} s", error, "the law is too rough: give its integral instead"
-        )
-    return float(value)
-
-
-def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[tuple[float, float, float, float]]:
-    """Return where a function jumps: last time before, first time after, values there.
-
-    It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
-    stays.
-    """
-    values = np.array([float(value(t)) for t in times.tolist()])
-    least = max(1e-6 * float(np.ptp(values)), 1e-9 * float(np.abs(values).max()))
-    steps = []
-    for k in np.flatnonzero(np.abs(np.diff(values)) > least):
-        (a, b), (first, last) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
-        whole = abs(last - first)
-        for done in range(45):
-            middle = (a + b) / 2
-            between = float(value(middle))
-            if abs(between - first) > abs(last - between):
-                b, last = middle, between
-            else:
-                a, first = middle, between
-            if abs(last - first) < least or (done == 10 and abs(last - first) < 0.01 * whole):
-                break
-        else:
-            steps.append((a, b, first, last))
-    return steps
-
-
-def _area(law: Law, a: float, b: float) -> float:
-    """Return the integral of a law that may jump from a to b."""
-    from scipy.integrate import quad
-
-    value = law.value if isinstance(law, Function) else lambda s: law(s)[0]
-    breaks = breaks_of(law, a, b).tolist() or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
-    ends = [a, *(t for t in breaks if a < t < b), b]
-    parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
-    return float(sum(parts))
-
-
-def _title(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)

@@ -68,7 +68,7 @@ class Piecewise:
         slack = 1e-12 * (last - first)
         if not first - slack <= t <= last + slack:
             raise ModelError(type(self).__name__, "t", t, f"the table runs from {first:.6g} s to {last:.6g} s")
-        piece = int(np.clip(np.searchsorted(self.ends, t, side="right") - 1, 0, len(self.coefficients) - 1))
+        piece = self._piece(t)
         value = rate = second = 0.0
         for c in self.coefficients[piece, ::-1].tolist():  # Horner, with its derivatives
             s = t - float(self.ends[piece])
@@ -76,6 +76,16 @@ class Piecewise:
             rate = rate * s + value
             value = value * s + c
         return value, rate, second
+
+    def third(self, t: float) -> float:
+        """Return the third derivative at t; at a break, that of what follows."""
+        piece = self._piece(t)
+        s = t - float(self.ends[piece])
+        terms = enumerate(self.coefficients[piece].tolist())
+        return float(sum(k * (k - 1) * (k - 2) * c * s ** (k - 3) for k, c in terms if k > 2))
+
+    def _piece(self, t: float) -> int:
+        return int(np.clip(np.searchsorted(self.ends, t, side="right") - 1, 0, len(self.coefficients) - 1))
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DalembertError, ModelError
 from ..model import State
 from ..result import Result
+from .checkpoint import restore
 from .half_turns import passed_half_turn
 from .inner_jumps import inner_jump
 from .open_loops import mind_loops
@@ -41,7 +42,7 @@ def carry_out(
             run.notes += notes + (["the stream held no checkpoint yet: began at the start"] if resume else [])
             run.start(start)
         else:
-            run.restore(point)
+            restore(run, point)
         if run.stream is not None:
             run.stream.checkpoint(run)
         with run.interrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..result import Motion, Result, Stats
+from .checkpoint import snapshot
 from .motion_notes import motion_notes
 from .open_loops import loop_notes
 from .run import Run
@@ -17,7 +18,7 @@ __all__ = ["make_result"]
 def make_result(run: Run, status: str, message: str, wall_time: float) -> Result:
     """Return what a run has computed."""
     kept = status == "interrupted" and run.stream is None
-    point = run.snapshot() if kept else None
+    point = snapshot(run) if kept else None
     if run.stream is not None:
         run.stream.close(run)
     t, q, v, x = run.records.arrays()

@@ -8,29 +8,27 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import IntegrationError, ModelError, SingularityError
+from ..errors import SingularityError
 from ..model import Conditions, Model, State
-from ..model.likeness import likeness
 from ..result import EventRecord
 from .breaks import breaks_until, timetable
 from .crossings import Crossing, find_crossings
 from .dry import Change, Dry
-from .events import Event, Situation, Watch
-from .failure import at_limit, failure, folded_element
+from .events import Situation, Watch
+from .failure import failure, folded_element
 from .inner_branches import InnerBranches
 from .jumps import speeds_after_jump
-from .led_angles import axes_meet
 from .options import Options
+from .pace import Chatter, Pace
 from .past import remember, remember_jump
-from .resume import asked_for, mind_asked, mind_model, times_seal
+from .resume import asked_for
 from .sampling import Sampling
-from .settling import LOOK, SLOW, what_jumps
 from .switchings import Switchings
 from .track import Segment, Track
 
@@ -49,12 +47,8 @@ REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", 
 CHUNK_TIME = 0.05  # s of wall time between two looks at events and keys
 MOST_STEPS = 4096  # in a chunk
 MOST_FIRST = 32  # steps after an event before the next look
-CRAWL = 1e9  # tried steps to the end at this pace: reason to give up, whatever it is
-CHATTER = 9  # occurrences of one event with ever shorter times between them, ...
-CHATTER_TIME = 1e-6  # ... the last ones shorter than this part of the run
 STUCK_STEP = 0.005  # of the run: longest step while something sticks
 SHORTEST = 1e-12  # of the run: a step that is not halved any more to keep to a solution of an inner equilibrium
-CHATTER_COUNT = 50  # or so many within this part of the run
 
 
 class Run:
@@ -105,12 +99,11 @@ class Run:
         self.counts = np.zeros(7, dtype=np.int64)
         self.methods: list[str] = []
         self.begun = time.perf_counter()
-        self.recent: dict[str, list[float]] = {}
         self.g = np.zeros(len(watch.events))
         self.restarted = False
         self.costs = (0.0, 0.0)  # of a look at events and of a step, s of wall time
         self.apart = self.since = 0  # steps between the last two events, and since the last
-        self.pace = (0, -np.inf, LOOK)  # tried steps and time at the last look, and how many until the next
+        self.pace, self.chatter = Pace(), Chatter()
         self._branched: tuple[Conditions, Conditions] | None = None
         self.inner = InnerBranches(self.model)
         switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
@@ -143,18 +136,19 @@ class Run:
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampling is not None:
             self.sampling.take(state)
-        self._find_breaks(state.t)
+        self.find_breaks(state.t)
         self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
 
-    def _find_breaks(self, begin: float) -> None:
+    def find_breaks(self, begin: float) -> None:
         """Look up where steps have to end, as far as the run is known to go."""
         longer = self.sampling is not None and np.isfinite(self.horizon)
         self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
-        self.breaks = self._breaks_under(self.conditions, begin)
+        self.breaks = self.breaks_under(self.conditions, begin)
         self.integrator.set_breaks(self.breaks)
 
-    def _breaks_under(self, conditions: Conditions, begin: float) -> Array:
+    def breaks_under(self, conditions: Conditions, begin: float) -> Array:
+        """Return where steps have to end under conditions, (n,) s."""
         return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.also)
 
     @property
@@ -216,7 +210,7 @@ class Run:
         if self.dry is not None:
             self.dry.follow(self.model)
         if moved and timetable(self.model).uses:
-            self._find_breaks(self.segments[0].begin)
+            self.find_breaks(self.segments[0].begin)
 
     def _remember(self, begins: bool = False) -> None:
         """Keep the step just taken for inputs with a delay, and what the stepper has learnt for its dense output."""
@@ -237,12 +231,12 @@ class Run:
         """Take steps to the end, an event that stops, or trouble; returns the status."""
         steps = self._first_steps() if self.watch.events else 1 if self.history is not None else 16
         if self.t_end > self.horizon:
-            self._find_breaks(self.segments[0].begin)
+            self.find_breaks(self.segments[0].begin)
             self.segments[-1].breaks = self.breaks
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
-            self._mind_pace()
+            self.pace.mind(self)
             until = self._until()
             began = time.perf_counter()
             wanted = self._times_left() if self.track.sampled else None
@@ -364,27 +358,6 @@ class Run:
         self.sampling.take(State(q=q, v=v, t=t, x=x))
         return min(self.t_end, self.sampling.next)
 
-    def _mind_pace(self) -> None:
-        """Refuse to crawl: many steps for next to nothing mean a force that does not settle as steps shrink."""
-        tried, t = int(self.total_counts()[:2].sum()), self.integrator.t
-        number, time_taken = tried - self.pace[0], t - self.pace[1]
-        if number < self.pace[2]:
-            return
-        ahead = number * (self.t_end - t) / time_taken if time_taken > 0 else np.inf
-        crawls = f"at t = {t:.9g} s the run does not get on, {number} steps for {time_taken:.2g} s"
-        if ahead > SLOW:
-            guilty = axes_meet(self.model, t) or what_jumps(self.conditions, self.options, self.reached)
-            if guilty:
-                raise IntegrationError(f"{crawls}: {guilty}")
-        if ahead > CRAWL and number >= 4 * LOOK:
-            ended = at_limit(self.model, t)
-            if ended:
-                raise IntegrationError(f"{crawls}: {ended}")
-            raise IntegrationError(
-                f"{crawls}. A force that jumps to and fro does this: smooth it, or stop or switch it by an event"
-            )
-        self.pace = (tried, t, min(2 * self.pace[2], 100 * LOOK) if ahead > SLOW else LOOK)
-
     def _times_left(self) -> Array:
         assert self.times is not None
         done = self.records.last_time()
@@ -456,7 +429,7 @@ class Run:
             if crossing.event >= asked:
                 continue
             event = self.watch.events[crossing.event]
-            self._mind_chatter(event, moment)
+            self.chatter.mind(event.name, moment, self.t_end - self.segments[0].begin)
             now = Situation(self.conditions, replace(before))
             event.act(now)
             after = State(q=now.q, v=now.v, t=moment, x=now.x)
@@ -537,98 +510,6 @@ class Run:
         if conditions is self.conditions:
             return float(np.diff(energy(conditions, before, after))[0])
         return float((energy(conditions, after) - energy(self.conditions, before))[0])
-
-    def _mind_chatter(self, event: Event, moment: float) -> None:
-        """Refuse events that come faster and faster, or at the same moment: time would stand still."""
-        recent = self.recent[event.name] = [*self.recent.get(event.name, [])[1 - CHATTER_COUNT :], moment]
-        gaps = np.diff(recent[-CHATTER:])
-        last, soon = gaps[-4:].sum(), CHATTER_TIME * (self.t_end - self.segments[0].begin)
-        faster = len(gaps) == CHATTER - 1 and last < soon and (np.diff(gaps) <= 0).all()
-        if faster or (len(recent) == CHATTER_COUNT and recent[-1] - recent[0] < soon):
-            raise IntegrationError(
-                f"event {event.name!r} chatters: it came again and again, the last 4 times within {last:.2g} s at "
-                f"t = {moment:.6g} s; make it terminal, or let its action end what causes it, for instance by a lock"
-            )
-
-    # ---- stopping and going on later
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return all that a run needs to go on as if it had not stopped, without the model."""
-        return {
-            "checkpoint": self.integrator.checkpoint(),
-            "segments": [(s.begin, s.options.method, s.conditions.plain()) for s in self.segments],
-            "records": self.records.arrays(),
-            "events": list(self.events),
-            "notes": list(self.notes),
-            "counts": self.counts.copy(),
-            "methods": list(self.methods),
-            "g": self.g.copy(),
-            "recent": {name: list(times) for name, times in self.recent.items()},
-            "written": 0 if self.stream is None else self.stream.written,
-            "t_end": self.t_end,
-            "events_watched": [event.name for event in self.watch.events],
-            "asked": self.asked,
-            "times": times_seal(self.times if self.track.sampled else None, self.integrator.t),
-            "model": likeness(self.model),
-            "dry": None if self.dry is None else self.dry.plain(),
-            "answers": self._answers(),
-            "switchings": self.track.switchings.arrays(),
-            "history": () if self.history is None else self.history.arrays(),
-        }
-
-    def restore(self, point: dict[str, Any]) -> None:
-        """Take up where a snapshot was made."""
-        mind_model(point["model"], self.model)
-        names = [event.name for event in self.watch.events]
-        if point["events_watched"] != names:
-            raise ModelError("simulate", "events", names, f"the run to go on with has {point['events_watched']}")
-        self.notes += mind_asked(point["asked"], self.asked)
-        self.asked = point["asked"]
-        if point["t_end"] != self.t_end:
-            self.notes.append(
-                f"went on to another end than {point['t_end']:.6g} s: the last steps before it may differ"
-            )
-        for begin, method, plain in point["segments"]:
-            self.options = replace(self.options, method=method, watch=self.options.watch and method == "dop853")
-            self.conditions = self.conditions.like(plain)
-            self.segments.append(Segment(begin, self.options, self.conditions, self.breaks))
-        self.track.switchings.fill(*point["switchings"])
-        laws: dict[str, Any] = {"branches": None, "sliding": frozenset()}
-        if self.dry is not None:
-            self.dry.restore(point["dry"])
-            laws = self.dry.modes.of_laws
-        self.conditions = self.conditions.changed(**laws)
-        if self.sampling is not None:
-            begin, times, tau = point["answers"]
-            self.sampling.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
-        if self.history is not None:
-            self.history.fill(point["history"])
-        self.integrator = self.present.integrator(self.conditions)
-        self._find_breaks(self.segments[0].begin)
-        moved = bool(timetable(self.model).uses)
-        for segment in self.segments:
-            segment.breaks = self._breaks_under(segment.conditions, segment.begin) if moved else self.breaks
-        try:
-            self.integrator.restore(point["checkpoint"])
-        except ValueError as error:
-            raise ModelError("simulate", "resume", f"a run of {self.model.system.name!r}", str(error)) from None
-        if self.t_end < self.integrator.t:
-            reached = f"the run to go on with has reached {self.integrator.t:.6g} s"
-            raise ModelError("simulate", "t_end", self.t_end, reached)
-        if point["times"] != times_seal(self.times if self.track.sampled else None, self.integrator.t):
-            remedy = f"the run to go on with has others up to {self.integrator.t:.6g} s, which it has reached"
-            raise ModelError("simulate", "times", self.times, remedy)
-        self.records.extend(*point["records"])
-        self.events, self.notes = list(point["events"]), [*self.notes, *point["notes"]]
-        self.counts, self.methods, self.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
-        self.recent = {name: list(times) for name, times in point["recent"].items()}
-
-    def _answers(self) -> tuple[float, list[float], list[float]]:
-        """Return what a sampled control has answered so far: when the run began, times, hinge forces."""
-        if self.sampling is None:
-            return 0.0, [], []
-        times, tau = self.sampling.answers.rows()
-        return self.sampling.answers.begin, times.tolist(), tau.tolist()
 
     # ---- what it leaves
 

@@ -22,6 +22,7 @@ from ..errors import FileError, IntegrationError, ModelError
 from ..io.atomic import replacing
 from ..io.locks import Lock
 from ..io.seals import block_seal, mind_seal, sealed
+from .checkpoint import snapshot
 from .checkpoints import packed, unpacked
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class Stream:
             for file in (self.file, self.seals):
                 file.flush()
                 os.fsync(file.fileno())
-            _write(self.path / "checkpoint.bin", packed(run.snapshot()))
+            _write(self.path / "checkpoint.bin", packed(snapshot(run)))
         self.saved = time.perf_counter()
 
     def close(self, run: Run) -> None:

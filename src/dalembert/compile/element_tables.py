@@ -1,0 +1,195 @@
+"""The tables of elements that the core needs, filled row by row, and what Python keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies.markers import Marker
+from ..connections.elements.element import Element
+from ..connections.laws import Law
+from ..errors import UserFunctionError
+from .hinge_elements import DryPlace
+from .joints import ProgramTables, table_arrays
+from .laws import LawTables
+from .schema import Rows, number
+
+__all__ = ["ElementPlace", "ElementTables", "guarded_law"]
+
+_HINGE = number("measure", "hinge")
+
+
+@dataclass(frozen=True)
+class ElementPlace:
+    """Where what an element measures and does stands among that of all elements.
+
+    Attributes
+    ----------
+    row : int
+        Its number.
+    ports : range
+        Their numbers.
+    measures : slice
+    inputs : slice
+        Among the further inputs of all laws.
+    """
+
+    row: int
+    ports: range
+    measures: slice
+    inputs: slice
+
+
+@dataclass
+class ElementTables:
+    """What the core needs, row by row, and what Python keeps of it.
+
+    Attributes
+    ----------
+    laws : LawTables
+    functions : list
+        Laws that are functions: addresses of compiled ones, or Python functions, in the order of the core.
+    function_sizes : list of (int, int)
+        How many numbers each takes and gives.
+    parameters : list of float
+    parameter_names : dict of str to int
+        ``"k.stiffness"`` to its place among them.
+    state_names : list of str
+    starts : list of float
+        Start values of the states.
+    signals : dict of str to int
+        ``"controller.u"`` to its place among the signals.
+    inputs_by_law : list of str
+        Names of the inputs that laws of time give, in the order of the core; one may occur twice.
+    places : dict of str to ElementPlace
+    dry : dict of str to DryPlace
+        Of speeds that have dry friction.
+    actuated : dict of (str, int) to int
+        Hinges and their speeds at which actuators are bounded, in the order of the core.
+    port_ends : dict of int to (Marker, Marker)
+        Of ports between markers.
+    drive_laws : dict of str to int
+        The first law of each drive.
+    """
+
+    laws: LawTables
+    ports: Rows = field(default_factory=lambda: Rows("ports"))
+    elements: Rows = field(default_factory=lambda: Rows("elements"))
+    inputs: Rows = field(default_factory=lambda: Rows("inputs"))
+    feedbacks: Rows = field(default_factory=lambda: Rows("feedbacks"))
+    actuators: Rows = field(default_factory=lambda: Rows("actuators"))
+    programs: ProgramTables = field(default_factory=ProgramTables)
+    functions: list[Any] = field(default_factory=list)
+    function_sizes: list[tuple[int, int]] = field(default_factory=list)
+    parameters: list[float] = field(default_factory=list)
+    parameter_names: dict[str, int] = field(default_factory=dict)
+    state_names: list[str] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    signals: dict[str, int] = field(default_factory=dict)
+    inputs_by_law: list[str] = field(default_factory=list)
+    places: dict[str, ElementPlace] = field(default_factory=dict)
+    dry: dict[str, DryPlace] = field(default_factory=dict)
+    actuated: dict[tuple[str, int], int] = field(default_factory=dict)
+    port_ends: dict[int, tuple[Marker, Marker]] = field(default_factory=dict)
+    drive_laws: dict[str, int] = field(default_factory=dict)
+    _bounded: set[int] = field(default_factory=set)
+    _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
+    measured: int = 0
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tables."""
+        return {
+            **self.programs.arrays(),
+            "elements": self.elements.array(),
+            "ports": self.ports.array(),
+            "inputs": self.inputs.array(),
+            "feedbacks": self.feedbacks.array(),
+            "actuators": self.actuators.array(),
+            **table_arrays(self.programs.tables),
+            "parameters": np.array(self.parameters, dtype=float),
+        }
+
+    def add_parameters(self, names: Iterable[str], values: Iterable[float]) -> int:
+        """Return where the numbers of an element begin; a name may be empty."""
+        first = len(self.parameters)
+        self.parameter_names.update({name: first + k for k, name in enumerate(names) if name})
+        self.parameters += [float(x) for x in values]
+        return first
+
+    def add_function(self, name: str, element: Element) -> int:
+        """Return the number of an element's function."""
+        function: Any = element.function
+        if hasattr(function, "address"):
+            self.functions.append(int(function.address))
+        else:
+            self.functions.append(guarded_law(name, function, element.gives, bool(element.signals)))
+        self.function_sizes.append((len(element.takes), element.gives))
+        return len(self.functions) - 1
+
+    def add_element(self, name: str, ports: list[int], measures: int, **fields: Any) -> None:
+        """Add the row of an element; `name`: what it is known by, or nothing."""
+        bounded = not self._bounded.isdisjoint(ports)
+        row = self.elements.add(port=ports[0] if ports else 0, ports=len(ports), bounded=bounded, **fields)
+        if name:
+            span = slice(self.measured, self.measured + measures)
+            taken = slice(fields.get("input", 0), fields.get("input", 0) + fields.get("inputs", 0))
+            numbers = range(ports[0], ports[0] + len(ports)) if ports else range(0)
+            self.places[name] = ElementPlace(row, numbers, span, taken)
+        self.measured += measures
+
+    def add_hinge_port(self, *, actuator: int = 0, **fields: Any) -> int:
+        """Add a port at a speed of a hinge; `actuator`: from 1, whose bound what is given there counts to."""
+        number = self.ports.add(measure=_HINGE, actuator=actuator, **fields)
+        if actuator:
+            self._bounded.add(number)
+        return number
+
+    def add_law_input(self, name: str, law: Law | Any) -> int:
+        """Add an input that a law gives; return its number."""
+        self.inputs_by_law.append(name)
+        return self.inputs.add(source=number("source", "law"), place=self.laws.add(law))
+
+    def feedback(self, connection: int, part: int) -> int:
+        """Return the number of a transmitted load."""
+        if (connection, part) not in self._feedback:
+            self._feedback[connection, part] = self.feedbacks.add(connection=connection, part=part)
+        return self._feedback[connection, part]
+
+
+def guarded_law(name: str, function: Callable[..., Any], gives: int, signals: bool = False) -> Callable[..., Any]:
+    """Return a law in Python that names its element and the time if it fails or gives what is no answer."""
+    alone = gives == 2
+    allowed = (gives,) if signals else (gives - 1, gives)
+
+    def checked(t: float, given: Any) -> tuple[float, ...]:
+        try:
+            numbers = given if given.__class__ is tuple else tuple(np.ravel(given).tolist())
+            if len(numbers) in allowed and isfinite(sum(numbers)):
+                return numbers
+        except (TypeError, ValueError):
+            pass
+        count = f"{gives - 1} finite number{'s' * (not alone)}, and the energy if it stores any"
+        if signals:
+            count = f"the energy and the signals, {gives} finite numbers"
+        raise UserFunctionError(
+            f"the law of element {name!r} returned {given!r} at t = {t:.6g} s; it gives forces and rates of states, "
+            + count
+        )
+
+    def law(*inputs: float) -> Any:
+        try:
+            given = function(*inputs)
+        except Exception as error:
+            raise UserFunctionError(
+                f"the law of element {name!r} failed at t = {inputs[0]:.6g} s: {error!r}"
+            ) from error
+        if alone and given.__class__ is float and given - given == 0.0:
+            return given
+        return checked(inputs[0], given)
+
+    return law

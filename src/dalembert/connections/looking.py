@@ -1,0 +1,136 @@
+"""Functions of time that users give: their values, derivatives, integrals and jumps, by looking at them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import finite_array, shape_of
+from ..errors import ModelError, UserFunctionError
+
+__all__ = ["LOOKS", "area", "break_times", "called", "derivative", "evaluated", "quadrature", "steps_of"]
+
+LOOKS = 400  # times of a run at which functions are looked at for jumps
+
+
+def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
+    """Return times of breaks, as they are given."""
+    if isinstance(given, tuple) and not given:
+        return np.zeros(0)
+    shape = shape_of(given)
+    if shape is None or len(shape) != 1:
+        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
+    times = finite_array(given, shape, item=item, field="breaks")
+    if (np.diff(times) <= 0).any():
+        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
+    return times
+
+
+def called(function: Callable[[float], Any], t: float) -> Any:
+    """Return what a function gives at t, s; its failure says which it was, and when."""
+    try:
+        return function(t)
+    except Exception as error:
+        raise UserFunctionError(f"the function {_title(function)} failed at t = {t:.6g} s: {error!r}") from error
+
+
+def evaluated(function: Callable[[float], Any], t: float) -> float:
+    """Return the number that a function gives at t, s."""
+    result = called(function, t)
+    try:
+        number = float(result)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserFunctionError(
+            f"the function {_title(function)} returned {result!r} at t = {t:.6g} s; a finite number is needed"
+        )
+    return number
+
+
+def derivative(
+    function: Callable[[float], Any], t: float, order: int, width: float, inside: tuple[float, float]
+) -> float:
+    """Return the first or second derivative by five points around t, or beside it where there is a break.
+
+    Parameters
+    ----------
+    function : callable of t, s
+    t : float, s
+    order : int
+        1 or 2.
+    width : float, s
+        Between points, at times of the order of a second; in proportion at later ones.
+    inside : (float, float), s
+        From when to when it is smooth.
+    """
+    low, high = inside
+    h = width * max(1.0, abs(t))
+    if low <= t - 2 * h and t + 2 * h <= high:
+        sign = 1 if order == 2 else -1
+        near, far = (evaluated(function, t + k * h) + sign * evaluated(function, t - k * h) for k in (1, 2))
+        if order == 1:
+            return (8 * near - far) / (12 * h)
+        return (16 * near - far - 30 * evaluated(function, t)) / (12 * h * h)
+    h = min(h, (high - low) / 4)
+    middle = min(max(t, low + 2 * h), high - 2 * h)
+    places = np.arange(-2.0, 3.0)
+    fit = np.linalg.solve(np.vander(places, increasing=True), [evaluated(function, middle + k * h) for k in places])
+    return float(np.polynomial.Polynomial(fit).deriv(order)((t - middle) / h)) / h**order
+
+
+def quadrature(value: Callable[[float], float], t: float) -> float:
+    """Return the integral of a function from 0 to t, s, to about twelve digits."""
+    from scipy.integrate import quad
+
+    found, error, *_ = quad(value, 0.0, t, epsabs=1e-13, epsrel=1e-13, limit=500, full_output=1)
+    if not error <= 1e-9 * (1.0 + abs(found)):
+        raise ModelError(
+            "Integral", f"error at t = {t:.6g} s", error, "the law is too rough: give its integral instead"
+        )
+    return float(found)
+
+
+def steps_of(value: Callable[[float], Any], times: NDArray[np.float64]) -> list[tuple[float, float, float, float]]:
+    """Return where a function jumps: last time before, first time after, values there.
+
+    It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
+    stays.
+    """
+    values = np.array([float(value(t)) for t in times.tolist()])
+    least = max(1e-6 * float(np.ptp(values)), 1e-9 * float(np.abs(values).max()))
+    steps = []
+    for k in np.flatnonzero(np.abs(np.diff(values)) > least):
+        (a, b), (first, last) = times[k : k + 2].tolist(), values[k : k + 2].tolist()
+        whole = abs(last - first)
+        for done in range(45):
+            middle = (a + b) / 2
+            between = float(value(middle))
+            if abs(between - first) > abs(last - between):
+                b, last = middle, between
+            else:
+                a, first = middle, between
+            if abs(last - first) < least or (done == 10 and abs(last - first) < 0.01 * whole):
+                break
+        else:
+            steps.append((a, b, first, last))
+    return steps
+
+
+def area(value: Callable[[float], float], breaks: list[float], a: float, b: float) -> float:
+    """Return the integral from a to b, s, of a function that may jump, at its breaks or where a look at it shows."""
+    from scipy.integrate import quad
+
+    jumps = breaks or [step[1] for step in steps_of(value, np.linspace(a, b, 9))]
+    ends = [a, *(t for t in jumps if a < t < b), b]
+    parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
+    return float(sum(parts))
+
+
+def _title(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)

@@ -1,0 +1,53 @@
+"""Steps grow again after what made them short: forces that jump where nothing tells the stepper of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert as da
+
+
+def buffer(push: float) -> da.System:
+    """A mass that flies against a force which is there, all at once, beyond 0.31 m; only a function knows of it."""
+    s = da.System("buffer", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("k", da.Element("hinge", lambda t, s, ds: -push if s > 0.31 else 0.0, active=True), "X")
+    s.initial("X", position=0.0, speed=1.0)
+    return s
+
+
+@pytest.mark.parametrize("method", ["radau", "dopri5", "dop853"])
+@pytest.mark.parametrize("push", [1e3, 1e5])
+def test_a_force_that_jumps_unannounced_is_passed_at_any_tolerance(method: str, push: float) -> None:
+    """The steps before it have next to no error, and are millions of times as long as the one across it: a forecast
+    from these two without bounds is a step of less than a rounding of the time."""
+    model = buffer(push).compile()
+    for rtol in np.geomspace(1e-9, 1e-4, 6):
+        result = da.simulate(model, 0.4, method=method, rtol=rtol)
+        back = 0.31 - (0.4 - 0.31 - 2.0 / push)  # it comes back after 2/push, as fast as it came
+        assert result["X.speed"][-1] == pytest.approx(-1.0, abs=1e3 * rtol + 1e-6)
+        assert result["X.position"][-1] == pytest.approx(back, abs=1e3 * rtol + 1e-6)
+
+
+def test_a_step_cut_short_by_a_break_does_not_shorten_those_after_it() -> None:
+    """Breaks close to each other: what is between them takes a step or two, and what follows the usual ones."""
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s.initial("A", position=0.4)
+    plain = da.simulate(s, 2.0, method="radau").stats.steps
+    broken = da.simulate(s, 2.0, method="radau", breaks=[0.5, 0.500001, 1.3, 1.300001]).stats.steps
+    assert broken < plain + 25
+
+
+@pytest.mark.parametrize("exponent", [1.001, 1.1, 1.5])
+def test_contacts_by_a_power_of_their_depth_open_and_close_in_implicit_steps(exponent: float) -> None:
+    """Where they open, by a rounding too late, depths are below zero, and their powers no numbers."""
+    s = da.System("ball")
+    s.connect("Z", da.Prismatic("z"), s.ground, s.body("b", mass=1.0))
+    s.connect("floor", da.elements.PointPlaneContact(1e5, exponent=exponent), s.ground, s.bodies["b"])
+    s.initial("Z", position=0.3)
+    model = s.compile()
+    for rtol in np.geomspace(1e-9, 1e-5, 9):
+        result = da.simulate(model, 2.0, method="radau", rtol=rtol)
+        assert np.abs(result["energy.balance"]).max() < 1e-6 + 100 * rtol  # eight impacts of 3 J
