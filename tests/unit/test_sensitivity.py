@@ -282,3 +282,16 @@ def _swing(inertia: float) -> tuple[float, float]:
     rates = lambda t, y: [y[1], 9.81 * np.cos(y[0]) / inertia]  # noqa: E731
     run = solve_ivp(rates, (0, 0.5), [0.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-14)
     return float(run.y[0, -1]), float(run.y[1, -1])
+
+
+def test_derivatives_are_printed_as_a_table() -> None:
+    s = da.System("pendulum")
+    bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+    s.connect("A", da.Revolute("y"), s.ground, bob)
+    found = da.sensitivity(s, {"angle": "A.position", "tip": ("bob.position", "final")}, ["bob.mass", "A"], 1.0)
+    lines = str(found).splitlines()
+    assert lines[1].split() == ["angle", "(last)", "tip[0]", "tip[1]", "tip[2]"]
+    assert lines[2].split()[:3] == ["value", f"{found.values['angle'][-1]:.6g}", "rad"]
+    assert lines[4].split() == ["by", "A", f"{found['angle'][-1, 1]:.6g}", *(f"{d:.6g}" for d in found["tip"][:, 1])]
+    modes = da.sensitivity(s, "eigenvalues", ["bob.mass"], task="modes")
+    assert "by bob.mass" in str(modes)

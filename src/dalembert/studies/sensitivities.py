@@ -81,6 +81,30 @@ class Sensitivity:
         shown = ", ".join(f"{label} {values.shape}" for label, values in self.derivatives.items())
         return f"<Sensitivity of {self.result.labels.system!r} by {len(self.by)}: {shown}>"
 
+    def __str__(self) -> str:
+        """Return a table: a line for each number, columns of outputs; of those over time, the last value."""
+        columns = {}
+        for label, values in self.values.items():
+            over_time = label in self.over_time
+            last, slopes = (values[-1], self.derivatives[label][-1]) if over_time else (values, self.derivatives[label])
+            for place in np.ndindex(last.shape):
+                name = label + "".join(f"[{k}]" for k in place) + (" (last)" if over_time else "")
+                unit = self.units[label]
+                value = f"{last[place]:.6g} {unit}".rstrip()
+                columns[name] = [value, *(f"{slope:.6g}" for slope in slopes[place])]
+        first = ["value", *(f"by {name}" for name in self.by)]
+        rows = [
+            ["", *columns],
+            *([head, *row] for head, row in zip(first, zip(*columns.values(), strict=True), strict=True)),
+        ]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(wide[0]), *(cell.rjust(n) for cell, n in zip(row[1:], wide[1:], strict=True))])
+            for row in rows
+        ]
+        title = f"sensitivities of {self.result.labels.system!r}, {self.way}"
+        return "\n".join([title, *(f"  {line}" for line in lines), *(f"  note: {note}" for note in self.notes)])
+
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset: each output, and ``"d <output>"`` by what it varies with."""
         import xarray
