@@ -134,16 +134,18 @@ void take_back(const ModelData &m, LoopRoom<T> &room, const Factored &factored, 
   constexpr double settled = 1e-15, lost = 1e-9; // of the accelerations
   if (!m.lent)
     return;
-  T size(0.0), left(0.0);
+  const T half(0.5);
+  T size(0.0), left(0.0), open(1.0); // lanes that are not settled yet: those alone change
   for (int f = 0; f < m.nv; ++f) {
     room.change[f] = a[f];
     size = larger(size, absolute(a[f]));
   }
   for (int round = 0; round < most_rounds; ++round) {
-    left = answer_loan(m, room, factored, given, room.change, lambda);
+    left = select(less(half, open), answer_loan(m, room, factored, given, room.change, lambda), left);
     for (int f = 0; f < m.nv; ++f)
-      a[f] = a[f] + room.change[f];
-    if (!bits(less(settled * size, left)))
+      a[f] = select(less(half, open), a[f] + room.change[f], a[f]);
+    open = select(less(settled * size, left), open, T(0.0));
+    if (!bits(less(half, open)))
       return;
   }
   const auto without = less(lost * size, left); // nothing but the loan resists there

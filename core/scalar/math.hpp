@@ -162,12 +162,13 @@ DALEMBERT_INLINE void sincos(double x, double &s, double &c) {
   }
 }
 DALEMBERT_INLINE void sincos(Pack x, Pack &s, Pack &c) {
-  if (any_beyond(x, 1e5)) {
-    s = by_lane(x, [](double a) { return std::sin(a); });
-    c = by_lane(x, [](double a) { return std::cos(a); });
-  } else {
-    sincos_reduced(x, s, c);
-  }
+  sincos_reduced(x, s, c);
+  if (any_beyond(x, 1e5))
+    for (int i = 0; i < W; ++i)
+      if (any_beyond(x[i], 1e5)) { // those alone: what a lane computes does not depend on its neighbours
+        s.set(i, std::sin(x[i]));
+        c.set(i, std::cos(x[i]));
+      }
 }
 DALEMBERT_INLINE void sincos(const Dual &x, Dual &s, Dual &c) {
   double sv, cv;

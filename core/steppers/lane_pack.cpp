@@ -43,6 +43,8 @@ LanePack::LanePack(const ModelData &model, const Run &asked, const LaneRoom &mem
     : m(model), run(asked), room(memory), from(begin), until(until), samples(samples), feed(feed) {
   std::fill_n(room.sides, m.threshold_count, std::numeric_limits<double>::quiet_NaN());
   run.conditions.sides = m.threshold_count ? room.sides : nullptr; // so that margins are told
+  std::fill_n(room.a, m.nv, P(0.0)); // lanes in which no run begins stay where they are
+  std::fill_n(room.dx, m.nx, P(0.0));
   for (int lane = 0; lane < W; ++lane)
     t[lane] = begin, h[lane] = step[lane] = 0.0, accepted[lane] = false;
 }

@@ -36,3 +36,15 @@ def test_lanes_agree_with_single_runs(rate: float, implicit: bool) -> None:
         np.testing.assert_allclose(many.q[k], one.q, atol=2e-7)
         np.testing.assert_allclose(many.x[k], one.x, atol=2e-7)
         np.testing.assert_allclose(many[k]["e2.effort"], one["e2.effort"], atol=1e-5)
+
+
+@pytest.mark.parametrize("far", [3e5, 1e300])
+def test_what_a_run_computes_does_not_depend_on_its_neighbours(far: float) -> None:
+    """Angles of many thousand turns go another way through the sine; those beside them do not."""
+    model = chain(3).compile()
+    starts = np.random.default_rng(0).uniform(-1, 1, (7, model.nq))
+    among = np.insert(starts, 3, far, axis=0)
+    times = np.linspace(0.0, 0.5, 6)
+    alone = da.simulate(model, 0.5, state=da.State(q=starts, v=np.zeros_like(starts)), times=times)
+    beside = da.simulate(model, 0.5, state=da.State(q=among, v=np.zeros_like(among)), times=times, on_error="return")
+    assert np.array_equal(np.delete(beside.q, 3, axis=0), alone.q)
