@@ -202,3 +202,11 @@ def test_linear_equations_say_that_a_rope_is_taken_as_slack() -> None:
     assert any("'rope' at its stop" in note for note in da.linearize(s).notes)
     s.place("bob", position=(0.0, 0.0, -0.9))
     assert not any("rope" in note for note in da.linearize(s).notes)
+
+
+def test_a_start_beyond_a_rope_is_refused_with_its_name() -> None:
+    s = da.System("plumb line")
+    s.connect("line", da.Rope(1.0), s.ground, s.body("bob", da.sphere(0.05, mass=1.0)))
+    s.place("bob", position=(0.0, 0.0, -1.5))
+    with pytest.raises(da.ModelError, match=r"rope 'line': start is '1\.5 m'; it is outside its limits, -inf to 1"):
+        da.simulate(s, 1.0)

@@ -172,8 +172,9 @@ class Dry:
         s, _ = self.rows.motion(now.q[None], now.v[None])
         outside = (s[0] < self.rows.lower - 1e3 * self.reach) | (s[0] > self.rows.upper + 1e3 * self.reach)
         for k in np.flatnonzero(outside & self._mine(now.conditions)):
+            rope = self.rows.names[k] in self.rows.model.compiled.names.ropes
             raise ModelError(
-                f"hinge coordinate {self.rows.names[k]!r}",
+                f"{'rope' if rope else 'hinge coordinate'} {self.rows.names[k]!r}",
                 "start",
                 f"{s[0, k]:.6g} {self.rows.units[k]}",
                 f"it is outside its limits, {self.rows.lower[k]:.6g} to {self.rows.upper[k]:.6g}; start within them, "
