@@ -11,7 +11,7 @@ from ..connections.attitudes import AttitudeSpline
 from ..connections.laws import Spline
 from ..errors import ModelError
 from ..model import Model
-from ..motion import kinematics
+from ..motion.kinematics import kinematics
 from ..result import Result
 from ..simulation import simulate
 
