@@ -91,18 +91,6 @@ def run(name: str, **where: Any) -> xarray.Dataset:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", memory_limit=0
-        ) as made,
-        distributed.Client(made) as client,
-    ):
-        yield client
-
-
-@pytest.fixture(scope="module")
 def pools() -> Iterator[dict[str, Any]]:
     joblib = pytest.importorskip("joblib")
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -112,18 +111,6 @@ def test_what_cannot_be_sent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Dask
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", memory_limit=0
-        ) as made,
-        distributed.Client(made) as client,
-    ):
-        yield client
 
 
 def test_the_same_bits_on_a_cluster(here: xarray.Dataset, cluster: Any) -> None:

@@ -34,7 +34,7 @@ from .open_loops import OPEN
 from .options import Options
 from .retaken import Retaken
 from .settling import stepped_over
-from .side_by_side import make_runs
+from .side_by_side import SideBySide
 from .small_notes import small_notes
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ def simulate_many(
     notes = [*said, *notes]
     wanted = np.linspace(t_start, t_end, 101) if times is None else times
     with Interrupt() as interrupt:
-        made = make_runs(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt)
+        made = SideBySide(members, groups, options, (t_start, t_end), wanted, (q, v, x), breaks, interrupt).make()
     ends, reached, counts, states = made.outcomes, made.reached, made.counts, made.states
     notes += made.notes
     for run, error in made.errors.items():

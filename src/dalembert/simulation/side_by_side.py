@@ -16,7 +16,7 @@ from .interrupt import Interrupt
 from .members import Members, Together
 from .options import Options
 
-__all__ = ["Made", "asked_together", "make_runs"]
+__all__ = ["Made", "SideBySide", "asked_together"]
 
 Array = NDArray[np.float64]
 
@@ -57,73 +57,80 @@ def asked_together(conditions: Conditions) -> AskedTogether | None:
     return AskedTogether(host)
 
 
-def make_runs(
-    members: Members,
-    groups: list[Together],
-    options: Options,
-    span: tuple[float, float],
-    wanted: Array,
-    start: tuple[Array, Array, Array],
-    breaks: Array,
-    interrupt: Interrupt,
-) -> Made:
-    """Return all runs, from states (B, n) at the beginning of a span of time, s, at the times that are wanted.
+@dataclass(frozen=True, eq=False)
+class SideBySide:
+    """Runs that are asked for.
 
-    A control that cannot be asked about many states at once is asked about one after the other, with a note.
+    Attributes
+    ----------
+    members : Members
+    groups : list of Together
+        Runs that the same stepper takes.
+    options : Options
+    span : two floats, s
+        From where to where.
+    wanted : (k,) s
+        Times of the states that are kept.
+    start : three of (B, n)
+        q, v and x at the beginning.
+    breaks : (m,) s
+        Of all runs.
+    interrupt : Interrupt
     """
-    asked = asked_together(members.conditions)
-    try:
-        return _make(members, groups, options, span, wanted, start, breaks, interrupt, asked)
-    except OneByOne as why:
-        assert asked is not None
-        made = _make(members, groups, options, span, wanted, start, breaks, interrupt, None)
-        made.notes.append(
-            f"control {title(asked.control)} was asked about one state after the other, which takes many times longer: "
-            f"about many at once it does not answer as about each ({why}). With state.q[..., k] for a coordinate, and "
-            "functions of NumPy, it can"
-        )
-        return made
 
+    members: Members
+    groups: list[Together]
+    options: Options
+    span: tuple[float, float]
+    wanted: Array
+    start: tuple[Array, Array, Array]
+    breaks: Array
+    interrupt: Interrupt
 
-def _make(
-    members: Members,
-    groups: list[Together],
-    options: Options,
-    span: tuple[float, float],
-    wanted: Array,
-    start: tuple[Array, Array, Array],
-    breaks: Array,
-    interrupt: Interrupt,
-    asked: AskedTogether | None,
-) -> Made:
-    parts: list[tuple[Any, ...]] = []
-    errors: dict[int, Exception] = {}
-    for group in groups:
-        breaks_of_all, spans = members.breaks(group, *span, options, breaks)
-        q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in start)
-        stepper = options.integrator(group.conditions)
-        parts.append(
-            stepper.batch(
-                *span,
-                wanted,
-                q_0,
-                v_0,
-                x_0,
-                group.elements,
-                group.own,
-                threads=_core.threads(),
-                breaks=breaks_of_all,
-                spans=spans,
-                flag=interrupt.flag,
-                together=asked,
+    def make(self) -> Made:
+        """Return all runs; a control that cannot be asked about many states is asked about each, with a note."""
+        asked = asked_together(self.members.conditions)
+        try:
+            return self._made(asked)
+        except OneByOne as why:
+            assert asked is not None
+            made = self._made(None)
+            made.notes.append(
+                f"control {title(asked.control)} was asked about one state after the other, which takes many times "
+                f"longer: about many at once it does not answer as about each ({why}). With state.q[..., k] for a "
+                "coordinate, and functions of NumPy, it can"
             )
-        )
-        errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
-    if len(groups) == 1:  # all runs, in order
-        outcomes, reached, counts, q, v, x = parts[0]
-    else:
-        order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
-        outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
-    names = {number: name for name, number in _core.outcomes.items()}
-    ends = [names[int(outcome)] for outcome in outcomes]
-    return Made(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])
+            return made
+
+    def _made(self, asked: AskedTogether | None) -> Made:
+        parts: list[tuple[Any, ...]] = []
+        errors: dict[int, Exception] = {}
+        for group in self.groups:
+            breaks_of_all, spans = self.members.breaks(group, *self.span, self.options, self.breaks)
+            q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
+            stepper = self.options.integrator(group.conditions)
+            parts.append(
+                stepper.batch(
+                    *self.span,
+                    self.wanted,
+                    q_0,
+                    v_0,
+                    x_0,
+                    group.elements,
+                    group.own,
+                    threads=_core.threads(),
+                    breaks=breaks_of_all,
+                    spans=spans,
+                    flag=self.interrupt.flag,
+                    together=asked,
+                )
+            )
+            errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
+        if len(self.groups) == 1:  # all runs, in order
+            outcomes, reached, counts, q, v, x = parts[0]
+        else:
+            order = np.argsort(np.concatenate([group.rows for group in self.groups]), kind="stable")
+            outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
+        names = {number: name for name, number in _core.outcomes.items()}
+        ends = [names[int(outcome)] for outcome in outcomes]
+        return Made(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), asked is not None, [])
