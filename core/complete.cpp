@@ -4,6 +4,7 @@
 #include "closures/coupling_rows.hpp"
 #include "flexible/low_rank.hpp"
 #include "programs.hpp"
+#include "switching.hpp"
 #include "tables.hpp"
 #include <algorithm>
 #include <bit>
@@ -42,7 +43,7 @@ void mind_program(const ProgramRows &rows, const ProgramData &program, std::int3
     const std::int32_t limit = step.operation == Operation::constant ? count_of(rows.constants.size())
                                : step.operation == Operation::input  ? inputs
                                                                      : i;
-    mind(within(step.branch, -program.count, program.count + 1) && (step.operation != Operation::input || !step.branch), "a threshold is out of range");
+    mind(within(std::abs(step.branch) % follow_branch, 0, 3 * program.count + 1) && (step.operation != Operation::input || !step.branch), "a threshold is out of range");
     mind(!looks_up || within(step.a, 0, tables), "a program looks up a table that there is not");
     for (const std::int32_t place : {looks_up ? 0 : step.a, step.b, step.c, step.d})
       mind(place >= 0 && (!place || place < limit), "an operation refers to something out of range");
@@ -429,7 +430,7 @@ void complete_laws(Tables &t, ModelData &m) {
   m.parameter_count = count_of(t.parameters.size());
 }
 
-void complete_tables(const Tables &t, ModelData &m) {
+void complete_tables(Tables &t, ModelData &m) {
   for (const TableData &table : t.tables) {
     mind(within(table.variables, 1, 4) && within(table.degree, 1, 4) && within(std::int32_t(table.beyond), 0, 4), "a table is out of range");
     std::int64_t size = 1, knots = 0;
@@ -440,6 +441,7 @@ void complete_tables(const Tables &t, ModelData &m) {
     }
     mind(table.first >= 0 && table.first + knots + size <= std::int64_t(t.table_numbers.size()), "a table is out of range");
   }
+  find_table_breaks(t, m);
   m.tables = pointer(t.tables);
   m.table_numbers = pointer(t.table_numbers);
 }
@@ -489,30 +491,6 @@ void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   mind(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results, "the program of an element gives too little");
 }
 
-// where the laws of elements change branches
-void find_thresholds(Tables &t, ModelData &m) {
-  t.thresholds.clear();
-  for (std::size_t k = 0; k < t.elements.size(); ++k) {
-    ElementData &e = t.elements[k];
-    e.threshold = count_of(t.thresholds.size()), e.thresholds = 0;
-    const auto add = [&](std::int32_t number, bool whole) {
-      e.thresholds = std::max(e.thresholds, number);
-      t.thresholds.resize(std::size_t(e.threshold + e.thresholds), ThresholdData{std::int32_t(k), 0});
-      t.thresholds[std::size_t(e.threshold + number - 1)].whole |= whole;
-    };
-    if (e.form == LawForm::limits)
-      add(2, false);
-    if (e.form != LawForm::program || e.quiet)
-      continue;
-    const ProgramData &program = t.laws_of_elements.programs[std::size_t(e.law)];
-    for (std::int32_t i = program.first; i < program.first + program.count; ++i)
-      if (const Instruction &step = t.laws_of_elements.instructions[std::size_t(i)]; step.branch)
-        add(std::abs(step.branch), step.operation == Operation::floor);
-  }
-  m.thresholds = pointer(t.thresholds);
-  m.threshold_count = count_of(t.thresholds.size());
-}
-
 void complete_programs_of_laws(Tables &t, ModelData &m) {
   std::vector<LawShape> shapes;
   for (const ElementData &e : t.elements)
@@ -558,6 +536,7 @@ void complete_elements(Tables &t, ModelData &m) {
   }
   complete_programs_of_laws(t, m);
   find_thresholds(t, m);
+  find_watched(t, m);
   m.elements = pointer(t.elements);
   m.element_count = count_of(t.elements.size());
 }

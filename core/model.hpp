@@ -197,6 +197,8 @@ struct TableData {
   std::int32_t cells[3];
   std::int32_t first; // of its numbers
   Beyond beyond;
+  std::int32_t breaks[3], break_counts[3]; // along each variable, where value or slope jump: places in ModelData::table_breaks
+  double low, high;                        // bounds of its values
 };
 
 // laws that are functions outside: inputs as for ElementData, outputs likewise
@@ -279,10 +281,21 @@ struct ElementData {
   std::int32_t bounded;             // some port is that of an actuator
   std::int32_t threshold, thresholds; // where its law changes branches: places in ModelData::thresholds
 };
-// A number of a law at which that changes branches: where the number passes zero, or any whole number.
+// A switching function: a number of a law at which that changes branches, where the number passes zero, or any of many levels:
+// whole numbers, or the breaks of a table.
 struct ThresholdData {
   std::int32_t element;
-  std::int32_t whole;
+  std::int32_t whole;       // it has levels
+  std::int32_t table, axis; // whose breaks are the levels, and along which variable; table -1: whole numbers
+  std::int32_t followed;    // no branch is held, because it would have no slope at its end; the monitor looks at it all the same
+};
+constexpr std::int32_t follow_branch = 1 << 20; // added to the size of Instruction::branch by who describes it: `followed`
+
+// An element that the monitor of switching functions looks at (system/switching.hpp): it has some, or gives signals to one that has.
+struct WatchedData {
+  std::int32_t element;
+  std::int32_t first, count;      // its inputs among those of all
+  std::int32_t support, supports; // angles that move its frames: places in ModelData::watch_support
 };
 constexpr int most_inputs = 192, most_outputs = 768, most_ports = 8, most_unknowns = 24; // of a law
 
@@ -403,6 +416,11 @@ struct ModelData {
   const ElementData *elements;
   const ThresholdData *thresholds;
   std::int32_t threshold_count;
+  const WatchedData *watched;
+  const std::int32_t *watch_support; // freedoms
+  std::int32_t watched_count, watch_inputs; // elements, and the inputs of all of them
+  bool watch_hosted;                 // some of these are laws given from outside
+  const double *table_breaks;
   const PortData *ports;
   const InputData *inputs;
   const FeedbackData *feedbacks;

@@ -34,6 +34,9 @@ struct Tables {
   std::vector<double> row_scale, column_scale;
   std::vector<ElementData> elements;
   std::vector<ThresholdData> thresholds; // what follows from elements
+  std::vector<WatchedData> watched;
+  std::vector<std::int32_t> watch_support;
+  std::vector<double> table_breaks;
   std::vector<PortData> ports;
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;

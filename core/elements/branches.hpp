@@ -1,11 +1,13 @@
 // Branches of laws that are held: within a step a law stays on the branch on which it began, so that it is smooth there.
 //
-// A threshold is a number of a law that decides between branches: by its sign, or by the whole number at or below it. The
-// side that is held is -1 or 1, or that whole number. Any other number, between -1 and 1 as a rule, is a mixture of both branches, as on a surface along
-// which a motion slides (Filippov 1988). Not a number: none is held, what is evaluated follows the threshold.
+// A threshold is a number of a law that decides between branches: by its sign, by the whole number at or below it, or by the
+// piece of a table that it is in. The side that is held is -1 or 1, or that whole number, or the number of the piece. Of signs
+// any other number, between -1 and 1 as a rule, is a mixture of both branches, as on a surface along which a motion slides
+// (Filippov 1988). Not a number: none is held, what is evaluated follows the threshold.
 #pragma once
 
 #include "model.hpp"
+#include "scalar/interval.hpp"
 #include "scalar/math.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -33,6 +35,13 @@ template <class T> struct Branches {
     } else {
       return sides[k] == sides[k] ? T(sides[k]) : margin;
     }
+  }
+
+  // the pieces of a table that are held, from threshold k on one for each variable
+  const double *pieces(int k, const T *at, int variables) const {
+    for (int j = 0; margins && j < variables; ++j)
+      margins[k + j] = at[j];
+    return sides + k;
   }
 
   // whether a is less than b, for an instruction with branches

@@ -74,7 +74,10 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
       break;
     case Operation::lookup: {
       const T at[3] = {values[i.b], values[i.c], values[i.d]};
-      results[k] = look_up(m, m.tables[i.a], at);
+      if (branches.sides && i.branch)
+        results[k] = look_up(m, m.tables[i.a], at, branches.pieces(i.branch - 1, at, m.tables[i.a].variables));
+      else
+        results[k] = look_up(m, m.tables[i.a], at);
       break;
     }
     case Operation::floor:
@@ -87,5 +90,6 @@ void run_parts(const ModelData &m, const ProgramTable &table, const ProgramData 
 template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, double *, const Branches<double> &);
 template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Pack *, const Branches<Pack> &);
 template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *, const Branches<Dual> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Interval *, const Branches<Interval> &);
 
 } // namespace dalembert::DALEMBERT_ISA

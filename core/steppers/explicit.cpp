@@ -106,7 +106,7 @@ Outcome explicit_step(const Integration &i, const Tableau &tableau, double h, do
     if (outcome != Outcome::reached)
       return outcome;
   }
-  error = tableau.e ? std::max(judge(i, tableau, h), turn) : 0.0;
+  error = tableau.e && !run.judged ? std::max(judge(i, tableau, h), turn) : 0.0;
   if (!(error <= 1.0))
     return std::isfinite(error) ? Outcome::reached : Outcome::not_finite;
   if (moved && !(room.near && tableau.estimated > s)) {

@@ -2,6 +2,7 @@
 #include "steppers/control.hpp"
 #include "steppers/explicit.hpp"
 #include "steppers/lanes.hpp"
+#include "steppers/monitor.hpp"
 #include "steppers/table.hpp"
 #include "steppers/thresholds.hpp"
 #include "tree/chart.hpp"
@@ -183,6 +184,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   if (!rates(work.at, t, room.q, room.v, room.x, room.a, room.dx))
     return Outcome::host;
   work.stepper.begin(work.at);
+  forget_monitor(work.at);
   return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
@@ -203,6 +205,7 @@ Outcome pass_break(Work &work) {
   if (run.conditions.sides && !settle_sides(work.at))
     return Outcome::host;
   work.stepper.begin(work.at);
+  forget_monitor(work.at);
   return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
 }
 
@@ -215,6 +218,7 @@ Outcome pass_threshold(Work &work, const Recorder &recorder) {
   if (!change_sides(work.at))
     return Outcome::host;
   work.stepper.begin(work.at);
+  forget_monitor(work.at);
   if (recorder.switched)
     recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
   return all_finite(room.a, m.nv) && all_finite(room.dx, m.nx) ? Outcome::reached : Outcome::not_finite;
@@ -238,6 +242,14 @@ Outcome shorten(Work &work, Outcome step, double h, double error, double until) 
   if (step != Outcome::reached && run.step < 1e-13 * std::max(std::fabs(until), std::fabs(run.t)))
     return step;
   return Outcome::reached;
+}
+
+// a step that cannot be judged by its error is tried again at half its length
+void halve(Work &work, double h) {
+  Run &run = work.at.run;
+  ++run.counts.rejected;
+  run.rejected_last = 1;
+  run.step = 0.5 * h;
 }
 
 // The length of the next step, after one that was accepted.
@@ -264,6 +276,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
     run.old_error = 1e-4;
     run.started = 1;
   }
+  run.judged = stepper.adaptive && !work.adaptive; // steps of a given length are taken as they are
   Outcome outcome = Outcome::paused;
   for (std::int64_t taken = 0; taken < most_steps;) {
     if (!(until > run.t)) {
@@ -284,6 +297,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
     }
     const double goal = std::min(until, run.stretch.end), left = goal - run.t;
+    const double shortest = 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until));
     double h = std::min(run.step, run.max_step);
     const bool cuts = run.cut > 0.0 && run.cut < left, last = !cuts && h * 1.0000001 >= left;
     if (cuts)
@@ -292,7 +306,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       h = left;
     else if (2.0 * h > left && work.adaptive)
       h = 0.5 * left; // two equal steps rather than one and a splinter
-    if (!last && !cuts && !(h > 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until)))) {
+    if (!last && !cuts && !(h > shortest)) {
       outcome = Outcome::underflow;
       break;
     }
@@ -313,9 +327,14 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       outcome = next;
       break;
     }
+    if (cuts && h > 1e3 * shortest && strays(work.at)) {
+      run.cut = 0.0;
+      halve(work, h);
+      continue;
+    }
     if (cuts && comes_nearer(work.at, h))
       continue;
-    bool arrives = cuts; // at a threshold
+    bool arrives = cuts, monitored = false; // arrives: at a threshold
     if (run.conditions.sides && !cuts) {
       Passage passage = Passage::none;
       const Outcome watched = watch_thresholds(stepper, work.at, h, passage);
@@ -332,11 +351,32 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       }
       if (passage == Passage::again && recorder.switched)
         recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
-      if (passage == Passage::inside || passage == Passage::again)
+      if (passage == Passage::inside || passage == Passage::again || passage == Passage::unseen)
         continue; // a shorter step ends there
+      if ((passage == Passage::none || passage == Passage::slight) && h > 1e3 * shortest && strays(work.at)) {
+        halve(work, h);
+        continue;
+      }
       arrives = passage == Passage::end;
+      monitored = passage == Passage::none;
       if (passage == Passage::slight && recorder.switched)
         recorder.switched(recorder.self, last ? goal : run.t + h, room.sides, m.threshold_count);
+    }
+    if (m.threshold_count && !run.conditions.sides) {
+      Departure found;
+      const Outcome looked = find_passage(stepper, work.at, h, found);
+      if (looked != Outcome::reached) {
+        outcome = looked;
+        break;
+      }
+      monitored = true;
+      if (found.kind != Departure::Kind::none && work.adaptive && found.high * h > 1e3 * shortest) {
+        ++run.counts.rejected;
+        run.step = found.high * h;
+        continue;
+      }
+      if (found.kind != Departure::Kind::none && !run.missed++)
+        run.missed_time = run.t + found.high * h, run.missed_threshold = found.threshold;
     }
     run.stalls = 0;
     run.in_a_row = arrives ? run.in_a_row + 1 : 0;
@@ -351,6 +391,10 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
     move_on(work, h, t1);
+    if (monitored)
+      move_monitor(work.at);
+    else
+      forget_monitor(work.at);
     if (samples.times && recorder.stepped)
       recorder.stepped(recorder.self, run.t);
     if (!samples.times && !recorder.record(recorder.self, run.t, room.q, room.v, room.x, room.a)) {
@@ -369,6 +413,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
       break;
     }
   }
+  run.judged = false;
   settle(m, memory, room);
   return outcome;
 }

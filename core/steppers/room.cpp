@@ -20,8 +20,9 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SteppingRoom &room) {
     *each = arena.take<double>(n);
   room.K = arena.take<double>(most_stages * n);
   room.D = arena.take<double>(7 * n);
-  for (double **each : {&room.sides, &room.slack, &room.least, &room.passed, &room.held, &room.kept})
+  for (double **each : {&room.sides, &room.slack, &room.least, &room.passed, &room.held, &room.kept, &room.lowest, &room.highest, &room.strayed})
     *each = arena.take<double>(std::size_t(m.threshold_count));
+  arena.skip(lay_out(m, arena.here(), room.switching));
   return arena.used;
 }
 

@@ -6,6 +6,7 @@
 
 #include "steppers/run.hpp"
 #include "system/feedback.hpp"
+#include "system/switching.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -21,6 +22,9 @@ struct SteppingRoom {
   double *change;                  // nv
   double *D;                       // 7 x n: dense output
   double *sides, *slack, *least, *passed, *held, *kept; // threshold_count: see thresholds.hpp
+  double *lowest, *highest;        // threshold_count: switching functions in the evaluations of a step
+  double *strayed;                 // threshold_count: how far beyond a branch without a value there a step was evaluated; or none
+  SwitchingRoom switching;
   bool near = false;               // stages are put onto the loops before rates are evaluated
 };
 

@@ -1,4 +1,5 @@
 #include "steppers/thresholds.hpp"
+#include "steppers/monitor.hpp"
 #include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -7,7 +8,9 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double slight = 0.1;     // tolerances: a change of branch that matters less is not stepped up to
-constexpr int looks = 8;           // parts of a step in which dense output is looked at
+constexpr int looks = 8;           // parts of a step in which a motion that slides is looked at
+constexpr double seen_before = 0.3; // of a step: so long a branch must have been held for stages to have seen what it does
+constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
 constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
 constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
 constexpr int most_in_a_row = 20;  // steps that end at thresholds: after that kinks are left to the control of errors
@@ -21,16 +24,14 @@ bool evaluate(const Integration &i) {
 
 bool left(const Integration &i, int k) { return exit_of(i, k) < -i.room.slack[k]; }
 
-// the side that a margin is on
-double side_of(const ThresholdData &threshold, double margin) {
-  return threshold.whole ? std::floor(margin) : margin < 0.0 ? -1.0 : 1.0;
-}
-
 // the side beyond a threshold where its margin is, or, of one along which the motion slides, the side on which it leaves
 double other_side(const Integration &i, int k, double margin) {
   const double side = i.room.sides[k];
-  if (i.m.thresholds[k].whole)
-    return margin - side < 0.5 ? side - 1.0 : side + 1.0;
+  if (i.m.thresholds[k].whole) { // the nearer end
+    const double to_next = inside(i.m, i.m.thresholds[k], side, {std::numeric_limits<double>::max(), margin});
+    const double to_last = inside(i.m, i.m.thresholds[k], side, {margin, std::numeric_limits<double>::lowest()});
+    return to_last < to_next ? side - 1.0 : side + 1.0;
+  }
   return side != 0.0 ? -side : i.room.motion.system.sides[k] < 0.0 ? -1.0 : 1.0;
 }
 
@@ -69,7 +70,7 @@ Outcome changes_slightly(const Integration &i, double h, double from, bool &slig
   copy(room.sides, m.threshold_count, room.passed);
   for (int k = 0; k < m.threshold_count; ++k)
     if (left(i, k))
-      room.sides[k] = side_of(m.thresholds[k], room.motion.system.margins[k]);
+      room.sides[k] = side_of(m, m.thresholds[k], room.motion.system.margins[k]);
   if (!rates(i, i.run.t + h, room.q1, room.v1, room.x1, after, after + m.nv))
     return Outcome::host;
   const bool consistent = least_exit(i) >= 0.0;
@@ -97,11 +98,9 @@ double exit_of(const Integration &i, int k) {
   const double side = room.sides[k], margin = room.motion.system.margins[k];
   if (side != side || (side != 0.0 && is_mixed(i.m.thresholds[k], side)))
     return never;
-  if (i.m.thresholds[k].whole)
-    return std::min(margin - side, side + 1.0 - margin);
-  if (side == 0.0)
+  if (side == 0.0 && !i.m.thresholds[k].whole)
     return 1.0 - std::fabs(room.motion.system.sides[k]);
-  return side * margin;
+  return inside(i.m, i.m.thresholds[k], side, Interval(margin));
 }
 
 bool note_exits(const Integration &i, const StateOf<double> &state, double *a, double *dx) {
@@ -109,12 +108,16 @@ bool note_exits(const Integration &i, const StateOf<double> &state, double *a, d
   SteppingRoom &room = i.room;
   bool beyond = false;
   for (int k = 0; k < m.threshold_count; ++k) {
-    const double exit = exit_of(i, k);
+    const double exit = exit_of(i, k), margin = room.motion.system.margins[k];
     room.least[k] = std::min(room.least[k], exit);
+    room.lowest[k] = std::min(room.lowest[k], margin);
+    room.highest[k] = std::max(room.highest[k], margin);
     beyond |= exit < 0.0;
   }
   if (!beyond || (all_finite(a, m.nv) && all_finite(dx, m.nx)))
     return true;
+  for (int k = 0; k < m.threshold_count; ++k)
+    room.strayed[k] = std::min(room.strayed[k], exit_of(i, k));
   follow_left(i);
   const bool done = dynamics(m, i.run.conditions, room.motion, state, a, dx);
   hold_again(i);
@@ -132,9 +135,109 @@ void follow_left(const Integration &i) {
 void hold_again(const Integration &i) { copy(i.room.held, i.m.threshold_count, i.room.sides); }
 
 void forget_exits(const Integration &i) {
-  if (i.run.conditions.sides)
-    std::fill_n(i.room.least, i.m.threshold_count, never);
+  if (!i.run.conditions.sides)
+    return;
+  std::fill_n(i.room.least, i.m.threshold_count, never);
+  std::fill_n(i.room.lowest, i.m.threshold_count, never);
+  std::fill_n(i.room.highest, i.m.threshold_count, -never);
+  std::fill_n(i.room.strayed, i.m.threshold_count, 0.0);
 }
+
+bool strays(const Integration &i) {
+  const SteppingRoom &room = i.room;
+  for (int k = 0; i.run.conditions.sides && k < i.m.threshold_count; ++k) {
+    const double within = room.sides[k] < 0.0 ? -room.lowest[k] : room.highest[k];
+    if (room.strayed[k] < -far_beyond * std::max(0.0, within))
+      return true;
+  }
+  return false;
+}
+
+namespace {
+
+bool run_slides(const Integration &i) {
+  for (int k = 0; k < i.m.threshold_count; ++k)
+    if (slides_at(i.m, i.room.sides, k))
+      return true;
+  return false;
+}
+
+// Of a motion that slides: the part of the step in which it leaves, if it does.
+Outcome find_slide_end(const Stepper &stepper, const Integration &i, double h, Departure &found, double &above, double &below) {
+  Outcome outcome = Outcome::reached;
+  above = 0.0;
+  for (int part = 1; part <= looks && outcome == Outcome::reached; ++part, above = below) {
+    outcome = least_at(stepper, i, h, double(part) / looks, below);
+    if (outcome == Outcome::reached && below < 0.0) {
+      found = {Departure::Kind::held, double(part - 1) / looks, double(part) / looks, -1};
+      return outcome;
+    }
+  }
+  return outcome;
+}
+
+// a part of a step in which a branch is left, and how far inside its branches the state is at both ends of it
+struct Exit {
+  Departure part;
+  double above = 0.0, below = 0.0;
+};
+
+// The next part of the step, from a fraction on, in which a branch is left, on the loops too.
+Outcome next_exit(const Stepper &stepper, const Integration &i, double h, double from, Exit &exit) {
+  Outcome outcome = Outcome::reached;
+  for (; outcome == Outcome::reached && from < 1.0; from = exit.part.high) {
+    outcome = find_departure(stepper, i, h, from, exit.part);
+    if (outcome != Outcome::reached || exit.part.kind != Departure::Kind::held)
+      return outcome;
+    outcome = least_at(stepper, i, h, exit.part.high, exit.below);
+    if (outcome == Outcome::reached && exit.below < 0.0)
+      return outcome;
+  }
+  exit.part = {};
+  return outcome;
+}
+
+// The first exit of the step just made, and whether all branches that are left stay left until its end.
+Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool seen, Exit &first, bool &for_good) {
+  first = {};
+  for_good = false;
+  Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::host;
+  if (outcome != Outcome::reached)
+    return outcome;
+  const bool clear = stays_inside(i, h, outcome);
+  if (outcome != Outcome::reached || (clear && !seen))
+    return outcome;
+  outcome = stepper.prepare(i, h);
+  if (outcome == Outcome::reached)
+    outcome = next_exit(stepper, i, h, 0.0, first);
+  if (outcome != Outcome::reached || first.part.kind == Departure::Kind::followed)
+    return outcome;
+  if (first.part.kind == Departure::Kind::none) {
+    const bool slides = seen && run_slides(i);
+    return slides ? find_slide_end(stepper, i, h, first.part, first.above, first.below) : outcome;
+  }
+  Exit next = first;
+  for_good = first.part.low >= seen_before;
+  while (for_good && next.part.kind != Departure::Kind::none) {
+    for (int k = 0; k < i.m.threshold_count; ++k)
+      i.room.passed[k] = left(i, k) ? 1.0 : 0.0;
+    double end;
+    outcome = least_at(stepper, i, h, 1.0, end);
+    for (int k = 0; k < i.m.threshold_count; ++k)
+      if (i.room.passed[k] != 0.0) { // from here on it must not come back
+        for_good &= left(i, k);
+        i.room.switching.base[k] = std::numeric_limits<double>::quiet_NaN();
+      }
+    if (outcome == Outcome::reached && for_good)
+      outcome = next_exit(stepper, i, h, next.part.high, next);
+    if (outcome != Outcome::reached)
+      return outcome;
+    for_good &= next.part.kind != Departure::Kind::followed;
+  }
+  return first.part.low > 0.0 ? least_at(stepper, i, h, first.part.low, first.above) : outcome;
+}
+
+} // namespace
 
 Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h, Passage &passage) {
   const ModelData &m = i.m;
@@ -143,42 +246,42 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   bool any = false;
   for (int k = 0; k < m.threshold_count; ++k)
     any |= room.least[k] < -room.slack[k];
-  if (!any) {
-    for (int k = 0; k < m.threshold_count; ++k)
-      room.slack[k] = exit_of(i, k) > 0.0 ? 0.0 : room.slack[k];
-    return Outcome::reached;
-  }
+  for (int k = 0; k < m.threshold_count && !any; ++k)
+    room.slack[k] = exit_of(i, k) > 0.0 ? 0.0 : room.slack[k];
   for (int k = 0; k < m.threshold_count; ++k)
-    if (m.thresholds[k].whole && std::fabs(room.motion.system.margins[k] - room.sides[k]) > most_levels) {
+    if (m.thresholds[k].whole && std::fabs(side_of(m, m.thresholds[k], room.motion.system.margins[k]) - room.sides[k]) > most_levels) {
       room.sides[k] = std::numeric_limits<double>::quiet_NaN();
       passage = Passage::again;
     }
   if (passage == Passage::again)
     return Outcome::reached;
   // which part of the step
-  Outcome outcome = stepper.prepare(i, h);
-  double low = 0.0, high = 0.0, above = 0.0, below = 0.0, found = 0.0;
-  for (int part = 1; part <= looks && outcome == Outcome::reached && !(below < 0.0); ++part) {
-    low = high, above = below;
-    high = double(part) / looks;
-    outcome = least_at(stepper, i, h, high, below);
-  }
-  if (outcome != Outcome::reached || !(below < 0.0))
+  Exit exit;
+  bool for_good = false;
+  Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
+  if (outcome != Outcome::reached || exit.part.kind == Departure::Kind::none)
     return outcome;
+  if (exit.part.kind == Departure::Kind::followed) {
+    i.run.step = exit.part.high * h;
+    passage = Passage::unseen;
+    return outcome;
+  }
+  double low = exit.part.low, high = exit.part.high, above = exit.above, below = exit.below;
   // whether it matters
-  double end = below;
-  if (high < 1.0)
-    outcome = least_at(stepper, i, h, 1.0, end);
   bool slightly = false;
-  if (outcome == Outcome::reached && end < 0.0)
-    outcome = changes_slightly(i, h, low, slightly);
+  if (for_good) {
+    double end;
+    outcome = least_at(stepper, i, h, 1.0, end);
+    if (outcome == Outcome::reached)
+      outcome = changes_slightly(i, h, low, slightly);
+  }
   if (slightly)
     passage = Passage::slight;
   if (outcome != Outcome::reached || slightly)
     return outcome;
   // where: inverse quadratic interpolation with halving (Chandrupatla 1997); a, b: around it, b the newer, c the one before
   double a = low, at_a = above, b = high, at_b = below, c = low, at_c = above;
-  found = below;
+  double left_there = below;
   for (int round = 0; round < 60 && high - low > precise; ++round) {
     double part = 0.5;
     const double xi = (a - b) / (c - b), phi = (at_a - at_b) / (at_c - at_b);
@@ -200,7 +303,7 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
     }
     a = s, at_a = value;
     if (value < 0.0)
-      high = s, found = value;
+      high = s, left_there = value;
     else
       low = s;
   }
@@ -211,7 +314,7 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   for (int k = 0; k < m.threshold_count; ++k)
     room.passed[k] = left(i, k) ? 1.0 : 0.0;
   const double after = std::min(1.0, high + together) - high;
-  i.run.cut_slope = after > 0.5 * together ? (value - found) / (after * h) : 0.0;
+  i.run.cut_slope = after > 0.5 * together ? (value - left_there) / (after * h) : 0.0;
   const double shortest = 4e-16 * std::fabs(i.run.t);
   passage = high * h <= shortest ? Passage::here : high >= 1.0 - together ? Passage::end : Passage::inside;
   i.run.cut = passage == Passage::inside ? high * h : 0.0;
@@ -267,7 +370,9 @@ bool begin_sides(const Integration &i) {
   bool ties = false;
   for (int k = 0; k < m.threshold_count; ++k) {
     const double margin = room.motion.system.margins[k];
-    room.sides[k] = side_of(m.thresholds[k], margin);
+    room.sides[k] = m.thresholds[k].followed ? std::numeric_limits<double>::quiet_NaN() : side_of(m, m.thresholds[k], margin);
+    if (m.thresholds[k].followed)
+      continue;
     if (const double *fixed = i.run.fixed_sides; fixed && is_mixed(m.thresholds[k], fixed[k])) {
       room.sides[k] = fixed[k];
       continue;
@@ -287,7 +392,7 @@ bool settle_sides(const Integration &i) {
       if (!left(i, k))
         continue;
       const double mixture = room.motion.system.sides[k];
-      room.sides[k] = slides_at(m, room.sides, k) ? (mixture < 0.0 ? -1.0 : 1.0) : side_of(m.thresholds[k], room.motion.system.margins[k]);
+      room.sides[k] = slides_at(m, room.sides, k) ? (mixture < 0.0 ? -1.0 : 1.0) : side_of(m, m.thresholds[k], room.motion.system.margins[k]);
       changed = true;
     }
     if (!changed)

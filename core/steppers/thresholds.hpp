@@ -15,7 +15,8 @@ enum class Passage {
   here,   // where it begins
   inside, // Run::cut says where
   end,
-  again,  // whole numbers pass by too fast to be stepped up to: they are let go, and the step has to be taken again
+  again,  // levels pass by too fast to be stepped up to: they are let go, and the step has to be taken again
+  unseen, // a branch that is not held changes to and fro between stages: Run::step leads into the change
 };
 
 constexpr int most_stalls = 60; // thresholds passed without a step between them
@@ -26,6 +27,10 @@ void hold_again(const Integration &i);
 
 // before a step
 void forget_exits(const Integration &i);
+
+// Whether stages of the step lie far beyond the end of a branch that has no value there, though the step does not: what
+// they were evaluated by then is another law, and the estimate of its error says nothing.
+bool strays(const Integration &i);
 
 // Looks through the step just made, before it is moved on from; where thresholds are passed they are marked.
 Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h, Passage &passage);

@@ -185,7 +185,9 @@ class _Row:
             form, law = element.core_law
         else:
             program = _without_signals(element)
-            matter = program.outputs[: element.measures + len(element.states)]
+            forces = element.measures + len(element.states)
+            residuals = program.outputs[forces + 1 : forces + 1 + len(element.unknowns)]
+            matter = [*program.outputs[:forces], *residuals]
             form, law = "program", tables.programs.take(program, self._thresholds(program, element.takes, matter))
         tables.add_element(
             self.name,
@@ -245,15 +247,16 @@ class _Row:
         tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
 
     def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
-        """Return the thresholds that motion passes of a program of the element, for places of results that matter."""
-        element = self.element
-        if element.unknowns:
-            return {}
-        sources = element.sources
+        """Return the switching functions of a program of the element, for places of results that matter.
+
+        None may depend on a reaction or on an unknown; where there are unknowns no branch is held.
+        """
+        element, sources = self.element, self.element.sources
         given = {key for key, source in sources.items() if not isinstance(source, (str, Sensor, Reaction, Delay))}
         fixed = [k for k, name in enumerate(names) if k == 0 or name in element.parameters or name in given]
         never = [k for k, name in enumerate(names) if isinstance(sources.get(name), Reaction)]
-        return thresholds_of(program, outputs, fixed, never)
+        never += [k for k, name in enumerate(program.inputs) if name in element.unknowns]
+        return thresholds_of(program, outputs, fixed, never, follow=bool(element.unknowns))
 
     def _take(self, k: int, graph: SignalGraph) -> None:
         """Add what a signal's row takes of the element's place k: a measure, a rate, a state, an input."""

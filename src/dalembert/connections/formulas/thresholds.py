@@ -1,9 +1,9 @@
-"""Thresholds of formulas: the numbers by which they decide between branches while a system moves.
+"""Switching functions of formulas: the numbers by which they choose between branches while a system moves.
 
-Each comparison, absolute value, smaller or larger of two and whole number is one, unless time and parameters alone
-decide it: those are known beforehand (see `switches`). Operations that compare the same two numbers have one threshold.
-What a root, a logarithm or a power below one is taken of has none: a step that ended there would end where the formula
-has no slope.
+Each comparison, absolute value, smaller or larger of two and whole number has one, and each table one for every variable,
+unless time and parameters alone decide it: those are known beforehand (see `switches`). Operations that compare the same
+two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a number that reaches
+zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no slope.
 """
 
 from __future__ import annotations
@@ -13,23 +13,43 @@ from collections.abc import Collection, Sequence
 from .expressions import OPERATIONS, Program
 from .parts import inputs_of, needed
 
-__all__ = ["thresholds_of"]
+__all__ = ["FOLLOW", "thresholds_of"]
 
+FOLLOW = 1 << 20  # added to the number of a switching function that is monitored, but whose branch is not held
 _DECIDING = ("less", "smaller", "larger", "absolute", "floor")
 _ROOTS = ("root", "logarithm")
+_FACTORS = {  # operations whose result is zero where an operand is, and which operands these are
+    "multiply": (0, 1),
+    "divide": (0,),
+    "negate": (0,),
+    "power": (0,),
+    "root": (0,),
+    "absolute": (0,),
+    "smaller": (0, 1),
+    "larger": (0, 1),
+    "less": (2, 3),
+}
 
 
 def thresholds_of(
-    program: Program, outputs: Sequence[int], fixed: Collection[int], never: Collection[int] = ()
+    program: Program,
+    outputs: Sequence[int],
+    fixed: Collection[int],
+    never: Collection[int] = (),
+    follow: bool = False,
 ) -> dict[int, int]:
-    """Return the thresholds of operations by their places: numbers from 1 on, negative seen from the other side.
+    """Return the switching functions of operations by their places.
+
+    Numbers count from 1 on, negative where seen from the other side; a table has one for each variable, from the number
+    on. `FOLLOW` is added to the size of those whose branch is not held.
 
     Parameters
     ----------
     program : Program
     outputs : places of results that matter
     fixed : numbers of inputs that are constant, or known for all times
-    never : of inputs that a threshold must not depend on, because they depend on the branch themselves
+    never : of inputs that a switching function must not depend on, because they depend on the branch themselves
+    follow : no branch is held
 
     Examples
     --------
@@ -41,27 +61,35 @@ def thresholds_of(
     places: dict[int, int] = {}
     surfaces: dict[tuple[int, ...], int] = {}
     known, barred, steep = set(fixed), set(never), _steep(program, outputs)
+    count = 0
     for place in sorted(needed(program, outputs)):
-        code, a, b, _, _ = program.instructions[place]
+        code, a, b, c, d = program.instructions[place]
         name = OPERATIONS[code]
-        if name not in _DECIDING:
+        if name == "lookup":
+            arguments = (b, c, d)[: program.tables[a].variables]
+        elif name in _DECIDING:
+            arguments = (a, b) if name in ("less", "smaller", "larger") else (a,)
+        else:
             continue
-        arguments = (a, b) if name in ("less", "smaller", "larger") else (a,)
         used = inputs_of(program, arguments)
         if used <= known or used & barred:
             continue
-        pair = _pair(program, name, a, b)
-        if pair in steep or pair[::-1] in steep:
+        if name == "lookup":
+            places[place] = count + 1 + (FOLLOW if follow else 0)
+            count += len(arguments)
             continue
-        if pair[::-1] in surfaces and name != "floor":
-            places[place] = -surfaces[pair[::-1]]
-        else:
-            places[place] = surfaces.setdefault(pair, len(surfaces) + 1)
+        pair = _pair(program, name, a, b)
+        if pair not in surfaces and (name == "floor" or pair[::-1] not in surfaces):
+            count += 1
+            surfaces[pair] = count
+        sign = 1 if pair in surfaces else -1
+        number = surfaces[pair[::sign]]
+        places[place] = sign * (number + (FOLLOW if follow or pair in steep or pair[::-1] in steep else 0))
     return places
 
 
 def _steep(program: Program, outputs: Sequence[int]) -> set[tuple[int, ...]]:
-    """Return the pairs that decide what roots, logarithms and powers below one are taken of."""
+    """Return the pairs that choose what roots, logarithms and powers below one are taken of, where it may be zero."""
     found: set[tuple[int, ...]] = set()
     for place in needed(program, outputs):
         code, a, b, _, _ = program.instructions[place]
@@ -69,10 +97,13 @@ def _steep(program: Program, outputs: Sequence[int]) -> set[tuple[int, ...]]:
         exponent = program.value_of(b) if name == "power" else None
         if name not in _ROOTS and not (exponent is not None and exponent < 1.0):
             continue
-        for under in needed(program, [a]):
-            code, first, second, _, _ = program.instructions[under]
-            if OPERATIONS[code] in _DECIDING:
-                found.add(_pair(program, OPERATIONS[code], first, second))
+        under = [a]
+        while under:
+            code, *operands = program.instructions[under.pop()]
+            name = OPERATIONS[code]
+            if name in _DECIDING:
+                found.add(_pair(program, name, operands[0], operands[1]))
+            under += [operands[k] for k in _FACTORS.get(name, ())]
     return found
 
 

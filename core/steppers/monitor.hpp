@@ -1,0 +1,47 @@
+// The monitor of switching functions: no step passes over a change of branch that begins and ends within it.
+//
+// Stages see a law at a few points of a step only, and where nothing accelerates steps grow without bound: a contact may begin
+// and end between two of them. So before a step is accepted its switching functions are bounded along it
+// (system/switching.hpp). Mostly both ends and the rates there do. If not, parts of the step are looked at on its dense
+// output, halved until bounds keep away from the end of a branch, or one is found beyond it:
+//
+//   - parts are so short that frames turn by less than `most_turn`: a shaft may make many turns in a step, whose ends and
+//     middle would look alike;
+//   - what lies within the step is known by points that are looked at: the ranges between them are those of cubics, widened by
+//     what these miss in the middle;
+//   - a part in which the function itself, as a cubic through values and rates, stays away from the end of its branch, is passed
+//     where bounds tell nothing: next to a crossing that the step begins at, where bounds are infinite, and after `most_parts`.
+//
+// Steps in which the inputs of switching functions do not move cost a look at their end.
+#pragma once
+
+#include "steppers/stepper.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// the first part of a step, by fractions of it, in which a switching function leaves its side
+struct Departure {
+  enum class Kind { none, held, followed }; // of a branch that is held, or of one that only the monitor looks at
+  Kind kind = Kind::none;
+  double low = 0.0, high = 1.0;
+  int threshold = -1;
+};
+
+// Before the search: the sides that the step must not leave unseen. Not of those that stages have seen beyond their ends, or along
+// which the motion slides. False: what is outside has failed.
+bool watch_sides(const Integration &i, double h);
+
+// whether bounds from both ends of the step just made show that it leaves none of them
+bool stays_inside(const Integration &i, double h, Outcome &outcome);
+
+// Looks through the step from a fraction on; `stepper.prepare` has been called.
+Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found);
+
+// For methods that hold no branches: the first part of the step just made in which a branch changes that at both ends is the same.
+Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found);
+
+// The end of the step becomes the beginning of the next; or what is known is forgotten, because rates have jumped.
+void move_monitor(const Integration &i);
+void forget_monitor(const Integration &i);
+
+} // namespace dalembert::DALEMBERT_ISA

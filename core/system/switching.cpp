@@ -1,0 +1,122 @@
+#include "system/switching.hpp"
+#include "elements/elements.hpp"
+#include "elements/program.hpp"
+#include "elements/tables.hpp"
+#include "system/dynamics.hpp"
+#include "tree/kinematics.hpp"
+#include <algorithm>
+#include <initializer_list>
+
+namespace dalembert::DALEMBERT_ISA {
+
+std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room) {
+  Arena arena{base};
+  const std::size_t inputs = std::size_t(m.watch_inputs), functions = std::size_t(m.threshold_count);
+  const std::size_t values = functions ? std::size_t(m.programs.most_values) : 0, signals = functions ? std::size_t(m.signal_count) : 0;
+  for (SwitchingPoint *each : {&room.begin, &room.end, room.parts, room.parts + 1, room.parts + 2}) {
+    each->y = arena.take<double>(inputs);
+    each->rate = arena.take<double>(inputs);
+  }
+  room.beside = arena.take<double>(inputs);
+  room.range = arena.take<Interval>(inputs);
+  room.values = arena.take<Interval>(values);
+  room.signals = arena.take<Interval>(signals);
+  room.bounds = arena.take<Interval>(functions);
+  room.numbers = arena.take<double>(values);
+  room.given = arena.take<double>(signals);
+  for (double **each : {&room.margins, &room.beyond, &room.base})
+    *each = arena.take<double>(functions);
+  return arena.used;
+}
+
+template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *y) {
+  Workspace<T> &ws = room.loops.ws;
+  if constexpr (std::is_same_v<T, double>)
+    if (m.watch_hosted && !consult(m, c, room, s))
+      return false;
+  ws.t = s.t;
+  if (m.looks_at_bodies)
+    place_and_move(m, ws, s.q, s.v);
+  gather_watched(m, ws, surroundings(c, room, s, static_cast<T *>(nullptr)), s.q, s.v, y);
+  return true;
+}
+
+static bool is_known(double x) { return x == x; }
+static bool is_known(const Interval &x) { return x.low <= x.high; }
+
+template <class T> void switching_functions(const ModelData &m, const double *sides, const T *y, T *values, T *signals, T *found) {
+  std::fill_n(signals, m.signal_count, T(std::numeric_limits<double>::quiet_NaN()));
+  for (int k = 0; k < m.watched_count; ++k) {
+    const WatchedData &watched = m.watched[k];
+    const ElementData &e = m.elements[watched.element];
+    const T *in = y + watched.first;
+    if (e.form == LawForm::limits) {
+      found[e.threshold] = in[1] - in[3];
+      found[e.threshold + 1] = in[1] - in[4];
+      continue;
+    }
+    const ProgramData &program = m.programs.programs[e.law];
+    for (int j = 0; j < program.inputs; ++j)
+      values[j] = j < watched.count ? in[j] : T(0.0); // no switching function hangs on unknowns
+    for (int j = 0; j < program.constants; ++j)
+      values[program.inputs + j] = T(m.programs.constants[program.constant + j]);
+    for (int j = 0; j < e.inputs; ++j) // bounds of what programs give are those of the programs
+      if (const InputData &input = m.inputs[e.input + j]; input.source == Source::signal && is_known(signals[input.place]))
+        values[watched.count - e.inputs + j] = signals[input.place];
+    const Branches<T> branches{sides + e.threshold, 0, found + e.threshold};
+    run_parts(m, m.programs, program, ProgramPart::settled, e.unknowns ? ProgramPart::settled : ProgramPart::answers, values, branches);
+    for (int j = 0; j < e.signals && !e.unknowns; ++j)
+      signals[e.signal + j] = result_of(m.programs, program, values, e.measures + e.states + 1 + j);
+  }
+}
+
+static Interval hermite_range(double y0, double rate0, double y1, double rate1, double h) {
+  const double a = y0 + h * rate0 / 3.0, b = y1 - h * rate1 / 3.0;
+  return {std::min({y0, a, b, y1}), std::max({y0, a, b, y1})};
+}
+
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, double widened, Interval *range) {
+  for (int k = 0; k < m.watch_inputs; ++k) {
+    const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
+    const double more = widened * (r.high - r.low);
+    range[k] = {r.low - more, r.high + more};
+  }
+}
+
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h, Interval *range) {
+  for (int k = 0; k < m.watch_inputs; ++k) {
+    const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]), more = 1.5 * std::fabs(middle.y[k] - half);
+    const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
+    range[k] = {r.low - more, r.high + more};
+  }
+}
+
+static TableBreaks breaks_of(const ModelData &m, const ThresholdData &threshold) {
+  const TableData &table = m.tables[threshold.table];
+  const double *knots = m.table_numbers + table.first;
+  for (int k = 0; k < threshold.axis; ++k)
+    knots += table.cells[k] + 1;
+  return {m, table, threshold.axis, knots[0], knots[table.cells[threshold.axis]]};
+}
+
+double side_of(const ModelData &m, const ThresholdData &threshold, double margin) {
+  if (!threshold.whole)
+    return margin < 0.0 ? -1.0 : 1.0;
+  return threshold.table < 0 ? std::floor(margin) : breaks_of(m, threshold).piece_of(margin);
+}
+
+double inside(const ModelData &m, const ThresholdData &threshold, double side, const Interval &margin) {
+  if (!threshold.whole)
+    return side < 0.0 ? -margin.high : margin.low;
+  if (threshold.table < 0)
+    return std::min(margin.low - side, side + 1.0 - margin.high);
+  const TableBreaks breaks = breaks_of(m, threshold);
+  return std::min(margin.low - breaks.begin(side), breaks.end(side) - margin.high);
+}
+
+template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, double *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<Pack> &, const StateOf<Pack> &, Pack *);
+template void switching_functions(const ModelData &, const double *, const double *, double *, double *, double *);
+template void switching_functions(const ModelData &, const double *, const Interval *, Interval *, Interval *, Interval *);
+
+} // namespace dalembert::DALEMBERT_ISA

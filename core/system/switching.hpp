@@ -1,0 +1,56 @@
+// Switching functions: the numbers by which laws choose between branches, at a state and along a part of a step.
+//
+// A switching function is a program of what its element takes: time, measures, their rates, states, parameters, inputs. Taken
+// as numbers these give its value; taken as intervals that hold them along a part of a step, they give bounds of it there.
+// What elements take moves as smoothly as the system does: between two points of a step it is held by the four control points
+// of the cubic through its values and rates (Hermite's, in Bernstein's form),
+//
+//     y0,  y0 + h y0'/3,  y1 - h y1'/3,  y1                                                                          (1)
+//
+// widened by what the cubic misses at a point between. However fast the law itself varies, intervals see it.
+#pragma once
+
+#include "scalar/arena.hpp"
+#include "scalar/interval.hpp"
+#include "system/room.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// what watched elements take at a point, and its rates
+struct SwitchingPoint {
+  double *y, *rate; // ModelData::watch_inputs
+};
+
+struct SwitchingRoom {
+  SwitchingPoint begin, end;         // of a step
+  SwitchingPoint parts[3];           // beginning, middle and end of a part of it
+  double *beside;                    // watch_inputs: a little further on
+  Interval *range;                   // watch_inputs
+  Interval *values, *signals, *bounds; // of a program; of all elements; threshold_count
+  double *numbers, *given;           // the first two for numbers
+  double *margins, *beyond;          // threshold_count: values at a point, and a little further on
+  double *base;                      // threshold_count: sides that a step must not leave unseen; not a number: of no concern
+};
+
+std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room);
+
+// What watched elements take at a state. False: what is evaluated outside has failed. Of packs nothing is outside.
+template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *y);
+
+// Switching functions (threshold_count) for what watched elements take, on branches that are held; values: room for a program,
+// signals: of all elements.
+template <class T> void switching_functions(const ModelData &m, const double *sides, const T *y, T *values, T *signals, T *found);
+
+// (1): the range of what watched elements take between two points, h apart; widened by a part of its width
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, double widened, Interval *range);
+
+// the same, widened by what the cubic misses half way
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h, Interval *range);
+
+// the side that a switching function is on
+double side_of(const ModelData &m, const ThresholdData &threshold, double margin);
+
+// How far inside a side a switching function is, at least; less than zero beyond its end.
+double inside(const ModelData &m, const ThresholdData &threshold, double side, const Interval &margin);
+
+} // namespace dalembert::DALEMBERT_ISA
