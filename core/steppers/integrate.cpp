@@ -353,7 +353,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         recorder.switched(recorder.self, run.t, room.sides, m.threshold_count);
       if (passage == Passage::inside || passage == Passage::again || passage == Passage::unseen)
         continue; // a shorter step ends there
-      if ((passage == Passage::none || passage == Passage::slight) && h > 1e3 * shortest && strays(work.at)) {
+      if (passage == Passage::astray && h > 1e3 * shortest) {
         halve(work, h);
         continue;
       }
@@ -370,12 +370,14 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         break;
       }
       monitored = true;
-      if (found.kind != Departure::Kind::none && work.adaptive && found.high * h > 1e3 * shortest) {
+      const bool passes = found.kind != Departure::Kind::none;
+      if (passes && work.adaptive && (found.high < last_part || !ends_beyond(work.at, found.threshold)) &&
+          found.high * h > 1e3 * shortest) {
         ++run.counts.rejected;
         run.step = found.high * h;
         continue;
       }
-      if (found.kind != Departure::Kind::none && !run.missed++)
+      if (passes && !work.adaptive && !ends_beyond(work.at, found.threshold) && !run.missed++)
         run.missed_time = run.t + found.high * h, run.missed_threshold = found.threshold;
     }
     run.stalls = 0;

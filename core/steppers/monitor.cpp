@@ -204,7 +204,7 @@ bool watch_sides(const Integration &i, double h) {
     if (known && room.sides[k] == room.sides[k])
       continue;
     const double side = side_of(m, threshold, mine.margins[k] == 0.0 ? mine.beyond[k] : mine.margins[k]);
-    const bool seen = known && inside(m, threshold, side, Interval(std::min(room.lowest[k], mine.margins[k]), std::max(room.highest[k], mine.margins[k]))) < 0.0;
+    const bool seen = known && !threshold.followed && inside(m, threshold, side, Interval(std::min(room.lowest[k], mine.margins[k]), std::max(room.highest[k], mine.margins[k]))) < 0.0;
     mine.base[k] = seen ? none : side;
   }
   return true;
@@ -267,17 +267,18 @@ Outcome find_departure(const Stepper &stepper, const Integration &i, double h, d
 }
 
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found) {
-  SwitchingRoom &room = room_of(i);
   found = {};
   Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::host;
   if (outcome != Outcome::reached || stays_inside(i, h, outcome) || outcome != Outcome::reached)
     return outcome;
-  evaluate(i, room.end, 0.0, room.margins);
-  for (int k = 0; k < i.m.threshold_count; ++k) // a change that the end sees is for the control of errors
-    if (inside_of(i, k, Interval(room.margins[k])) < 0.0)
-      room.base[k] = std::numeric_limits<double>::quiet_NaN();
   outcome = stepper.prepare(i, h);
   return outcome == Outcome::reached ? find_departure(stepper, i, h, 0.0, found) : outcome;
+}
+
+bool ends_beyond(const Integration &i, int threshold) {
+  SwitchingRoom &room = room_of(i);
+  evaluate(i, room.end, 0.0, room.margins);
+  return inside_of(i, threshold, Interval(room.margins[threshold])) < 0.0;
 }
 
 void move_monitor(const Integration &i) {

@@ -197,7 +197,31 @@ Outcome next_exit(const Stepper &stepper, const Integration &i, double h, double
   return outcome;
 }
 
-// The first exit of the step just made, and whether all branches that are left stay left until its end.
+// What it makes of the motion, in tolerances, that laws do not follow branches that are left at a fraction of the step, from another
+// fraction on.
+Outcome jump_at(const Stepper &stepper, const Integration &i, double h, double s, double from, double &jump) {
+  const ModelData &m = i.m;
+  SteppingRoom &room = i.room;
+  double *before = room.error3, *after = room.error;
+  Outcome outcome = interpolate(stepper, i, h, s);
+  if (outcome != Outcome::reached)
+    return outcome;
+  const double t = i.run.t + s * h;
+  if (!rates(i, t, room.qs, room.vs, room.xs, before, before + m.nv))
+    return Outcome::host;
+  follow_left(i);
+  const bool done = rates(i, t, room.qs, room.vs, room.xs, after, after + m.nv);
+  hold_again(i);
+  if (!done)
+    return Outcome::host;
+  for (int k = m.nv + m.nx; k-- > 0;)
+    before[m.nv + k] = (after[k] - before[k]) * (1.0 - from) * h;
+  std::fill_n(before, m.nv, 0.0);
+  jump = measure(i, before, room.q1, room.v1, room.x1) * std::sqrt(double(increments(m)));
+  return Outcome::reached;
+}
+
+// The first exit of the step just made, and whether all branches that are left stay left until its end, to little effect.
 Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool seen, Exit &first, bool &for_good) {
   first = {};
   for_good = false;
@@ -219,6 +243,7 @@ Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool s
   Exit next = first;
   for_good = first.part.low >= seen_before;
   while (for_good && next.part.kind != Departure::Kind::none) {
+    const double begin = next.part.high;
     for (int k = 0; k < i.m.threshold_count; ++k)
       i.room.passed[k] = left(i, k) ? 1.0 : 0.0;
     double end;
@@ -233,6 +258,12 @@ Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool s
     if (outcome != Outcome::reached)
       return outcome;
     for_good &= next.part.kind != Departure::Kind::followed;
+    double jump = 0.0;
+    if (for_good)
+      outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)), first.part.low, jump);
+    if (outcome != Outcome::reached)
+      return outcome;
+    for_good &= jump < slight;
   }
   return first.part.low > 0.0 ? least_at(stepper, i, h, first.part.low, first.above) : outcome;
 }
@@ -243,6 +274,7 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   const ModelData &m = i.m;
   SteppingRoom &room = i.room;
   passage = Passage::none;
+  const bool astray = strays(i);
   bool any = false;
   for (int k = 0; k < m.threshold_count; ++k)
     any |= room.least[k] < -room.slack[k];
@@ -259,17 +291,21 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   Exit exit;
   bool for_good = false;
   Outcome outcome = find_exit(stepper, i, h, any, exit, for_good);
-  if (outcome != Outcome::reached || exit.part.kind == Departure::Kind::none)
+  if (outcome != Outcome::reached)
     return outcome;
+  if (exit.part.kind == Departure::Kind::none) {
+    passage = astray ? Passage::astray : Passage::none;
+    return outcome;
+  }
   if (exit.part.kind == Departure::Kind::followed) {
     i.run.step = exit.part.high * h;
-    passage = Passage::unseen;
+    passage = exit.part.high < last_part || !ends_beyond(i, exit.part.threshold) ? Passage::unseen : astray ? Passage::astray : Passage::none;
     return outcome;
   }
   double low = exit.part.low, high = exit.part.high, above = exit.above, below = exit.below;
   // whether it matters
   bool slightly = false;
-  if (for_good) {
+  if (for_good && !astray) {
     double end;
     outcome = least_at(stepper, i, h, 1.0, end);
     if (outcome == Outcome::reached)

@@ -16,6 +16,7 @@ enum class Passage {
   inside, // Run::cut says where
   end,
   again,  // levels pass by too fast to be stepped up to: they are let go, and the step has to be taken again
+  astray, // none, but stages strayed: see below
   unseen, // a branch that is not held changes to and fro between stages: Run::step leads into the change
 };
 
