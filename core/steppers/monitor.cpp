@@ -17,6 +17,7 @@ constexpr double small_part = 1.0 / 1024.0; // of a step: parts in which functio
 constexpr double first_parts = 1.0 / 32.0; // of the part in which a departure is found: how closely it is known that it is the first
 constexpr int most_parts = 200;       // of a step, before the functions themselves count as cubics
 constexpr double widest = 8.0;        // times what is seen of a function: bounds that say that it is known between points
+constexpr double rounding = 1e-12;    // of the size of a function at the ends of a step: less beyond the end of a branch is none
 constexpr double touching = 1e-6;     // of its size in the part: a function that begins so near to the end of its branch
 
 SwitchingRoom &room_of(const Integration &i) { return i.room.switching; }
@@ -123,12 +124,12 @@ bool keeps_inside(const Integration &i, int k, const SwitchingPoint &a, const Sw
     evaluate(i, *points[p], little, room.beyond);
     slope[p] = (inside_of(i, k, Interval(room.beyond[k])) - e[p]) / little;
   }
-  const double seen = std::max({std::fabs(e[0]), std::fabs(e[1]), std::fabs(e[2])}), rounding = 1e-12 * seen;
+  const double seen = std::max({std::fabs(e[0]), std::fabs(e[1]), std::fabs(e[2])}), noise = rounding * seen;
   if (bounds.is_finite() && bounds.high - bounds.low > widest * seen)
     return false;
   const double half = 0.5 * (e[0] + e[2]) + 0.125 * h * (slope[0] - slope[2]);
-  return e[0] >= -rounding && e[1] >= -rounding && e[2] >= -rounding && e[0] + h * slope[0] / 3.0 >= -rounding && e[2] - h * slope[2] / 3.0 >= -rounding &&
-         std::fabs(e[1] - half) <= std::max(rounding, 0.5 * std::fabs(e[1]));
+  return std::min({e[0], e[1], e[2], e[0] + h * slope[0] / 3.0, e[2] - h * slope[2] / 3.0}) >= -noise &&
+         std::fabs(e[1] - half) <= std::max(noise, 0.5 * std::fabs(e[1]));
 }
 
 // whether no function leaves its side between two points; middle: null where it is not known; small: as cubics functions count only in
@@ -165,7 +166,7 @@ Departure::Kind beyond(const Integration &i, const SwitchingPoint &point, int &w
   evaluate(i, point, 0.0, room.margins);
   Departure::Kind kind = Departure::Kind::none;
   for (int k = 0; k < m.threshold_count; ++k) {
-    if (room.base[k] != room.base[k] || !(inside_of(i, k, Interval(room.margins[k])) < 0.0))
+    if (room.base[k] != room.base[k] || !(inside_of(i, k, Interval(room.margins[k])) < -rounding * room.size[k]))
       continue;
     const bool held = i.run.conditions.sides && i.room.sides[k] == i.room.sides[k];
     if (held || kind == Departure::Kind::none)
@@ -228,6 +229,10 @@ Outcome find_departure(const Stepper &stepper, const Integration &i, double h, d
     copy(room.begin.y, i.m.watch_inputs, begin.y);
     copy(room.begin.rate, i.m.watch_inputs, begin.rate);
   }
+  evaluate(i, room.begin, 0.0, room.margins);
+  evaluate(i, room.end, 0.0, room.beyond);
+  for (int k = 0; k < i.m.threshold_count; ++k)
+    room.size[k] = std::max(std::fabs(room.margins[k]), std::fabs(room.beyond[k]));
   found = {};
   double a = from, length = longest;
   bool known = false; // the end of the part

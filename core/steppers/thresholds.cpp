@@ -162,20 +162,6 @@ bool run_slides(const Integration &i) {
   return false;
 }
 
-// Of a motion that slides: the part of the step in which it leaves, if it does.
-Outcome find_slide_end(const Stepper &stepper, const Integration &i, double h, Departure &found, double &above, double &below) {
-  Outcome outcome = Outcome::reached;
-  above = 0.0;
-  for (int part = 1; part <= looks && outcome == Outcome::reached; ++part, above = below) {
-    outcome = least_at(stepper, i, h, double(part) / looks, below);
-    if (outcome == Outcome::reached && below < 0.0) {
-      found = {Departure::Kind::held, double(part - 1) / looks, double(part) / looks, -1};
-      return outcome;
-    }
-  }
-  return outcome;
-}
-
 // a part of a step in which a branch is left, and how far inside its branches the state is at both ends of it
 struct Exit {
   Departure part;
@@ -194,6 +180,24 @@ Outcome next_exit(const Stepper &stepper, const Integration &i, double h, double
       return outcome;
   }
   exit.part = {};
+  return outcome;
+}
+
+constexpr int sliding = -2; // in place of a threshold
+
+// Of a motion that slides: the part of the step, before another exit, in which it leaves, if it does.
+Outcome find_slide_end(const Stepper &stepper, const Integration &i, double h, Exit &exit) {
+  const double end = exit.part.kind == Departure::Kind::none ? 1.0 : exit.part.low;
+  double above = 0.0, below = 0.0;
+  Outcome outcome = Outcome::reached;
+  for (int part = 1; part <= looks && outcome == Outcome::reached; ++part, above = below) {
+    const double low = double(part - 1) / looks * end, high = double(part) / looks * end;
+    outcome = high > 0.0 ? least_at(stepper, i, h, high, below) : Outcome::reached;
+    if (outcome == Outcome::reached && below < 0.0) {
+      exit = {{Departure::Kind::held, low, high, sliding}, above, below};
+      return outcome;
+    }
+  }
   return outcome;
 }
 
@@ -236,10 +240,18 @@ Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool s
     outcome = next_exit(stepper, i, h, 0.0, first);
   if (outcome != Outcome::reached || first.part.kind == Departure::Kind::followed)
     return outcome;
-  if (first.part.kind == Departure::Kind::none) {
-    const bool slides = seen && run_slides(i);
-    return slides ? find_slide_end(stepper, i, h, first.part, first.above, first.below) : outcome;
+  if (seen && run_slides(i)) { // known by evaluations alone
+    Exit slide = first;
+    outcome = find_slide_end(stepper, i, h, slide);
+    if (outcome != Outcome::reached || slide.part.threshold == sliding) {
+      first = slide;
+      return outcome;
+    }
+    if (first.part.kind != Departure::Kind::none)
+      outcome = least_at(stepper, i, h, first.part.high, first.below);
   }
+  if (outcome != Outcome::reached || first.part.kind == Departure::Kind::none)
+    return outcome;
   Exit next = first;
   for_good = first.part.low >= seen_before;
   while (for_good && next.part.kind != Departure::Kind::none) {
@@ -278,8 +290,8 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   bool any = false;
   for (int k = 0; k < m.threshold_count; ++k)
     any |= room.least[k] < -room.slack[k];
-  for (int k = 0; k < m.threshold_count && !any; ++k)
-    room.slack[k] = exit_of(i, k) > 0.0 ? 0.0 : room.slack[k];
+  for (int k = 0; k < m.threshold_count; ++k)
+    room.kept[k] = exit_of(i, k);
   for (int k = 0; k < m.threshold_count; ++k)
     if (m.thresholds[k].whole && std::fabs(side_of(m, m.thresholds[k], room.motion.system.margins[k]) - room.sides[k]) > most_levels) {
       room.sides[k] = std::numeric_limits<double>::quiet_NaN();
@@ -294,6 +306,8 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
   if (outcome != Outcome::reached)
     return outcome;
   if (exit.part.kind == Departure::Kind::none) {
+    for (int k = 0; k < m.threshold_count && !any; ++k) // at its end
+      room.slack[k] = room.kept[k] > 0.0 ? 0.0 : room.slack[k];
     passage = astray ? Passage::astray : Passage::none;
     return outcome;
   }

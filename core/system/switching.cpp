@@ -24,7 +24,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room) {
   room.bounds = arena.take<Interval>(functions);
   room.numbers = arena.take<double>(values);
   room.given = arena.take<double>(signals);
-  for (double **each : {&room.margins, &room.beyond, &room.base})
+  for (double **each : {&room.margins, &room.beyond, &room.size, &room.base})
     *each = arena.take<double>(functions);
   return arena.used;
 }

@@ -29,6 +29,7 @@ struct SwitchingRoom {
   Interval *values, *signals, *bounds; // of a program; of all elements; threshold_count
   double *numbers, *given;           // the first two for numbers
   double *margins, *beyond;          // threshold_count: values at a point, and a little further on
+  double *size;                      // threshold_count: the larger of both ends of the step
   double *base;                      // threshold_count: sides that a step must not leave unseen; not a number: of no concern
 };
 
