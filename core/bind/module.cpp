@@ -322,10 +322,13 @@ NB_MODULE(_core, module) {
       .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
-      .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and whether they are whole numbers
+      .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and their kinds
         nb::list all;
-        for (int k = 0; k < m.data.threshold_count; ++k)
-          all.append(nb::make_tuple(m.data.thresholds[k].element, bool(m.data.thresholds[k].whole)));
+        for (int k = 0; k < m.data.threshold_count; ++k) {
+          const dalembert::ThresholdData &threshold = m.data.thresholds[k];
+          const char *kind = threshold.followed ? "followed" : !threshold.whole ? "sign" : threshold.table < 0 ? "whole" : "table";
+          all.append(nb::make_tuple(threshold.element, kind));
+        }
         return all;
       });
   add_methods(types[0]);

@@ -13,6 +13,7 @@ std::size_t lay_out_shared(const ModelData &m, std::byte *base, LaneRoom &room) 
   Arena arena{base};
   arena.skip(lay_out(m, base, room.system));
   arena.skip(lay_out(m, arena.here(), room.one));
+  arena.skip(lay_out(m, arena.here(), room.switching));
   return arena.used;
 }
 
@@ -32,6 +33,8 @@ std::size_t lay_out_pack(const ModelData &m, std::byte *base, LaneRoom &room) {
   room.K = arena.take<P>(16 * n);
   room.D = arena.take<P>(7 * n);
   room.margins = arena.take<P>(std::size_t(m.threshold_count));
+  for (P **each : {&room.begin_y, &room.begin_rate, &room.end_y, &room.end_rate})
+    *each = arena.take<P>(std::size_t(m.watch_inputs));
   room.sides = arena.take<double>(std::size_t(m.threshold_count));
   room.parameters = arena.take<double>(std::size_t(W) * std::size_t(m.parameter_count));
   arena.skip(lay_out(m, arena.here(), room.own));
@@ -124,6 +127,8 @@ void LanePack::set_lane(int lane) {
   usual_slack[lane] = 0.0;
   counts[lane] = Counts{};
   alone &= ~(1u << lane);
+  watched &= ~(1u << lane);
+  unclear[lane] = 0;
 }
 
 // the next runs into lanes that are free; returns these lanes
@@ -150,6 +155,7 @@ unsigned LanePack::take_up() {
 // Asks for rates at the states of some lanes as drives, loops and breaks want them.
 void LanePack::enter(unsigned lanes, unsigned beginning) {
   fresh = beginning;
+  watched &= ~lanes;
   for (int k = 0; k < m.nq; ++k)
     room.qs[k] = room.q[k];
   if (fresh) {
@@ -324,6 +330,8 @@ void LanePack::judge_step() {
 void LanePack::finish_step() {
   if (m.nc)
     mind_slack();
+  if (m.threshold_count)
+    monitor();
   for (int lane = 0; lane < W; ++lane) {
     counts[lane].evaluations += on(running, lane) ? tableau.stages : 0;
     counts[lane].steps += accepted[lane];
@@ -359,6 +367,10 @@ void LanePack::move_on() {
       continue;
     if (!accepted[lane]) {
       rejected[lane] = true;
+      if (unclear[lane]) {
+        step[lane] = 0.5 * h[lane];
+        continue;
+      }
       const bool judged = std::isfinite(error[lane]);
       step[lane] = judged ? h[lane] * shrink(error[lane], tableau.order) : 0.25 * h[lane];
       if (!judged && step[lane] < 1e-13 * std::max(std::fabs(until), std::fabs(t[lane])))
@@ -378,6 +390,10 @@ void LanePack::move_on() {
     for (int k = 0; k < m.nx; ++k) {
       room.x[k].set(lane, room.x1[k][lane]);
       room.dx[k].set(lane, end()[2 * m.nv + k][lane]);
+    }
+    for (int k = 0; k < m.watch_inputs; ++k) {
+      room.begin_y[k].set(lane, room.end_y[k][lane]);
+      room.begin_rate[k].set(lane, room.end_rate[k][lane]);
     }
   }
 }
@@ -422,8 +438,71 @@ void LanePack::mind_thresholds(unsigned lanes) {
       alone |= lanes & bits(opposite(less(P(0.0), now * then)));
     else
       for (int lane = 0; lane < W; ++lane)
-        alone |= std::floor(now[lane]) != std::floor(then[lane]) ? lanes & 1u << lane : 0u;
+        alone |= side_of(m, m.thresholds[k], now[lane]) != side_of(m, m.thresholds[k], then[lane]) ? lanes & 1u << lane : 0u;
   }
+}
+
+// what switching functions take at a state and, from that a little later, its rates
+void LanePack::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &beside, P *y, P *rate) {
+  const auto take = [&](const P &t, const P *q_, const P *v_, const P *x_, P *out) {
+    look_at_watched(m, run.conditions, room.system, StateOf<P>{seen(t), q_, v_, x_}, out);
+  };
+  take(time, q, v, x, y);
+  for (int f = 0; f < m.nv; ++f) {
+    room.change[f] = beside * v[f];
+    room.vs[f] = v[f] + beside * a[f];
+  }
+  for (int k = 0; k < m.nx; ++k)
+    room.xs[k] = x[k] + beside * dx[k];
+  integrate<P>(m, q, room.change, room.qs);
+  take(time + beside, room.qs, room.vs, room.xs, rate);
+  for (int k = 0; k < m.watch_inputs; ++k)
+    rate[k] = (rate[k] - y[k]) / beside;
+}
+
+// Steps that pass are those along which bounds keep switching functions on their sides; others are halved, and a lane that still
+// does not pass goes by itself.
+void LanePack::monitor() {
+  constexpr double little = 1e-6; // of a step
+  constexpr int most_halvings = 6;
+  unsigned passed = 0;
+  for (int lane = 0; lane < W; ++lane)
+    passed |= accepted[lane] ? 1u << lane : 0u;
+  if (!passed)
+    return;
+  P length;
+  for (int lane = 0; lane < W; ++lane)
+    length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere nobody looks
+  if (passed & ~watched) {
+    look(packed(t), room.q, room.v, room.x, room.a, room.dx, little * length, room.end_y, room.end_rate);
+    for (int k = 0; k < m.watch_inputs; ++k)
+      for (int lane = 0; lane < W; ++lane)
+        if (on(passed & ~watched, lane)) {
+          room.begin_y[k].set(lane, room.end_y[k][lane]);
+          room.begin_rate[k].set(lane, room.end_rate[k][lane]);
+        }
+    watched |= passed;
+  }
+  look(packed(t1), room.q1, room.v1, room.x1, end() + m.nv, end() + 2 * m.nv, -little * length, room.end_y, room.end_rate);
+  for (int lane = 0; lane < W; ++lane) {
+    if (!accepted[lane])
+      continue;
+    accepted[lane] = stays_inside(lane);
+    unclear[lane] = accepted[lane] ? 0 : unclear[lane] + 1;
+    alone |= unclear[lane] > most_halvings ? 1u << lane : 0u;
+  }
+}
+
+bool LanePack::stays_inside(int lane) {
+  SwitchingRoom &mine = room.switching;
+  for (int k = 0; k < m.watch_inputs; ++k) {
+    mine.begin.y[k] = room.begin_y[k][lane], mine.begin.rate[k] = room.begin_rate[k][lane];
+    mine.end.y[k] = room.end_y[k][lane], mine.end.rate[k] = room.end_rate[k][lane];
+  }
+  for (int k = 0; k < m.threshold_count; ++k)
+    mine.margins[k] = room.margins[k][lane];
+  const auto turn = [&](int f) { return h[lane] * std::max(std::fabs(room.v[f][lane]), std::fabs(room.v1[f][lane])); };
+  return most_turn_of(m, turn) <= most_turn && keeps_sides(m, mine, room.sides, h[lane]);
 }
 
 // positions and speeds onto the loops; returns the lanes in which that fails

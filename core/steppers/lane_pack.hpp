@@ -2,7 +2,8 @@
 //
 // Every lane has its own time and step, and takes up the next run as soon as its own has come to an end. What a lane computes
 // does not depend on its neighbours. Each may have own numbers of its own. A lane that stability holds back, or whose loops
-// come near a singular position, or whose laws change branches, is left to a run of its own.
+// come near a singular position, or whose laws change branches, is left to a run of its own. Switching functions are bounded
+// along every step (steppers/monitor.hpp); where bounds do not show that none changes sign, the step is halved a few times.
 //
 // A pack never evaluates the equations of motion by itself: it says at which state it wants its rates (`wants`), somebody gives
 // them (`evaluate`), and it goes on to where it wants the next (`go_on`). So many packs can be taken side by side, and a control
@@ -25,6 +26,8 @@ struct LaneRoom {
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
   P *margins;                                          // threshold_count: where the runs begin
+  P *begin_y, *begin_rate, *end_y, *end_rate;          // watch_inputs: what switching functions take at both ends of a step
+  SwitchingRoom switching;                             // of one lane
   double *sides;                                       // threshold_count: none are held
   double *parameters;                                  // of the elements in each lane
   Numbers<P> own;                                      // of the model of each lane
@@ -88,6 +91,9 @@ private:
   P seen(const P &time) const;
   P packed(const double *numbers) const;
   void mind_thresholds(unsigned lanes);
+  void look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &beside, P *y, P *rate);
+  void monitor();
+  bool stays_inside(int lane);
   unsigned onto_loops(const P &time, P *q, P *v);
   void mind_slack();
   void combine(const double *weights, int stages, const P &length, P *out) const;
@@ -114,6 +120,7 @@ private:
   double t[W], step[W], h[W], t1[W], old_error[W], error[W];
   double trial[W], slope[W];           // of first steps
   bool rejected[W], ends[W], accepted[W];
+  int unclear[W];                      // steps in a row that bounds of switching functions did not let pass
   std::ptrdiff_t next[W];              // samples
   int stiff_signs[W], calm_signs[W];
   double usual_slack[W];
@@ -122,6 +129,7 @@ private:
   Counts counts[W];
   bool broken = false;                 // there are breaks
   bool filled = false, dry = false;    // there is a run in every lane; there are no more runs
+  unsigned watched = 0;                // lanes: `begin_y` is known
   unsigned running = 0, fresh = 0, inner = 0, alone = 0; // lanes: at work; that begin; with samples within the step; that have to go by themselves
 };
 

@@ -9,8 +9,6 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double most_turn = 0.5236;  // rad: of frames in a part of a step, all angles between them together
-constexpr double widened = 0.25;      // of their width: ranges between both ends of a step, about whose middle nothing is known
 constexpr double beside = 1e-6;       // of a step: distance of two points whose difference is a rate
 constexpr double shortest = 1e-7;     // of a step: parts that are not halved any more
 constexpr double small_part = 1.0 / 1024.0; // of a step: parts in which functions count as cubics
@@ -95,19 +93,9 @@ double inside_of(const Integration &i, int k, const Interval &margin) {
   return inside(i.m, i.m.thresholds[k], room_of(i).base[k], margin) + slack_of(i, k);
 }
 
-// the largest angle between frames of an element in the step, all hinges between them together
+// the largest angle between frames of an element in the step
 double turn_of(const Integration &i, double h) {
-  double most = 0.0;
-  for (int k = 0; k < i.m.watched_count; ++k) {
-    const WatchedData &watched = i.m.watched[k];
-    double turn = 0.0;
-    for (int j = 0; j < watched.supports; ++j) {
-      const int f = i.m.watch_support[watched.support + j];
-      turn += h * std::max(std::fabs(i.room.v[f]), std::fabs(i.room.v1[f]));
-    }
-    most = std::max(most, turn);
-  }
-  return most;
+  return most_turn_of(i.m, [&](int f) { return h * std::max(std::fabs(i.room.v[f]), std::fabs(i.room.v1[f])); });
 }
 
 // Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is away, and has
@@ -140,7 +128,7 @@ bool is_clear(const Integration &i, const SwitchingPoint &a, const SwitchingPoin
   if (middle)
     range_between(m, a, *middle, b, h, room.range);
   else
-    range_between(m, a, b, h, widened, room.range);
+    range_between(m, a, b, h, room.range);
   switching_functions<Interval>(m, sides_of(i), room.range, room.values, room.signals, room.bounds);
   for (int k = 0; k < m.threshold_count; ++k) {
     if (room.base[k] != room.base[k] || inside_of(i, k, room.bounds[k]) >= 0.0)
@@ -274,10 +262,25 @@ Outcome find_departure(const Stepper &stepper, const Integration &i, double h, d
 Outcome find_passage(const Stepper &stepper, const Integration &i, double h, Departure &found) {
   found = {};
   Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::host;
-  if (outcome != Outcome::reached || stays_inside(i, h, outcome) || outcome != Outcome::reached)
+  if (outcome != Outcome::reached)
+    return outcome;
+  const bool clear = stays_inside(i, h, outcome);
+  if (outcome != Outcome::reached)
+    return outcome;
+  SwitchingRoom &room = room_of(i);
+  evaluate(i, room.begin, 0.0, room.margins);
+  evaluate(i, room.end, 0.0, room.beyond);
+  for (int k = 0; k < i.m.threshold_count && !(i.run.fixed_step > 0.0); ++k) { // what tables have is to be seen too
+    const double most = most_move(i.m, i.m.thresholds[k]), move = std::fabs(room.beyond[k] - room.margins[k]);
+    if (move > 1.5 * most && most / move < found.high)
+      found = {Departure::Kind::followed, 0.0, most / move, k};
+  }
+  if (clear || found.kind != Departure::Kind::none)
     return outcome;
   outcome = stepper.prepare(i, h);
-  return outcome == Outcome::reached ? find_departure(stepper, i, h, 0.0, found) : outcome;
+  if (outcome == Outcome::reached)
+    outcome = find_departure(stepper, i, h, 0.0, found);
+  return outcome;
 }
 
 bool ends_beyond(const Integration &i, int threshold) {

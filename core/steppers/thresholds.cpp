@@ -299,6 +299,15 @@ Outcome watch_thresholds(const Stepper &stepper, const Integration &i, double h,
     }
   if (passage == Passage::again)
     return Outcome::reached;
+  double reach = 1.0; // of the step, in which tables are seen
+  for (int k = 0; k < m.threshold_count; ++k)
+    if (const double most = most_move(m, m.thresholds[k]); room.highest[k] - room.lowest[k] > 1.5 * most)
+      reach = std::min(reach, most / (room.highest[k] - room.lowest[k]));
+  if (reach < 1.0) {
+    i.run.step = reach * h;
+    passage = Passage::unseen;
+    return Outcome::reached;
+  }
   // which part of the step
   Exit exit;
   bool for_good = false;

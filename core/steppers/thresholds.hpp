@@ -17,7 +17,7 @@ enum class Passage {
   end,
   again,  // levels pass by too fast to be stepped up to: they are let go, and the step has to be taken again
   astray, // none, but stages strayed: see below
-  unseen, // a branch that is not held changes to and fro between stages: Run::step leads into the change
+  unseen, // a branch that is not held changes to and fro between stages, or a table is passed over: Run::step is one that sees it
 };
 
 constexpr int most_stalls = 60; // thresholds passed without a step between them

@@ -75,7 +75,8 @@ static Interval hermite_range(double y0, double rate0, double y1, double rate1, 
   return {std::min({y0, a, b, y1}), std::max({y0, a, b, y1})};
 }
 
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, double widened, Interval *range) {
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range) {
+  constexpr double widened = 0.25;
   for (int k = 0; k < m.watch_inputs; ++k) {
     const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
     const double more = widened * (r.high - r.low);
@@ -91,12 +92,26 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
   }
 }
 
-static TableBreaks breaks_of(const ModelData &m, const ThresholdData &threshold) {
+// the ends of a table along the variable that a threshold is of
+static Interval ends_of(const ModelData &m, const ThresholdData &threshold) {
   const TableData &table = m.tables[threshold.table];
   const double *knots = m.table_numbers + table.first;
   for (int k = 0; k < threshold.axis; ++k)
     knots += table.cells[k] + 1;
-  return {m, table, threshold.axis, knots[0], knots[table.cells[threshold.axis]]};
+  return {knots[0], knots[table.cells[threshold.axis]]};
+}
+
+static TableBreaks breaks_of(const ModelData &m, const ThresholdData &threshold) {
+  const Interval ends = ends_of(m, threshold);
+  return {m, m.tables[threshold.table], threshold.axis, ends.low, ends.high};
+}
+
+double most_move(const ModelData &m, const ThresholdData &threshold) {
+  constexpr int cells_seen = 8, most_cells = 256; // a table of more cells is smooth over several of them
+  if (threshold.table < 0)
+    return std::numeric_limits<double>::infinity();
+  const Interval ends = ends_of(m, threshold);
+  return cells_seen * (ends.high - ends.low) / std::min(most_cells, m.tables[threshold.table].cells[threshold.axis]);
 }
 
 double side_of(const ModelData &m, const ThresholdData &threshold, double margin) {
@@ -112,6 +127,18 @@ double inside(const ModelData &m, const ThresholdData &threshold, double side, c
     return std::min(margin.low - side, side + 1.0 - margin.high);
   const TableBreaks breaks = breaks_of(m, threshold);
   return std::min(margin.low - breaks.begin(side), breaks.end(side) - margin.high);
+}
+
+bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, double h) {
+  range_between(m, room.begin, room.end, h, room.range);
+  switching_functions<Interval>(m, sides, room.range, room.values, room.signals, room.bounds);
+  for (int k = 0; k < m.threshold_count; ++k) {
+    const ThresholdData &threshold = m.thresholds[k];
+    const Interval &bounds = room.bounds[k];
+    if (!(inside(m, threshold, side_of(m, threshold, room.margins[k]), bounds) >= 0.0) || bounds.high - bounds.low > 1.5 * most_move(m, threshold))
+      return false;
+  }
+  return true;
 }
 
 template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, double *);

@@ -13,6 +13,7 @@
 #include "scalar/arena.hpp"
 #include "scalar/interval.hpp"
 #include "system/room.hpp"
+#include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -42,8 +43,9 @@ template <class T> bool look_at_watched(const ModelData &m, const Conditions &c,
 // signals: of all elements.
 template <class T> void switching_functions(const ModelData &m, const double *sides, const T *y, T *values, T *signals, T *found);
 
-// (1): the range of what watched elements take between two points, h apart; widened by a part of its width
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, double widened, Interval *range);
+// (1): the range of what watched elements take between two points, h apart, about whose middle nothing is known; widened by a
+// quarter of its width
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range);
 
 // the same, widened by what the cubic misses half way
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h, Interval *range);
@@ -51,7 +53,30 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
 // the side that a switching function is on
 double side_of(const ModelData &m, const ThresholdData &threshold, double margin);
 
+// How far the variable of a table may move in a step, so that its stages see what the table has there: some cells. Infinite for others.
+double most_move(const ModelData &m, const ThresholdData &threshold);
+
 // How far inside a side a switching function is, at least; less than zero beyond its end.
 double inside(const ModelData &m, const ThresholdData &threshold, double side, const Interval &margin);
+
+// Frames of watched elements may turn so far, all angles between them together, between two points about whose middle nothing is
+// known: a shaft may make many turns in a step, whose ends would look alike. rad
+constexpr double most_turn = 0.5236;
+
+// the largest angle between frames of an element; turn(f): that of one angle
+template <class Turn> inline double most_turn_of(const ModelData &m, Turn &&turn) {
+  double most = 0.0;
+  for (int k = 0; k < m.watched_count; ++k) {
+    double sum = 0.0;
+    for (int j = 0; j < m.watched[k].supports; ++j)
+      sum += turn(m.watch_support[m.watched[k].support + j]);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// Whether bounds from both ends of a step of length h show that switching functions stay on the sides of `room.margins`, and that
+// tables are seen; sides: those that are held.
+bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, double h);
 
 } // namespace dalembert::DALEMBERT_ISA

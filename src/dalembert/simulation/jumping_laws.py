@@ -81,7 +81,8 @@ class JumpingLaws:
         model = conditions.model
         if not model.thresholds:
             return cls.none(model)
-        whole = np.array([whole for _, whole in model.thresholds], dtype=bool)
+        kinds = np.array([kind for _, kind in model.thresholds])
+        whole, sign = kinds == "whole", kinds == "sign"
         m, over_q, over_v = _slopes(conditions, now)
         level = np.where(whole, np.round(m), 0.0)
         m = m - level
@@ -90,13 +91,13 @@ class JumpingLaws:
         size = np.where(by_speed[:, None], over_v, over_q)
         extent = np.abs(size).sum(axis=1)
         rate = over_q @ now.v
-        near = (extent > 0) & (np.abs(m) <= np.where(by_speed, rest, reach) * extent)
+        near = (whole | sign) & (extent > 0) & (np.abs(m) <= np.where(by_speed, rest, reach) * extent)
         moving = near & ~by_speed & (np.abs(rate) > rest * extent)
         passed = {
             int(k): float(level[k] + (0.0 if rate[k] > 0 else -1.0)) if whole[k] else float(np.sign(rate[k]))
             for k in np.flatnonzero(moving)
         }
-        found = [int(k) for k in np.flatnonzero(near & ~moving & ~whole)]
+        found = [int(k) for k in np.flatnonzero(near & ~moving & sign)]
         under = conditions.changed(branches=passed) if passed else conditions
         strength = _strengths(under, now, jumps, found, size[found])
         kept = np.flatnonzero(strength > 0)

@@ -106,7 +106,7 @@ class Run:
         self.pace, self.chatter = Pace(), Chatter()
         self._branched: tuple[Conditions, Conditions] | None = None
         self.inner = InnerBranches(self.model)
-        switchings = Switchings(np.array([whole for _, whole in self.model.thresholds], dtype=bool))
+        switchings = Switchings(np.array([kind in ("whole", "table") for _, kind in self.model.thresholds], dtype=bool))
         # the core samples; else Python does, from the steps
         looks = watch.events or self.history is not None or len(switchings.whole) or self.inner.insides
         self.track = Track(times is not None and not looks, switchings)

@@ -25,12 +25,13 @@ Array = NDArray[np.float64]
 class Switchings:
     """The sides of thresholds, from times on.
 
-    A side is -1 or 1, or a whole number; 0 where the motion slides, unless the threshold is one of whole numbers.
+    A side is -1 or 1, a whole number, or the number of a piece of a table; 0 where the motion slides, unless the
+    threshold has many levels; not a number where no branch is held.
 
     Parameters
     ----------
     whole : (n,) bool
-        Which thresholds are whole numbers.
+        Which thresholds have many levels.
     """
 
     def __init__(self, whole: NDArray[np.bool_]) -> None:
