@@ -51,12 +51,12 @@ Batch::Batch(const BoundModel &model, const Run &run, Scope &scope, const BatchT
     : model(model), run(run), scope(scope), task(task), m(model.data), samples{task.times.data(), std::ptrdiff_t(task.times.size()), 0},
       n(m.nq ? task.q.size() / std::size_t(m.nq) : 0), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)), nx(std::size_t(m.nx)),
       q_array(empty(n, task.times.size() * nq)), v_array(empty(n, task.times.size() * nv)), x_array(empty(n, task.times.size() * nx)),
-      outcomes_array(empty(n, 1)), reached_array(empty(n, 1)), counts_array(empty(n, 4)),
+      outcomes_array(empty(n, 1)), reached_array(empty(n, 1)), counts_array(empty(n, 5)),
       q(data_of(q_array)), v(data_of(v_array)), x(data_of(x_array)), outcomes(data_of(outcomes_array)), reached(data_of(reached_array)),
       counts(data_of(counts_array)), begun(n, 0) {
   std::fill_n(outcomes, n, double(Outcome::stopped)); // until they have begun
   std::fill_n(reached, n, task.begin);
-  std::fill_n(counts, 4 * n, 0.0);
+  std::fill_n(counts, 5 * n, 0.0);
 }
 
 nb::tuple Batch::take() const {
@@ -79,9 +79,9 @@ void Batch::clear(std::size_t k) {
 void Batch::report(std::size_t k, Outcome outcome, double t, const Counts &c) {
   outcomes[k] = double(outcome);
   reached[k] = t;
-  const std::int64_t columns[4] = {c.steps, c.rejected, c.evaluations, c.jacobians};
-  for (std::size_t j = 0; j < 4; ++j)
-    counts[4 * k + j] = double(columns[j]);
+  const std::int64_t columns[5] = {c.steps, c.rejected, c.evaluations, c.jacobians, c.missed};
+  for (std::size_t j = 0; j < 5; ++j)
+    counts[5 * k + j] = double(columns[j]);
 }
 
 bool Batch::record(std::size_t k, std::size_t sample, const double *q_1, const double *v_1, const double *x_1) {

@@ -351,8 +351,9 @@ void add_integrator(nb::module_ &module) {
       .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_freedom, i.run.worst); })
       .def_prop_ro("counts", [](const Integrator &i) {
         const Counts &c = i.run.counts;
-        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy);
-      });
+        return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations, c.projections, c.noisy, c.missed);
+      })
+      .def_prop_ro("missed", [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_threshold); });
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
     methods.append(name);

@@ -377,7 +377,7 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
         run.step = found.high * h;
         continue;
       }
-      if (passes && !work.adaptive && !ends_beyond(work.at, found.threshold) && !run.missed++)
+      if (passes && !work.adaptive && !ends_beyond(work.at, found.threshold) && !run.counts.missed++)
         run.missed_time = run.t + found.high * h, run.missed_threshold = found.threshold;
     }
     run.stalls = 0;

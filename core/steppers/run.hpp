@@ -28,6 +28,7 @@ enum class Outcome : std::int32_t {
 
 struct Counts {
   std::int64_t steps, rejected, evaluations, jacobians, factorizations, projections, noisy;
+  std::int64_t missed; // steps of a fixed length in which a switching function changed sign and back
 };
 
 // Times at which the equations of motion may jump, increasing.
@@ -88,9 +89,8 @@ struct Run {
   std::int32_t in_a_row;        // steps that ended at thresholds, one after the other
   std::int32_t stalls;          // thresholds passed since the last step
   std::int32_t monitor_known;   // what switching functions take where the run is (steppers/monitor.hpp)
-  std::int32_t missed_threshold; // fixed steps: the first that a step passed to and fro
-  std::int64_t missed;          // how many steps did
-  double missed_time;           // when the first did
+  std::int32_t missed_threshold; // fixed steps: the first switching function that changed sign and back in one (Counts::missed)
+  double missed_time;           // when it did
   const double *begin_sides;    // of thresholds, to begin with; null: as the state says
   const double *fixed_sides;    // of thresholds: mixtures that are held all along, or, 0, to slide along to begin with; null: none
   double t, step, begin, length; // length: of the last step, which began at `begin`

@@ -38,6 +38,7 @@ from .options import Options
 from .progress import Progress
 from .sampling import Sampling
 from .settling import LOOK, SLOW, stepped_over, what_jumps
+from .switching_notes import unmonitored_note
 from .tolerances import of_states
 
 __all__ = ["is_foreign", "simulate_elsewhere"]
@@ -417,6 +418,7 @@ class _ForeignRun:
             if len(wanted):
                 t, states = wanted, dense(wanted)
         conditions, options = self.equations.conditions, self.equations.options
+        stats.notes.extend(unmonitored_note(self.model, stats.method))
         stats.notes.extend(stepped_over(conditions, options, np.array(self.t), *self.states(), foreign=stats.method))
         stats.notes.extend(motion_notes(Motion(self.model, t, *states, conditions=always(conditions)), [conditions]))
         return Result(

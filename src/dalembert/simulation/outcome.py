@@ -11,6 +11,7 @@ from .open_loops import loop_notes
 from .run import Run
 from .small_notes import small_notes
 from .speed_jumps import jump_notes
+from .switching_notes import fixed_step_note
 
 __all__ = ["make_result"]
 
@@ -52,7 +53,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
 
 
 def _stats(run: Run, wall_time: float, motion: Motion, status: str) -> Stats:
-    steps, rejected, evaluations, jacobians, factorizations, _, noisy = (int(c) for c in run.total_counts())
+    steps, rejected, evaluations, jacobians, factorizations, _, noisy, missed = (int(c) for c in run.total_counts())
     notes = [
         *run.notes,
         *([] if run.dry is None else run.dry.notes()),
@@ -63,6 +64,9 @@ def _stats(run: Run, wall_time: float, motion: Motion, status: str) -> Stats:
     ]
     if noisy:
         notes.append(f"{noisy} steps close to a singular position were taken with the error that rounding explains")
+    first = run.first_missed()
+    if first is not None:
+        notes.append(fixed_step_note(run.model, missed, first))
     return Stats(
         method=" then ".join(run.methods),
         steps=steps,

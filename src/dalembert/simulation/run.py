@@ -96,7 +96,8 @@ class Run:
         self.integrator = options.integrator(conditions)
         self.events: list[EventRecord] = []
         self.notes: list[str] = []
-        self.counts = np.zeros(7, dtype=np.int64)
+        self.counts = np.zeros(8, dtype=np.int64)
+        self.missed: tuple[float, int] | None = None
         self.methods: list[str] = []
         self.begun = time.perf_counter()
         self.g = np.zeros(len(watch.events))
@@ -515,8 +516,13 @@ class Run:
 
     def _collect_counts(self) -> None:
         self.counts += np.array(self.integrator.counts)
+        self.missed = self.first_missed()
 
     def total_counts(self) -> NDArray[np.int64]:
-        """Return steps, rejected, evaluations, Jacobians, factorisations, projections and noisy steps so far."""
+        """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
         total: NDArray[np.int64] = self.counts + np.array(self.integrator.counts)
         return total
+
+    def first_missed(self) -> tuple[float, int] | None:
+        """Return when, s, and which switching function first changed sign and back in a step of fixed length."""
+        return self.integrator.missed if self.missed is None and self.integrator.counts[-1] else self.missed

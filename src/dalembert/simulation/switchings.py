@@ -17,9 +17,16 @@ from .. import _core
 if TYPE_CHECKING:
     from ..model import Model
 
-__all__ = ["Switchings"]
+__all__ = ["Switchings", "owner_of"]
 
 Array = NDArray[np.float64]
+
+
+def owner_of(model: Model, threshold: int) -> str:
+    """Return what a switching function belongs to, as it is named in messages."""
+    row = model.thresholds[threshold][0]
+    name = next((name for name, place in model.compiled.elements.places.items() if place.row == row), "")
+    return f"element {name!r}" if name else "a signal"
 
 
 class Switchings:
@@ -52,13 +59,12 @@ class Switchings:
 
     def notes(self, model: Model, t: float, slides: frozenset[int]) -> list[str]:
         """Return what is said the first time that a law holds the motion where it jumps."""
-        names = {place.row: name for name, place in model.compiled.elements.places.items()}
-        owners = sorted({names.get(model.thresholds[k][0], "") for k in slides} - self.told)
+        owners = sorted({owner_of(model, k) for k in slides} - self.told)
         self.told.update(owners)
         return [
-            f"t = {t:.6g} s: {f'the law of element {name!r}' if name else 'a signal'} jumps there and drives the "
+            f"t = {t:.6g} s: {f'the law of {owner}' if owner != 'a signal' else owner} jumps there and drives the "
             "motion back to the jump from both sides: it sticks or slides, held by the mixture of both that keeps it so"
-            for name in owners
+            for owner in owners
         ]
 
     def arrays(self) -> tuple[Array, Array]:
