@@ -189,9 +189,14 @@ inline Pack root(Pack x) {
   return by_lane(x, [](double a) { return std::sqrt(a); });
 }
 #endif
+// the slope of a factor that has none, as on the branch max(s, 0) = 0 of what a root is taken of, is none however steep the function
+DALEMBERT_INLINE Pack times_steep(const Pack &slope, double factor) {
+  const Pack zero(0.0);
+  return std::isfinite(factor) ? slope * factor : select(less(slope * slope, Pack(1e-300)), zero, slope * factor);
+}
 DALEMBERT_INLINE Dual root(const Dual &x) {
   const double r = std::sqrt(x.value);
-  return {r, x.slope * (0.5 / r)};
+  return {r, times_steep(x.slope, 0.5 / r)};
 }
 
 DALEMBERT_INLINE double arctan2(double y, double x) { return std::atan2(y, x); }
@@ -267,7 +272,7 @@ inline Pack power(Pack x, Pack y) {
 // an exponent that varies needs a positive base
 inline Dual power(const Dual &x, const Dual &y) {
   const double value = power(x.value, y.value), by_x = y.value == 0.0 ? 0.0 : y.value * std::pow(x.value, y.value - 1.0);
-  Pack slope = x.slope * by_x;
+  Pack slope = times_steep(x.slope, by_x);
   if (x.value > 0.0)
     slope = slope + y.slope * (value * std::log(x.value));
   return {value, slope};

@@ -14,6 +14,7 @@ constexpr double far_beyond = 1e-3; // of the way that a step is inside a branch
 constexpr double together = 1e-9; // of a step: thresholds no further apart are passed together
 constexpr double precise = 1e-10;  // of a step: to which the place is found, before a last step puts it right
 constexpr int most_in_a_row = 20;  // steps that end at thresholds: after that kinks are left to the control of errors
+constexpr int most_exits = 16;     // in a step that stands as it is
 constexpr double most_levels = 100.0; // of whole numbers in a step: what passes more is left to the control of errors
 constexpr int most_rounds = 12;    // of branches that change each other
 
@@ -225,6 +226,16 @@ Outcome jump_at(const Stepper &stepper, const Integration &i, double h, double s
   return Outcome::reached;
 }
 
+// Where branches have been left, at the last evaluation: they are marked, and the monitor looks for the ends of those after them.
+void follow_base(const Integration &i) {
+  SteppingRoom &room = i.room;
+  for (int k = 0; k < i.m.threshold_count; ++k) {
+    room.passed[k] = left(i, k) ? 1.0 : 0.0;
+    if (double &base = room.switching.base[k]; base == base)
+      base = side_of(i.m, i.m.thresholds[k], room.motion.system.margins[k]);
+  }
+}
+
 // The first exit of the step just made, and whether all branches that are left stay left until its end, to little effect.
 Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool seen, Exit &first, bool &for_good) {
   first = {};
@@ -254,24 +265,18 @@ Outcome find_exit(const Stepper &stepper, const Integration &i, double h, bool s
     return outcome;
   Exit next = first;
   for_good = first.part.low >= seen_before;
-  while (for_good && next.part.kind != Departure::Kind::none) {
+  for (int exits = 0; for_good && next.part.kind != Departure::Kind::none; ++exits) {
     const double begin = next.part.high;
-    for (int k = 0; k < i.m.threshold_count; ++k)
-      i.room.passed[k] = left(i, k) ? 1.0 : 0.0;
-    double end;
+    follow_base(i);
+    double end, jump = 0.0;
     outcome = least_at(stepper, i, h, 1.0, end);
     for (int k = 0; k < i.m.threshold_count; ++k)
-      if (i.room.passed[k] != 0.0) { // from here on it must not come back
-        for_good &= left(i, k);
-        i.room.switching.base[k] = std::numeric_limits<double>::quiet_NaN();
-      }
+      for_good &= i.room.passed[k] == 0.0 || i.m.thresholds[k].whole || left(i, k);
+    for_good &= exits < most_exits;
     if (outcome == Outcome::reached && for_good)
-      outcome = next_exit(stepper, i, h, next.part.high, next);
-    if (outcome != Outcome::reached)
-      return outcome;
+      outcome = next_exit(stepper, i, h, begin, next);
     for_good &= next.part.kind != Departure::Kind::followed;
-    double jump = 0.0;
-    if (for_good)
+    if (outcome == Outcome::reached && for_good)
       outcome = jump_at(stepper, i, h, 0.5 * (begin + (next.part.kind == Departure::Kind::none ? 1.0 : next.part.low)), first.part.low, jump);
     if (outcome != Outcome::reached)
       return outcome;
