@@ -165,6 +165,22 @@ Departure::Kind beyond(const Integration &i, const SwitchingPoint &point, int &w
   return kind;
 }
 
+// Whether functions that are beyond their ends at the end of a part, as `beyond` has found them, went there by one level, and bounds of
+// the part, as `is_clear` has found them, keep all others on their sides.
+bool is_single(const Integration &i) {
+  const ModelData &m = i.m;
+  const SwitchingRoom &room = room_of(i);
+  for (int k = 0; k < m.threshold_count; ++k) {
+    if (room.base[k] != room.base[k] || inside_of(i, k, room.bounds[k]) >= 0.0)
+      continue;
+    if (inside_of(i, k, Interval(room.margins[k])) >= 0.0)
+      return false;
+    if (m.thresholds[k].whole && std::fabs(side_of(m, m.thresholds[k], room.margins[k]) - room.base[k]) > 1.0)
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 bool watch_sides(const Integration &i, double h) {
@@ -240,7 +256,7 @@ Outcome find_departure(const Stepper &stepper, const Integration &i, double h, d
     if (!passes) {
       int which = -1;
       const Departure::Kind kind = beyond(i, end, which);
-      if (kind != Departure::Kind::none && (b - a <= first_parts * longest || tired || b - a <= least)) {
+      if (kind != Departure::Kind::none && ((b - a <= first_parts * longest && is_single(i)) || tired || b - a <= least)) {
         found = {kind, a, b, which};
         return Outcome::reached;
       }
