@@ -298,18 +298,20 @@ void apply_elements(const ModelData &m, Workspace<T> &ws, const Surroundings<T> 
   }
 }
 
-template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *y) {
+template <class T>
+void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const unsigned char *active, const T *q, const T *v, T *y) {
   const WatchedData *next = m.watched, *last = m.watched + m.watched_count;
   for (int k = 0; k < m.element_count && next != last; ++k) {
     const ElementData &e = m.elements[k];
     const bool watched = next->element == k;
-    if (!watched && (!e.signals || e.quiet))
+    const WatchedData *mine = watched ? next++ : nullptr;
+    if ((!watched || (active && !active[mine - m.watched])) && (!e.signals || e.quiet))
       continue;
     Measured<T> measured[most_ports];
     T in[most_inputs], outputs[most_outputs];
     const int n = gather<Want::forces>(m, ws, at, e, q, v, measured, in);
     if (watched)
-      std::copy_n(in, n, y + next++->first);
+      std::copy_n(in, n, y + mine->first);
     if (!e.signals)
       continue;
     answer<Want::forces>(m, at, e, in, n, outputs);
@@ -458,8 +460,10 @@ template void apply_elements(const ModelData &, Workspace<double> &, const Surro
                              double *);
 template void apply_elements(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
 template void apply_elements(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, const Dual *, const Dual *, Dual *, Dual *);
-template void gather_watched(const ModelData &, Workspace<double> &, const Surroundings<double> &, const double *, const double *, double *);
-template void gather_watched(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const Pack *, const Pack *, Pack *);
+template void gather_watched(const ModelData &, Workspace<double> &, const Surroundings<double> &, const unsigned char *, const double *,
+                             const double *, double *);
+template void gather_watched(const ModelData &, Workspace<Pack> &, const Surroundings<Pack> &, const unsigned char *, const Pack *, const Pack *,
+                             Pack *);
 template void answer_element(const ModelData &, Workspace<Dual> &, const Surroundings<Dual> &, int, const Dual *, const Dual *, Load<Dual> *);
 
 } // namespace dalembert::DALEMBERT_ISA

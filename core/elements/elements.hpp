@@ -36,7 +36,9 @@ struct ElementRecords {
 void record_elements(const ModelData &m, Workspace<double> &ws, const Surroundings<double> &at, Dual *duals, const double *q, const double *v,
                      double *tau, double *cut, const ElementRecords &records);
 
-// What the laws of watched elements take (ModelData::watched), one element after the other; signals of all are found on the way.
-template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const T *q, const T *v, T *y);
+// What the laws of watched elements take (ModelData::watched), one element after the other, of those that are active (null: all);
+// signals are found on the way.
+template <class T>
+void gather_watched(const ModelData &m, Workspace<T> &ws, const Surroundings<T> &at, const unsigned char *active, const T *q, const T *v, T *y);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -445,7 +445,7 @@ void LanePack::mind_thresholds(unsigned lanes) {
 // what switching functions take at a state and, from that a little later, its rates
 void LanePack::look(const P &time, const P *q, const P *v, const P *x, const P *a, const P *dx, const P &beside, P *y, P *rate) {
   const auto take = [&](const P &t, const P *q_, const P *v_, const P *x_, P *out) {
-    look_at_watched(m, run.conditions, room.system, StateOf<P>{seen(t), q_, v_, x_}, out);
+    look_at_watched(m, run.conditions, room.system, StateOf<P>{seen(t), q_, v_, x_}, nullptr, out);
   };
   take(time, q, v, x, y);
   for (int f = 0; f < m.nv; ++f) {

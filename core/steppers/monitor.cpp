@@ -35,7 +35,7 @@ bool look(const Integration &i, double t, const double *q, const double *v, cons
   const ModelData &m = i.m;
   SteppingRoom &room = i.room;
   const Conditions &c = i.run.conditions;
-  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t), q, v, x}, point.y))
+  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t), q, v, x}, nullptr, point.y))
     return false;
   for (int f = 0; f < m.nv; ++f) {
     room.change[f] = time * v[f];
@@ -44,7 +44,7 @@ bool look(const Integration &i, double t, const double *q, const double *v, cons
   for (int k = 0; k < m.nx; ++k)
     room.xs[k] = x[k] + time * dx[k];
   integrate<double>(m, q, room.change, room.qs);
-  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t + time), room.qs, room.vs, room.xs}, room_of(i).beside))
+  if (!look_at_watched(m, c, room.motion.system, {i.run.stretch.seen(t + time), room.qs, room.vs, room.xs}, nullptr, room_of(i).beside))
     return false;
   set_rates(i, point, time);
   return true;
@@ -72,7 +72,7 @@ Outcome look_within(const Stepper &stepper, const Integration &i, double h, doub
     stepper.at(i, h, at, room.z);
     if (!displaced(i, t, room.z, room.qs, room.vs, room.xs) ||
         !look_at_watched(i.m, i.run.conditions, room.motion.system, {i.run.stretch.seen(t), room.qs, room.vs, room.xs},
-                         second ? room_of(i).beside : point.y))
+                         room_of(i).active, second ? room_of(i).beside : point.y))
       return Outcome::host;
   }
   set_rates(i, point, further * h);
@@ -84,7 +84,7 @@ void evaluate(const Integration &i, const SwitchingPoint &point, double time, do
   SwitchingRoom &room = room_of(i);
   for (int k = 0; k < i.m.watch_inputs; ++k)
     room.beside[k] = point.y[k] + time * point.rate[k];
-  switching_functions<double>(i.m, sides_of(i), room.beside, room.numbers, room.given, margins);
+  switching_functions<double>(i.m, sides_of(i), room.active, room.beside, room.numbers, room.given, margins);
 }
 
 double slack_of(const Integration &i, int k) { return i.run.conditions.sides ? i.room.slack[k] : 0.0; }
@@ -96,6 +96,22 @@ double inside_of(const Integration &i, int k, const Interval &margin) {
 // the largest angle between frames of an element in the step
 double turn_of(const Integration &i, double h) {
   return most_turn_of(i.m, [&](int f) { return h * std::max(std::fabs(i.room.v[f]), std::fabs(i.room.v1[f])); });
+}
+
+// Of the functions that bounds of the whole step keep on their sides nothing more is looked at within it.
+void narrow(const Integration &i) {
+  const ModelData &m = i.m;
+  SwitchingRoom &room = room_of(i);
+  for (int k = 0; k < m.watched_count; ++k) {
+    const ElementData &e = m.elements[m.watched[k].element];
+    bool wanted = e.signals > 0; // which another one may take
+    for (int j = e.threshold; j < e.threshold + e.thresholds; ++j) {
+      if (inside_of(i, j, room.bounds[j]) >= 0.0)
+        room.base[j] = std::numeric_limits<double>::quiet_NaN();
+      wanted |= room.base[j] == room.base[j];
+    }
+    room.active[k] = wanted;
+  }
 }
 
 // Whether a function keeps inside its branch as a cubic between two points, misses it in the middle by less than it is away, and has
@@ -126,10 +142,10 @@ bool is_clear(const Integration &i, const SwitchingPoint &a, const SwitchingPoin
   const ModelData &m = i.m;
   SwitchingRoom &room = room_of(i);
   if (middle)
-    range_between(m, a, *middle, b, h, room.range);
+    range_between(m, a, *middle, b, h, room.active, room.range);
   else
     range_between(m, a, b, h, room.range);
-  switching_functions<Interval>(m, sides_of(i), room.range, room.values, room.signals, room.bounds);
+  switching_functions<Interval>(m, sides_of(i), middle ? room.active : nullptr, room.range, room.values, room.signals, room.bounds);
   for (int k = 0; k < m.threshold_count; ++k) {
     if (room.base[k] != room.base[k] || inside_of(i, k, room.bounds[k]) >= 0.0)
       continue;
@@ -185,6 +201,7 @@ bool is_single(const Integration &i) {
 
 bool watch_sides(const Integration &i, double h) {
   const ModelData &m = i.m;
+  std::fill_n(room_of(i).active, m.watched_count, static_cast<unsigned char>(1));
   const SteppingRoom &room = i.room;
   SwitchingRoom &mine = room_of(i);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -218,7 +235,12 @@ bool watch_sides(const Integration &i, double h) {
 bool stays_inside(const Integration &i, double h, Outcome &outcome) {
   SwitchingRoom &room = room_of(i);
   outcome = look_at_end(i, h) ? Outcome::reached : Outcome::host;
-  return outcome == Outcome::reached && turn_of(i, h) <= most_turn && is_clear(i, room.begin, nullptr, room.end, h, false, false);
+  if (outcome != Outcome::reached || turn_of(i, h) > most_turn)
+    return false;
+  if (is_clear(i, room.begin, nullptr, room.end, h, false, false))
+    return true;
+  narrow(i);
+  return false;
 }
 
 Outcome find_departure(const Stepper &stepper, const Integration &i, double h, double from, Departure &found) {

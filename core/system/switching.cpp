@@ -24,12 +24,14 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room) {
   room.bounds = arena.take<Interval>(functions);
   room.numbers = arena.take<double>(values);
   room.given = arena.take<double>(signals);
+  room.active = arena.take<unsigned char>(functions ? std::size_t(m.watched_count) : 0);
   for (double **each : {&room.margins, &room.beyond, &room.size, &room.base})
     *each = arena.take<double>(functions);
   return arena.used;
 }
 
-template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *y) {
+template <class T>
+bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, const unsigned char *active, T *y) {
   Workspace<T> &ws = room.loops.ws;
   if constexpr (std::is_same_v<T, double>)
     if (m.watch_hosted && !consult(m, c, room, s))
@@ -37,16 +39,19 @@ template <class T> bool look_at_watched(const ModelData &m, const Conditions &c,
   ws.t = s.t;
   if (m.looks_at_bodies)
     place_and_move(m, ws, s.q, s.v);
-  gather_watched(m, ws, surroundings(c, room, s, static_cast<T *>(nullptr)), s.q, s.v, y);
+  gather_watched(m, ws, surroundings(c, room, s, static_cast<T *>(nullptr)), active, s.q, s.v, y);
   return true;
 }
 
 static bool is_known(double x) { return x == x; }
 static bool is_known(const Interval &x) { return x.low <= x.high; }
 
-template <class T> void switching_functions(const ModelData &m, const double *sides, const T *y, T *values, T *signals, T *found) {
+template <class T>
+void switching_functions(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found) {
   std::fill_n(signals, m.signal_count, T(std::numeric_limits<double>::quiet_NaN()));
   for (int k = 0; k < m.watched_count; ++k) {
+    if (active && !active[k])
+      continue;
     const WatchedData &watched = m.watched[k];
     const ElementData &e = m.elements[watched.element];
     const T *in = y + watched.first;
@@ -84,12 +89,14 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
   }
 }
 
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h, Interval *range) {
-  for (int k = 0; k < m.watch_inputs; ++k) {
-    const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]), more = 1.5 * std::fabs(middle.y[k] - half);
-    const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
-    range[k] = {r.low - more, r.high + more};
-  }
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
+                   const unsigned char *active, Interval *range) {
+  for (int watched = 0; watched < m.watched_count; ++watched)
+    for (int k = m.watched[watched].first; active[watched] && k < m.watched[watched].first + m.watched[watched].count; ++k) {
+      const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]), more = 1.5 * std::fabs(middle.y[k] - half);
+      const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
+      range[k] = {r.low - more, r.high + more};
+    }
 }
 
 // the ends of a table along the variable that a threshold is of
@@ -131,7 +138,7 @@ double inside(const ModelData &m, const ThresholdData &threshold, double side, c
 
 bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, double h) {
   range_between(m, room.begin, room.end, h, room.range);
-  switching_functions<Interval>(m, sides, room.range, room.values, room.signals, room.bounds);
+  switching_functions<Interval>(m, sides, nullptr, room.range, room.values, room.signals, room.bounds);
   for (int k = 0; k < m.threshold_count; ++k) {
     const ThresholdData &threshold = m.thresholds[k];
     const Interval &bounds = room.bounds[k];
@@ -141,9 +148,9 @@ bool keeps_sides(const ModelData &m, SwitchingRoom &room, const double *sides, d
   return true;
 }
 
-template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, double *);
-template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<Pack> &, const StateOf<Pack> &, Pack *);
-template void switching_functions(const ModelData &, const double *, const double *, double *, double *, double *);
-template void switching_functions(const ModelData &, const double *, const Interval *, Interval *, Interval *, Interval *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<double> &, const StateOf<double> &, const unsigned char *, double *);
+template bool look_at_watched(const ModelData &, const Conditions &, SystemRoom<Pack> &, const StateOf<Pack> &, const unsigned char *, Pack *);
+template void switching_functions(const ModelData &, const double *, const unsigned char *, const double *, double *, double *, double *);
+template void switching_functions(const ModelData &, const double *, const unsigned char *, const Interval *, Interval *, Interval *, Interval *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -31,24 +31,29 @@ struct SwitchingRoom {
   double *numbers, *given;           // the first two for numbers
   double *margins, *beyond;          // threshold_count: values at a point, and a little further on
   double *size;                      // threshold_count: the larger of both ends of the step
+  unsigned char *active;             // watched_count: elements that are looked at within a step
   double *base;                      // threshold_count: sides that a step must not leave unseen; not a number: of no concern
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingRoom &room);
 
-// What watched elements take at a state. False: what is evaluated outside has failed. Of packs nothing is outside.
-template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, T *y);
+// What watched elements take at a state; of those that are active, null: of all. False: what is evaluated outside has failed. Of
+// packs nothing is outside.
+template <class T>
+bool look_at_watched(const ModelData &m, const Conditions &c, SystemRoom<T> &room, const StateOf<T> &s, const unsigned char *active, T *y);
 
 // Switching functions (threshold_count) for what watched elements take, on branches that are held; values: room for a program,
-// signals: of all elements.
-template <class T> void switching_functions(const ModelData &m, const double *sides, const T *y, T *values, T *signals, T *found);
+// signals: of all elements. active: as above.
+template <class T>
+void switching_functions(const ModelData &m, const double *sides, const unsigned char *active, const T *y, T *values, T *signals, T *found);
 
 // (1): the range of what watched elements take between two points, h apart, about whose middle nothing is known; widened by a
 // quarter of its width
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range);
 
-// the same, widened by what the cubic misses half way
-void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h, Interval *range);
+// the same of active elements, widened by what the cubic misses half way
+void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b, double h,
+                   const unsigned char *active, Interval *range);
 
 // the side that a switching function is on
 double side_of(const ModelData &m, const ThresholdData &threshold, double margin);

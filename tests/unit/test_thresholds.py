@@ -305,12 +305,19 @@ def test_laws_without_branches_have_no_thresholds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "count"),
-    [("-max(s, 0)**0.5", 0), ("-log(1 + abs(s))", 0), ("-max(s, 0)**2", 1), ("-sign(s)*abs(s)**0.7", 0)],
+    ("law", "kinds"),
+    [
+        ("-max(s, 0)**0.5", ["followed"]),
+        ("-log(1 + abs(s))", ["sign"]),
+        ("-max(s, 0)**2", ["sign"]),
+        ("-sign(s)*abs(s)**0.7", ["followed"]),
+        ("-sqrt(1 + max(s, 0))", ["sign"]),
+        ("-floor(s)", ["whole"]),
+    ],
 )
-def test_what_a_root_is_taken_of_is_no_threshold(law: str, count: int) -> None:
+def test_no_branch_is_held_of_what_a_root_is_taken(law: str, kinds: list[str]) -> None:
     """Where it is zero the law has no slope: implicit steps that ended there could not go on."""
     s = da.System("root", gravity=(0, 0, 0))
     s.connect("X", da.Prismatic("x"), s.ground, s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0)))
     s.connect("law", da.Element("hinge", law), "X")
-    assert len(s.compile().thresholds) == count
+    assert [kind for _, kind in s.compile().thresholds] == kinds
