@@ -107,9 +107,9 @@ class Modes:
     def shapes(self) -> Mapping[str, BodyShape]:
         """How the body frames move, by body name."""
         model, q = self.space.model, self.state.q
-        moves = _moved(model, q, self.motions.real)
+        moves = frame_motions(model, q, self.motions.real)
         if np.iscomplexobj(self.motions):
-            moves = moves + 1j * _moved(model, q, self.motions.imag)
+            moves = moves + 1j * frame_motions(model, q, self.motions.imag)
         return {name: BodyShape(moves[:, k, 3:], moves[:, k, :3]) for k, name in enumerate(model.body_names)}
 
     def at(self, marker: Any) -> BodyShape:
@@ -408,7 +408,7 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
     return np.asarray(energy.kinetic)
 
 
-def _moved(model: Model, q: Array, motions: Array) -> Array:
+def frame_motions(model: Model, q: Array, motions: Array) -> Array:
     """Return [turn; shift] (n, nb, 6) of the body frames in small motions (nv, n)."""
     n = motions.shape[1]
     if not n:

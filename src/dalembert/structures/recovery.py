@@ -163,7 +163,8 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     --------
     >>> import numpy as np, dalembert as da
     >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
-    >>> panel = da.structures.plate_structure(0.4, 0.3, 0.002, steel, elements=(6, 4)).reduce(da.structures.FreeModes(3))
+    >>> sheet = da.structures.plate_structure(0.4, 0.3, 0.002, steel, elements=(6, 4))
+    >>> panel = sheet.reduce(da.structures.FreeModes(3))
     >>> stresses = nodal_stresses(panel, [1e-4, 0.0, 0.0])
     >>> stresses.tensor.shape, stresses.mises.shape
     ((1, 2, 35, 3, 3), (1, 35))

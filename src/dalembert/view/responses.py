@@ -137,7 +137,7 @@ def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None,
         top = panel.get_ylim()[1]
         for order in orders:
             panel.plot(speed, np.abs(order * diagram.values) / (2 * np.pi), color=style.FAINT, linewidth=0.9)
-            critical = diagram.critical_speeds(order)
+            critical = diagram.critical_speeds(order) if diagram.axes != "mixed" else np.zeros(0)
             panel.plot(
                 critical * 60 / (2 * np.pi), np.abs(order * critical) / (2 * np.pi), "o", color=style.INK, markersize=4
             )
