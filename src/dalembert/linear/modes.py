@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import positive
-from ..errors import ModelError
+from ..errors import ModelError, ModesWarning
 from ..model import Conditions, Model, State
 from ..system import System
 from .large import LargeSystem, lowest_damped, lowest_undamped
 from .linearize import linear_at, unrest
 from .states import about
 from .tangent import Tangent, tangent_space
+from .unfit_modes import unfit_modes
 
 __all__ = ["BodyShape", "Modes", "modes"]
 
@@ -288,7 +290,17 @@ def modes(
         if count != int(count):
             raise ModelError("modes", "count", count, "give a whole number")
         count = int(count)
-    at = about(system, state, t, conditions, item="modes")
+    found = _modes(system, state, count, t, conditions)
+    if found.space.model.flexible_names:
+        said = unfit_modes(found)
+        for note in said:
+            warnings.warn(note, ModesWarning, stacklevel=2)
+        found = replace(found, notes=(*found.notes, *said))
+    return found
+
+
+def _modes(system: System | Model, state: Any, count: int | None, t: float | None, under: Conditions | None) -> Modes:
+    at = about(system, state, t, under, item="modes")
     space = tangent_space(at.model, at.state, **at.under, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8
     if (space.ny > DENSE or few) and LargeSystem.can(space):
