@@ -48,7 +48,8 @@ public:
     return new Block(bytes);
   }
   void give(Block *block) {
-    if (Block *old = recent.exchange(block, std::memory_order_release))
+    // acquires as well: what another thread wrote into the old block is over before it is deleted
+    if (Block *old = recent.exchange(block, std::memory_order_acq_rel))
       put_aside(old);
   }
 

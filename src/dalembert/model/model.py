@@ -758,6 +758,7 @@ class Model(NamedModel):
         """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
         return self._composite_diagonal(q)
 
+    @refusals.in_its_own_name
     def freedoms_without_inertia(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
         """Return the names of the speeds along which nothing resists at q (nq,).
 
