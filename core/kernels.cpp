@@ -642,7 +642,9 @@ void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
 
 std::size_t bytes_stress(const ModelData &m) {
   MotionRoom room;
-  return DALEMBERT_ISA::lay_out(m, nullptr, room, true) + (std::size_t(2 * m.nv + m.nx) * sizeof(double) + 63) / 64 * 64;
+  Arena arena{nullptr, DALEMBERT_ISA::lay_out(m, nullptr, room, true)};
+  arena.take<double>(std::size_t(2 * m.nv + m.nx));
+  return arena.used;
 }
 
 // all states at a configuration, into the room

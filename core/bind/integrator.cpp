@@ -214,6 +214,7 @@ public:
   // everything a run needs to go on as if it had not stopped
   nb::bytes checkpoint() const {
     std::string blob(sizeof run + memory.size, '\0');
+    memory.open();
     std::memcpy(blob.data(), &run, sizeof run);
     std::memcpy(blob.data() + sizeof run, memory.data, memory.size);
     return nb::bytes(blob.data(), blob.size());
@@ -226,6 +227,7 @@ public:
     if (kept.method != run.method)
       throw nb::value_error("the checkpoint is of another method");
     run = kept;
+    memory.open();
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
     run.atol = tolerances.data();

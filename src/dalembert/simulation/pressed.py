@@ -148,7 +148,7 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
         said += f": modes do not tell where it goes from there; take {remedy}"
     elif not known:
         said += (
-            f": {100 / factor:.2g} % of its stiffness or more are not there; give it stiffening=True and load_nodes, "
+            f": {percent(1 / factor)} of its stiffness or more are not there; give it stiffening=True and load_nodes, "
             "the nodes that are pressed"
         )
     warnings.warn(said, BucklingWarning, stacklevel=7)

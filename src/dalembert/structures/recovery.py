@@ -143,7 +143,7 @@ class NodalStresses:
         k, _, n = self.tensor.shape[:3]
         largest = f"von Mises up to {self.mises.max(initial=0.0):.4g} Pa"
         return (
-            f"<NodalStresses: {k} states, {n} nodes, {largest}, error about {100 * self.error.max(initial=0.0):.2g} %>"
+            f"<NodalStresses: {k} states, {n} nodes, {largest}, error about {100 * self.error.max(initial=0.0):.3g} %>"
         )
 
 
