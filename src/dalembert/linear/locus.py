@@ -360,7 +360,7 @@ def _matrices(spaces: list[Tangent]) -> Array:
         return np.array([space.reduce(space.derivatives()) for space in spaces])
     q, v, x = (np.array([getattr(space.state, part) for space in spaces]) for part in ("q", "v", "x"))
     t = np.array([float(space.state.t) for space in spaces])
-    d = first.model.d_dynamics(t, q, v, x, conditions=first.conditions)
+    d = first.model.d_dynamics(t, q, v, x, conditions=first.conditions, multipliers=False)
     return np.array([space.reduce(_one(d, k)) for k, space in enumerate(spaces)])
 
 
