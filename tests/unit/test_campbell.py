@@ -165,3 +165,12 @@ def test_blades_keep_the_frequencies_of_their_own_axes() -> None:
     assert diagram.axes == "rotating" and "blades" in diagram.notes[0]
     # a point mass at 1 m from a hinge 0.1 m off the axis
     assert_allclose(np.abs(diagram.eigenvalues.imag).max(axis=1), np.sqrt(100.0 + 1.1 * speeds**2), rtol=1e-6)
+
+
+def test_the_picture_ends_above_the_lines_of_excitation_and_the_lowest_modes() -> None:
+    diagram = da.campbell(_rotor(), "spin", np.linspace(0.0, 300.0, 4))
+    panel = diagram.plot(orders=(1.0, 2.0))
+    low, high = panel.get_ylim()
+    lowest = np.sort(diagram.frequencies[:, diagram.vibrating], axis=1)[:, :4].max()
+    assert low == 0.0 and 600.0 / (2 * np.pi) < high < 1.5 * max(lowest, 600.0 / (2 * np.pi))
+    assert diagram.frequencies.max() > 3 * high
