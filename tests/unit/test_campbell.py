@@ -147,7 +147,7 @@ def test_neither_rotor_nor_supports_symmetric_has_no_critical_speeds() -> None:
     flat = da.Section.rectangle(0.02, 0.015)
     diagram = da.campbell(_rotor(section=flat, stiffness=(1e5, 3e5)), "spin", [0.0, 50.0, 100.0, 150.0])
     assert diagram.axes == "mixed"
-    with pytest.raises(da.ModelError, match="da.floquet"):
+    with pytest.raises(da.ModelError, match=r"da\.floquet"):
         diagram.critical_speeds()
     assert "da.floquet" in str(diagram)
 

@@ -23,8 +23,8 @@ from ..checks import finite_array
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
 from ..system import System
-from .rotor_axes import in_common_axes
 from .modes import frame_motions
+from .rotor_axes import in_common_axes
 from .rows import Rows
 from .states import about, conditions_of, inputs_of, plain
 from .tangent import Tangent, tangent_space
@@ -304,8 +304,8 @@ def campbell(
     Notes
     -----
     Frequencies are those in fixed axes, as seen beside the rotor. Coordinates behind the spin, such as the modes of a
-    flexible shaft that turns, are converted. That needs a rotor that is symmetric about its axis; supports may differ by
-    direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are those
+    flexible shaft that turns, are converted. That needs a rotor that is symmetric about its axis; supports may differ
+    by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are those
     in axes that turn with the rotor. `axes` tells which, and `notes` why.
     """
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]

@@ -11,8 +11,8 @@ O gives twists of bodies in the world, and deformations turned with the axes of 
     y_f'  = y'  + spin tau' y                                                                                     (2)
     y_f'' = y'' + 2 spin tau' y' + spin^2 tau'' y                                                                 (3)
 
-at the angle zero are equations of constant coefficients, also where supports are not alike in all directions. If not the
-rotor but what carries it is symmetric, O gives the same in axes that turn with the rotor.
+at the angle zero are equations of constant coefficients, also where supports are not alike in all directions. If not
+the rotor but what carries it is symmetric, O gives the same in axes that turn with the rotor.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def _notes(axes: str, reasons: list[str], change: float) -> tuple[str, ...]:
     told = []
     if axes == "rotating":
         told.append(
-            f"frequencies are those seen in axes that turn with the rotor, not in fixed axes: {reasons[0]}; loads fixed "
-            "in space excite at multiples of the speed there, unbalance at frequency 0"
+            f"frequencies are those seen in axes that turn with the rotor, not in fixed axes: {reasons[0]}; loads "
+            "fixed in space excite at multiples of the speed there, unbalance at frequency 0"
         )
     if axes == "mixed":
         told.append(
@@ -127,8 +127,8 @@ def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -
 def _change(space: Tangent, A: Array, spin: float, view: _View) -> float:
     """Return how much the equations change with the angle of spin, relative to eigenvalues and spin.
 
-    Those at another angle are mapped to the coordinates of this one by (1), and compared mode by mode. Eigenvalues alone
-    would not do: of a flat shaft on round supports they are the same at all angles though the equations are not.
+    Those at another angle are mapped to the coordinates of this one by (1), and compared mode by mode. Eigenvalues
+    alone would not do: of a flat shaft on round supports they are the same at all angles though the equations are not.
     """
     n, m = space.ny, space.ny + space.nz
     direction = space.state.v / spin

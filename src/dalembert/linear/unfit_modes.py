@@ -57,8 +57,8 @@ def unfit_modes(found: Modes) -> list[str]:
         if missed > MISSED * whole:
             notes.append(
                 f"the modes of {body.name!r} ({flexible.nm}) miss {percent(missed / whole)} of how mode {k} at "
-                f"{found.frequencies[k]:.4g} Hz deforms it, by strain energy, and its frequency is too high: take more, "
-                "or modes=da.CraigBampton with the nodes that are connected"
+                f"{found.frequencies[k]:.4g} Hz deforms it, by strain energy, and its frequency is too high: take "
+                "more, or modes=da.CraigBampton with the nodes that are connected"
             )
     return notes
 

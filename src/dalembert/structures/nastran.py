@@ -28,7 +28,21 @@ _STIFF_IN_SHEAR = 1e6
 
 # cards that join grids and do not begin with C, beside RBE2 and RBE3
 _JOINING = frozenset(
-    "RBAR RBAR1 RBE1 RROD RJOINT RSPLINE RSSCON RTRPLT RTRPLT1 MPC MPCADD MPCAX GENEL".split()
+    (
+        "GENEL",
+        "MPC",
+        "MPCADD",
+        "MPCAX",
+        "RBAR",
+        "RBAR1",
+        "RBE1",
+        "RJOINT",
+        "RROD",
+        "RSPLINE",
+        "RSSCON",
+        "RTRPLT",
+        "RTRPLT1",
+    )
 )
 
 
@@ -48,8 +62,8 @@ def read_nastran(
         WTMASS to those that it writes.
 
     RBE2 on all six components become rigid regions, RBE3 of all six components by displacements (123) mean regions.
-    Other cards that join grids (RBAR, MPC, ...) are refused by name. Coordinate systems other than the basic one are refused. Cards
-    that describe loads, supports and what to compute are passed over: a body of a system is free.
+    Other cards that join grids (RBAR, MPC, ...) are refused by name. Coordinate systems other than the basic one are
+    refused. Cards that describe loads, supports and what to compute are passed over: a body of a system is free.
 
     Raises
     ------
@@ -279,9 +293,7 @@ def _tied(structure: Structure, card: Card, places: dict[int, int]) -> Structure
     )
 
 
-def _following(
-    structure: Structure, card: Card, places: dict[int, int], grids: dict[int, list[float]]
-) -> Structure:
+def _following(structure: Structure, card: Card, places: dict[int, int], grids: dict[int, list[float]]) -> Structure:
     """Return the structure with a last node that follows the weighted mean of others, by an RBE3."""
     if set(card.text(4)) != set("123456"):
         raise ModelError(card.item, "REFC", card.text(4), "only grids that follow in all six components are understood")

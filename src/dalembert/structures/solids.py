@@ -233,9 +233,9 @@ def _extrapolation(nodes: NDArray[np.int64], places: Array, points: Array, n: in
 def _patch_fit(nodes: NDArray[np.int64], places: Array, points: Array) -> Any:
     """Return weights (n, ne q) at nodes of a linear field fitted to the values at points of the elements around.
 
-    Where few elements meet, as at a surface, those around their other nodes are taken too. `points` (3, ne, q): the first
-    of each element, its centre, decides. The others count only for slopes that the centres leave open, as across a
-    single layer of elements.
+    Where few elements meet, as at a surface, those around their other nodes are taken too. `points` (3, ne, q): the
+    first of each element, its centre, decides. The others count only for slopes that the centres leave open, as across
+    a single layer of elements.
     """
     from scipy.sparse import csr_array, diags_array
 
