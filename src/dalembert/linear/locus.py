@@ -305,8 +305,8 @@ def campbell(
     -----
     Frequencies are those in fixed axes, as seen beside the rotor. Coordinates behind the spin, such as the modes of a
     flexible shaft that turns, are converted. That needs a rotor that is symmetric about its axis; supports may differ
-    by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are those
-    in axes that turn with the rotor. `axes` tells which, and `notes` why.
+    by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are
+    those in axes that turn with the rotor. `axes` tells which, and `notes` why.
     """
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
     name = names[0]

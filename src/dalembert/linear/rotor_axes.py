@@ -74,7 +74,7 @@ def in_common_axes(
     top = int(np.abs(spins).argmax())
     if not spins[top]:
         return matrices, "fixed", ()
-    reasons = []
+    reasons: list[str] = []
     for name, view in (("fixed", _View(axis, False)), ("rotating", _View(axis, True))):
         try:
             found = _turned(spaces, matrices, spins, view)
@@ -187,7 +187,7 @@ def _mapped(space: Tangent, direction: Array, view: _View, angle: float, other: 
     middle, turns = _turns(space, direction, view)
     base = _outputs(space, view, middle, turns, 0.0)
     wanted = _outputs(other, view, middle, turns, angle)
-    tau: Array = np.linalg.lstsq(base, wanted, rcond=None)[0]
+    tau = np.asarray(np.linalg.lstsq(base, wanted, rcond=None)[0], dtype=np.float64)
     if np.abs(base @ tau - wanted).max(initial=0.0) > _MAPPED * np.abs(wanted).max(initial=0.0):
         raise _NoMapError(
             "parts that stand still move in directions of their own"

@@ -44,7 +44,7 @@ def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable
     """Refuse calls of a method while another thread is inside one: the run is halfway there."""
 
     @wraps(method)
-    def call(self: Live, *args: Args.args, **more: Args.kwargs) -> Found:
+    def call(self: Live, /, *args: Args.args, **more: Args.kwargs) -> Found:
         if not self._lock.acquire(blocking=False):
             remedy = "another thread is using this run: use it from one thread, or guard it by a lock of your own"
             raise ModelError("Live", method.__name__.strip("_"), "called by two threads", remedy)

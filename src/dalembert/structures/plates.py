@@ -174,7 +174,8 @@ class PlateElements:
         local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
         heights = 0.5 * self.thickness * np.array([1.0, -1.0])
         rows = np.array([self._plane() @ (p.strain - height * p.curvature) for height in heights])
-        return np.einsum("fil,elm->feim", rows, local)
+        found: Array = np.einsum("fil,elm->feim", rows, local)
+        return found
 
     def _plane(self) -> Array:
         """Return the plane stress matrix (3, 3) Pa."""

@@ -136,8 +136,7 @@ class NodalStresses:
     @property
     def principal(self) -> Array:
         """Principal stresses (k, f, n, 3) Pa, the largest first."""
-        found: Array = np.linalg.eigvalsh(self.tensor)[..., ::-1]
-        return found
+        return np.asarray(np.linalg.eigvalsh(self.tensor)[..., ::-1], dtype=np.float64)
 
     def __repr__(self) -> str:
         k, _, n = self.tensor.shape[:3]
