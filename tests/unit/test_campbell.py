@@ -174,3 +174,26 @@ def test_the_picture_ends_above_the_lines_of_excitation_and_the_lowest_modes() -
     lowest = np.sort(diagram.frequencies[:, diagram.vibrating], axis=1)[:, :4].max()
     assert low == 0.0 and 600.0 / (2 * np.pi) < high < 1.5 * max(lowest, 600.0 / (2 * np.pi))
     assert diagram.frequencies.max() > 3 * high
+
+
+def test_a_rotor_that_turns_backwards_has_the_same_critical_speeds() -> None:
+    speeds = np.linspace(0.0, 200.0, 9)
+    ahead, back = (da.campbell(_rotor(), "spin", sign * speeds) for sign in (1.0, -1.0))
+    assert_allclose(back.eigenvalues.imag.max(axis=1), ahead.eigenvalues.imag.max(axis=1), rtol=1e-9)
+    assert_allclose(np.sort(-back.critical_speeds()), ahead.critical_speeds(), rtol=1e-6)
+
+
+def test_damping_inside_a_shaft_makes_it_unstable_above_its_critical_speed() -> None:
+    modes = da.structures.CraigBampton((0, 4, 8), 0)
+    s = da.System("rotor", gravity=(0, 0, 0))
+    shaft = s.body("shaft", da.beam(1.0, _SECTION, da.materials.steel, elements=8, modes=modes, damping=0.02))
+    s.connect("seat", da.Fixed(), shaft.at(node=4), s.body("disc", mass=8.0, inertia=(0.02, 0.01, 0.01)))
+    yoke = s.body("yoke", mass=1e-6, inertia=(1e-9, 1e-9, 1e-9))
+    s.connect("tilt", da.Universal("y", "z"), s.ground, yoke)
+    s.connect("spin", da.Revolute("x"), yoke, shaft.at(node=0))
+    s.connect("far", da.constraints.PointOnLine("x"), s.ground, shaft.at(node=8))
+    s.drive("spin", speed=1.0)
+    diagram = da.campbell(s, "spin", np.linspace(50.0, 150.0, 21))
+    (limit, value), *_ = diagram.crossings()
+    # forward whirl loses its damping where the shaft turns as fast as it
+    assert_allclose([limit, value.imag], diagram.critical_speeds(whirl="forward")[0], rtol=2e-3)

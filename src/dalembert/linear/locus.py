@@ -199,14 +199,14 @@ class Campbell(RootLocus):
         sign = signs[whirl]
         found: list[float] = []
         for k in self.vibrating:
-            gap = self.eigenvalues[:, k].imag - order * self.values
-            if len(self.values) > 3:
-                roots = CubicSpline(self.values, gap).roots(extrapolate=False)
+            speeds, gap = _in_order(self.values, self.eigenvalues[:, k].imag - order * np.abs(self.values))
+            if len(speeds) > 3:
+                roots = CubicSpline(speeds, gap).roots(extrapolate=False)
             else:
                 i = np.flatnonzero(gap[:-1] * gap[1:] < 0)
-                roots = self.values[i] + gap[i] / (gap[i] - gap[i + 1]) * (self.values[i + 1] - self.values[i])
+                roots = speeds[i] + gap[i] / (gap[i] - gap[i + 1]) * (speeds[i + 1] - speeds[i])
             sense = np.interp(roots, *_in_order(self.values, self.whirl[:, k]))
-            found += [float(r) for r, w in zip(roots, sense, strict=True) if sign is None or sign * w > _FLAT]
+            found += [float(r) for r, w in zip(roots, sense, strict=True) if r and (sign is None or sign * w > _FLAT)]
         return np.array(sorted(found))
 
     def __str__(self) -> str:

@@ -274,5 +274,8 @@ def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array
     G: Array = np.linalg.lstsq(rows / size, wanted, rcond=None)[0] / size[:, None]
     off = np.linalg.norm(rows @ G - wanted, axis=0)
     if (off > _MAPPED * size).any():
-        raise _NoMapError(f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other")
+        raise _NoMapError(
+            f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other (one mode more or less "
+            "may complete a pair)"
+        )
     return G

@@ -79,7 +79,7 @@ def mode_notes(motion: Motion) -> list[str]:
         chosen = _loaded(motion, loads)
         shapes = loaded_shapes(chosen, body) if len(chosen) else np.zeros((0, 0))
         if len(chosen) and np.isfinite(shapes).all():
-            notes += _missed(chosen, body, shapes)
+            notes += _missed(chosen, body, shapes, depth=5)
     return notes
 
 
@@ -155,7 +155,7 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
     return said
 
 
-def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
+def _missed(motion: Motion, body: Body, shapes: Array, depth: int = 7) -> Iterator[str]:
     """Say if no combination of the modes comes near to how the loads deform the structure."""
     flexible = body.flexible
     assert flexible is not None
@@ -168,7 +168,7 @@ def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
             f"energy (up to {moved[k]:.2g} m, t = {motion.t[k]:.6g} s): take more, or modes=da.CraigBampton with the "
             "loaded nodes"
         )
-        warnings.warn(said, ModesWarning, stacklevel=7)
+        warnings.warn(said, ModesWarning, stacklevel=depth)
         yield said
 
 
