@@ -275,7 +275,7 @@ def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array
     off = np.linalg.norm(rows @ G - wanted, axis=0)
     if (off > _MAPPED * size).any():
         raise _NoMapError(
-            f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other (one mode more or less "
-            "may complete a pair)"
+            f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other (one mode more or "
+            "less may complete a pair)"
         )
     return G
