@@ -259,7 +259,8 @@ unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, 
     balance(m, c, system, surroundings(c, system, s, system.unused), s, at.out[0], system.lambda, static_cast<double *>(nullptr));
   for (int f = 0; f < m.nv; ++f)
     at.out[1][f] = c.given && c.given[f] ? system.passed[f] : system.tau[f];
-  std::memcpy(at.out[2], room.loads.lambda, std::size_t(m.nc) * sizeof(double));
+  if (m.nc)
+    std::memcpy(at.out[2], room.loads.lambda, std::size_t(m.nc) * sizeof(double));
   return 0;
 }
 
@@ -641,7 +642,9 @@ void factor_pivots(const ModelData &m, std::byte *memory, double *pivots) {
 
 std::size_t bytes_stress(const ModelData &m) {
   MotionRoom room;
-  return DALEMBERT_ISA::lay_out(m, nullptr, room, true) + (std::size_t(2 * m.nv + m.nx) * sizeof(double) + 63) / 64 * 64;
+  Arena arena{nullptr, DALEMBERT_ISA::lay_out(m, nullptr, room, true)};
+  arena.take<double>(std::size_t(2 * m.nv + m.nx));
+  return arena.used;
 }
 
 // all states at a configuration, into the room

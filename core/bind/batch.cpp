@@ -249,6 +249,7 @@ void Batch::run_alone(Block &room, std::size_t k) {
   };
   Recorder recorder{record, &row, task.attention.stop()};
   Samples left = samples;
+  room.open();
   std::memset(room.data, 0, room.size);
   const double *parts[6];
   if (task.attention.asked()) // what it had done in lanes, if anything, is kept
@@ -274,6 +275,7 @@ void Batch::run_alone(Block &room, std::size_t k) {
     steppers.state(mine, one, room.data, parts);
     one.method = method_called("radau");
     Block implicit(steppers.bytes(mine, one.method));
+    implicit.open();
     std::memset(implicit.data, 0, implicit.size);
     one.watch = false;
     one.started = 0;

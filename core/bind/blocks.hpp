@@ -1,8 +1,10 @@
 // Blocks of memory that calls borrow: kept for the next call, handed over without a lock where one after the other comes.
 #pragma once
 
+#include "scalar/arena.hpp"
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -12,8 +14,16 @@ namespace dalembert::bind {
 // a block of memory aligned for the widest register
 class Block {
 public:
-  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {}
-  ~Block() { ::operator delete(data, std::align_val_t(64)); }
+  explicit Block(std::size_t bytes) : size(bytes), data(static_cast<std::byte *>(::operator new(bytes, std::align_val_t(64)))) {
+    if constexpr (gap_bytes > 0)
+      std::memset(data, 0xff, size); // NaN: what is read before it is written shows
+  }
+  ~Block() {
+    open();
+    ::operator delete(data, std::align_val_t(64));
+  }
+  // before it is read or written as a whole
+  void open() const { open_memory(data, size); }
   Block(const Block &) = delete;
   Block &operator=(const Block &) = delete;
   const std::size_t size;
@@ -48,7 +58,8 @@ public:
     return new Block(bytes);
   }
   void give(Block *block) {
-    if (Block *old = recent.exchange(block, std::memory_order_release))
+    // acquires as well: what another thread wrote into the old block is over before it is deleted
+    if (Block *old = recent.exchange(block, std::memory_order_acq_rel))
       put_aside(old);
   }
 

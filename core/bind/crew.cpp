@@ -3,6 +3,7 @@
 #include <chrono>
 #include <system_error>
 #include <thread>
+#include <utility>
 #if !defined(_WIN32)
 #include <unistd.h>
 #endif
@@ -78,18 +79,31 @@ void Crew::run_here(int count, const std::function<void(int)> &work, Attention *
     return;
   }
   job = &work;
+  failed.store(false, std::memory_order_relaxed);
   waiting_for.store(helping, std::memory_order_relaxed);
   for (int k = 0; k < helping; ++k) {
     hands[std::size_t(k)].round.fetch_add(1, std::memory_order_release);
     hands[std::size_t(k)].round.notify_one();
   }
-  work(0);
+  attempt(0);
   for (int k = helping + 1; k < count; ++k) // more parts than hands
-    work(k);
+    attempt(k);
   if (attention)
     wait_attentively(*attention);
   for (int left; (left = waiting_for.load(std::memory_order_acquire)) > 0;)
     wait_while(waiting_for, left);
+  if (failed.load(std::memory_order_relaxed))
+    std::rethrow_exception(std::exchange(failure, nullptr));
+}
+
+// one part; an exception is kept, for the hands need the job until all are done
+void Crew::attempt(int number) noexcept {
+  try {
+    (*job)(number);
+  } catch (...) {
+    if (!failed.exchange(true, std::memory_order_relaxed))
+      failure = std::current_exception();
+  }
 }
 
 // Naps that grow with the time that has passed, with a look for signals between them.
@@ -120,7 +134,7 @@ void Crew::serve(Hand &hand, int number) {
   for (unsigned seen = 0;;) {
     wait_while(hand.round, seen);
     seen = hand.round.load(std::memory_order_acquire);
-    (*job)(number);
+    attempt(number);
     if (waiting_for.fetch_sub(1, std::memory_order_acq_rel) == 1)
       waiting_for.notify_all();
   }

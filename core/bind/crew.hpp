@@ -4,6 +4,7 @@
 #include "bind/attention.hpp"
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <functional>
 
 namespace dalembert::bind {
@@ -18,7 +19,8 @@ public:
 
   // runs work(0) ... work(count - 1), work(0) in the calling thread; returns when all are done. A second caller while the
   // crew is busy, or a lack of threads, makes it run them one after the other. Only as many threads are woken as there are
-  // parts. With `attention`, signals are looked for while the others finish.
+  // parts. With `attention`, signals are looked for while the others finish. The first exception of any part is thrown again
+  // once all are done.
   static void run(int count, const std::function<void(int)> &work, Attention *attention = nullptr);
 
 private:
@@ -29,6 +31,7 @@ private:
 
   void grow(int hands);
   void serve(Hand &hand, int number);
+  void attempt(int number) noexcept;
   void run_here(int count, const std::function<void(int)> &work, Attention *attention);
   void wait_attentively(Attention &attention) const;
 
@@ -37,6 +40,8 @@ private:
   std::deque<Hand> hands;                           // stay where they are
   std::atomic<int> waiting_for{0};                  // hands still at work
   const std::function<void(int)> *job = nullptr;
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure; // written by who set `failed`, read when all are done
 };
 
 } // namespace dalembert::bind

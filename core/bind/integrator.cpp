@@ -2,6 +2,7 @@
 #include "bind/batch.hpp"
 #include "bind/methods.hpp"
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -9,7 +10,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace dalembert::bind {
 
@@ -211,6 +214,7 @@ public:
   // everything a run needs to go on as if it had not stopped
   nb::bytes checkpoint() const {
     std::string blob(sizeof run + memory.size, '\0');
+    memory.open();
     std::memcpy(blob.data(), &run, sizeof run);
     std::memcpy(blob.data() + sizeof run, memory.data, memory.size);
     return nb::bytes(blob.data(), blob.size());
@@ -223,6 +227,7 @@ public:
     if (kept.method != run.method)
       throw nb::value_error("the checkpoint is of another method");
     run = kept;
+    memory.open();
     std::memcpy(memory.data, blob.c_str() + sizeof run, memory.size);
     run.conditions = scope.conditions;
     run.atol = tolerances.data();
@@ -250,6 +255,7 @@ public:
   }
 
   Run run;
+  std::atomic<std::thread::id> user{}; // the thread whose call lasts
 
 private:
   nb::object owner, chosen; // keep model and conditions alive
@@ -307,6 +313,38 @@ private:
   }
 };
 
+// An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from what a call
+// asks in Python, its own thread may look at it.
+class Use {
+public:
+  Use(Integrator &integrator, bool looks) : user(integrator.user) {
+    std::thread::id found{};
+    mine = user.compare_exchange_strong(found, std::this_thread::get_id(), std::memory_order_acq_rel);
+    if (!mine && !(looks && found == std::this_thread::get_id()))
+      throw std::runtime_error("the integrator is at work in another call; every thread needs one of its own");
+  }
+  ~Use() {
+    if (mine)
+      user.store({}, std::memory_order_release);
+  }
+  Use(const Use &) = delete;
+
+private:
+  std::atomic<std::thread::id> &user;
+  bool mine;
+};
+
+template <auto method, bool looks, class R, class... A> R alone(Integrator &integrator, A... arguments) {
+  const Use use(integrator, looks);
+  return (integrator.*method)(static_cast<A &&>(arguments)...);
+}
+// a method for one call at a time, as a function that can be bound
+template <auto method, bool looks = false> struct Alone {
+  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...)) { return &alone<method, looks, R, A...>; }
+  template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...) const) { return &alone<method, looks, R, A...>; }
+  static constexpr auto call = of(method);
+};
+
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return nb::inst_ready(self) ? nb::inst_ptr<Integrator>(self)->visit(visit, arg) : 0;
@@ -327,22 +365,22 @@ void add_integrator(nb::module_ &module) {
       .def(nb::init<nb::object, nb::object, int, double, const Doubles &, double, double, double, bool, bool>(), nb::arg("model"), nb::arg("conditions"),
            nb::arg("method"), nb::arg("rtol"), nb::arg("atol"), nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"),
            nb::arg("project"), nb::arg("watch"))
-      .def("start", &Integrator::start, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
-      .def("advance", &Integrator::advance, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none(),
+      .def("start", Alone<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("advance", Alone<&Integrator::advance>::call, nb::arg("until"), nb::arg("most_steps"), nb::arg("times") = nb::none(),
            nb::arg("flag") = nb::none())
-      .def("take", &Integrator::take)
-      .def("take_steps", &Integrator::take_steps)
-      .def("take_switches", &Integrator::take_switches)
-      .def("set_switches", &Integrator::set_switches, nb::arg("times"), nb::arg("sides"))
-      .def("state", &Integrator::state)
-      .def("dense", &Integrator::dense, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
-      .def("batch", &Integrator::batch, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+      .def("take", Alone<&Integrator::take, true>::call)
+      .def("take_steps", Alone<&Integrator::take_steps, true>::call)
+      .def("take_switches", Alone<&Integrator::take_switches, true>::call)
+      .def("set_switches", Alone<&Integrator::set_switches>::call, nb::arg("times"), nb::arg("sides"))
+      .def("state", Alone<&Integrator::state, true>::call)
+      .def("dense", Alone<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("rows"), nb::arg("fractions"))
+      .def("batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"), nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(),
            nb::arg("flag") = nb::none(), nb::arg("together") = nb::none())
-      .def("take_errors", &Integrator::take_errors)
-      .def("set_breaks", &Integrator::set_breaks, nb::arg("times"))
-      .def("checkpoint", &Integrator::checkpoint)
-      .def("restore", &Integrator::restore, nb::arg("blob"))
+      .def("take_errors", Alone<&Integrator::take_errors, true>::call)
+      .def("set_breaks", Alone<&Integrator::set_breaks>::call, nb::arg("times"))
+      .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)
+      .def("restore", Alone<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw("step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
       .def("first_step", [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; }, nb::arg("step"))

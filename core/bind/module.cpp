@@ -195,6 +195,8 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   const bool placed = q.ndim() == 2;
   if (row_scale.size() != std::size_t(m.nc) || q.size() != std::size_t(placed ? n * nq : nq))
     throw nb::value_error("the arrays do not fit the model");
+  if (n == 0)
+    throw nb::value_error("give at least one time");
   Scope scope(m, conditions.is_none() ? *model.described : *Quiet::of_model(model, conditions));
   Lease memory(model.singles, model.kernels->bytes_sweep(m, scope.conditions, jerk));
   nb::object qs = new_array({n, nq}), vs = new_array({n, nv}), as = new_array({n, nv}), slack = new_array({n});
@@ -205,7 +207,7 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   SweepCall call{};
   call.times = times.data(), call.count = n, call.placed = placed;
   call.q = data_of(qs), call.v = data_of(vs), call.a = data_of(as), call.jerk = jerk ? data_of(js) : nullptr, call.slack = data_of(slack);
-  call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = n ? times.data()[0] : 0.0;
+  call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
   Attention attention;
   call.stop = attention.stop();
@@ -217,6 +219,15 @@ nb::tuple sweep(const BoundModel &model, const Doubles &times, const Doubles &q,
   if (attention.raise() || scope.raise())
     throw nb::python_error();
   return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps, call.corrections, call.crossings);
+}
+
+// numbers of an array that may begin at any byte: itself, or a copy
+const double *aligned(const Doubles &x, std::vector<double> &copy) {
+  if (reinterpret_cast<std::uintptr_t>(x.data()) % alignof(double) == 0)
+    return x.data();
+  copy.resize(x.size());
+  std::memcpy(copy.data(), static_cast<const void *>(x.data()), x.size() * sizeof(double));
+  return copy.data();
 }
 
 // the mass matrix at one configuration, factored
@@ -236,7 +247,8 @@ struct Factor {
   Factor(nb::object owner, const Doubles &q) : owner(owner), model(checked(owner)), memory(model->kernels->bytes_factor(model->data)) {
     if (q.ndim() != 1 || q.size() != std::size_t(model->data.nq))
       throw nb::value_error("q has the wrong size");
-    model->kernels->factor(model->data, memory.data, q.data());
+    std::vector<double> copy;
+    model->kernels->factor(model->data, memory.data, aligned(q, copy));
   }
 
   // rows of x are right-hand sides
@@ -250,11 +262,13 @@ struct Factor {
       new (&lock) std::mutex;
       process = this_process();
     }
+    std::vector<double> copy;
+    const double *rows = aligned(x, copy);
     {
       const Released released;
       std::lock_guard guard(lock);
       if (count > 0)
-        model->kernels->factor_solve(model->data, memory.data, x.data(), data_of(result), count);
+        model->kernels->factor_solve(model->data, memory.data, rows, data_of(result), count);
     }
     return result;
   }

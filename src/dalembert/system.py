@@ -559,6 +559,8 @@ class System(Showing):
     def check(self) -> Mobility:
         """Return a report that reads well when printed: bodies, freedoms, loops, redundancy (see `mobility`).
 
+        Its `notes` tell of flexible bodies whose modes do not suit how they are connected.
+
         Raises
         ------
         AssemblyError
@@ -566,7 +568,12 @@ class System(Showing):
         """
         from .analysis.mobility import mobility
 
-        return mobility(self)
+        found = mobility(self)
+        if found.model.flexible_names:
+            from .linear.unfit_modes import check_mode_sets
+
+            found = replace(found, notes=(*found.notes, *check_mode_sets(self)))
+        return found
 
     @overload
     def compile(self) -> Model: ...

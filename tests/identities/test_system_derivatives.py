@@ -752,3 +752,26 @@ def test_bare_derivatives_and_those_of_inverse_dynamics_are_for_open_systems() -
 def test_a_parameter_that_is_none_is_named() -> None:
     with pytest.raises(da.ModelError, match=r"parameter is 'm0\.stiffness'"):
         two_motors().compile().d_dynamics(0.0, Q, V, parameters=("m0.stiffness",))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_derivatives_of_multipliers_can_be_left_out(batch: bool) -> None:
+    s = da.System("arch")  # a chain in a plane between points: rows across the plane are redundant
+    last, length = s.ground, 0.3
+    for k in range(5):
+        rod = s.body(f"rod{k}", da.rod(length, 0.2))
+        s.connect(f"J{k}", da.Revolute("y"), last.at(length, 0, 0) if k else last, rod)
+        last = rod
+    s.connect("end", da.constraints.PointOnPoint(), s.ground.at(1.2, 0, 0), last.at(length, 0, 0))
+    state, _ = da.start_state(s, {"J0": -0.6})
+    model = s.compile()
+    given = (state.t, state.q, state.v)
+    if batch:
+        given = tuple(np.array([part, part]) for part in given)
+    whole = model.d_dynamics(*given, parameters=("rod1.mass",))
+    few = model.d_dynamics(*given, parameters=("rod1.mass",), multipliers=False)
+    for part in ("a", "dx"):
+        for one, other in zip(getattr(few, part), getattr(whole, part), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert whole.lam.q.shape[-2:] == (3, 5) and few.lam.q.shape[-2:] == (0, 5)
+    assert few.lam.parameters.shape[-2:] == (0, 1)

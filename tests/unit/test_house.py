@@ -66,6 +66,7 @@ SHORT_WAYS = {
     ("system", "model"): "System.compile",
     ("system", "natural"): "System.compile",
     ("system", "analysis"): "System.check",
+    ("system", "linear"): "System.check, whether modes of flexible bodies suit their connections",
     ("showing", "view"): "System.draw, System.view and System.play, and its look in notebooks",
     ("result.files", "io"): "Result.save, Result.to_csv and the like",
     ("result.result", "io"): "columns of results that were stored without a model",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -114,3 +116,37 @@ def test_a_length_that_opens_a_loop_is_refused() -> None:
         live.set("B.first.x", 0.9)
     live.advance(0.1)
     assert live.t == pytest.approx(0.2)
+
+
+def test_a_run_is_used_by_one_thread_at_a_time() -> None:
+    inside, leave = threading.Event(), threading.Event()
+    runs: list[da.Live] = []
+
+    def control(state: da.State) -> np.ndarray:
+        inside.set()
+        assert leave.wait(20.0)
+        assert not runs or np.isfinite(runs[0]["A.speed"])  # its own thread may look
+        return np.zeros(1)
+
+    leave.set()
+    live = da.Live(arm(), control=control)
+    runs.append(live)
+    inside.clear()
+    leave.clear()
+    other = threading.Thread(target=live.advance, args=(0.05,))
+    other.start()
+    assert inside.wait(20.0)
+    uses = (lambda: live.advance(0.01), lambda: live["A"], lambda: live.state, live.result)
+    for use in (*uses, lambda: live.set("motor.u", 1.0)):
+        with pytest.raises(da.ModelError, match="another thread is using this run"):
+            use()
+    core = live._run.integrator
+    for work in (core.state, core.checkpoint, core.take, lambda: core.advance(1.0, 10)):
+        with pytest.raises(RuntimeError, match="every thread needs one of its own"):
+            work()
+    leave.set()
+    other.join()
+    assert live.t == pytest.approx(0.05)
+    live.advance(0.05)  # and free again
+    whole = da.simulate(arm(), 0.1)
+    np.testing.assert_allclose(live.state.q, whole.q[-1], atol=1e-8)

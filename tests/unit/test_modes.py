@@ -321,3 +321,32 @@ def test_loci_and_campbell_diagrams_print_as_tables() -> None:
     assert "'bicycle' over 'speed': 25 values from 2 to 8" in lines[0] and len(lines) == 13
     assert "changes stability at 4.29" in lines[-2]
     assert repr(locus) == "<RootLocus of 'bicycle' over 'speed': 25 values from 2 to 8>"
+
+
+def test_nodes_of_flexible_bodies_have_shapes_and_a_hub_that_is_fixed_does_not_move_most() -> None:
+    s = da.System("rotor at rest", gravity=(0, 0, 0))
+    hub = s.body("hub", da.cylinder(0.1, 0.05, mass=5.0))
+    s.connect("fix", da.Fixed(), s.ground, hub)
+    steel = da.Material(E=210e9, nu=0.3, density=7850)
+    for k, length in enumerate((1.0, 1.2)):
+        blade = s.body(f"blade{k}", da.beam(length, da.Section.rectangle(0.05, 0.01), steel, elements=6))
+        s.connect(f"root{k}", da.Fixed(), hub.at(0.1, 0, 0, rotation=("z", k * np.pi)), blade.at(node=0))
+    found = da.modes(s, count=4)
+    assert [line.split()[-1] for line in str(found).splitlines()[2:4]] == ["blade1", "blade0"]
+    assert "hub" not in str(found)
+    nodes = found.shapes["blade1"].nodes
+    assert nodes.shape == (4, 7, 3) and found.shapes["hub"].nodes is None
+    tip = found.at(s.bodies["blade1"].at(node=6)).translation
+    assert_allclose(nodes[:, 6], tip, atol=1e-12)
+    assert abs(tip[0]).max() > 0.1 and not found.shapes["blade1"].translation.any()
+
+
+def test_nodes_move_with_their_frame_too() -> None:
+    s = da.System("arm", gravity=(0, 0, 0))
+    arm = s.body("arm", da.beam(1.0, da.Section.rectangle(0.05, 0.01), da.materials.steel, elements=4))
+    s.connect("A", da.Revolute("y"), s.ground, arm.at(node=0))
+    s.connect("k", da.HingeSpring(stiffness=50.0, damping=0.2), "A")
+    found = da.modes(s, {"A": 0.4}, count=3)
+    for node in (0, 2, 4):
+        wanted = found.at(arm.at(node=node)).translation
+        assert_allclose(found.shapes["arm"].nodes[:, node], wanted, atol=1e-9)

@@ -137,3 +137,60 @@ def test_damaged_files_give_no_other_errors(tmp_path: Path) -> None:
         except da.ModelError:
             outcomes["refused"] += 1
     assert min(outcomes.values()) > 20
+
+
+SQUARE = """\
+GRID,1,,0.0,0.0,0.0
+GRID,2,,1.0,0.0,0.0
+GRID,3,,1.0,1.0,0.0
+GRID,4,,0.0,1.0,0.0
+GRID,8,,0.4,0.5,0.3
+CBAR,1,10,1,2,0.0,0.0,1.0
+CBAR,2,10,2,3,0.0,0.0,1.0
+CBAR,3,10,3,4,0.0,0.0,1.0
+CBAR,4,10,4,1,0.0,0.0,1.0
+PBAR,10,20,8.0E-4,2.6666667-8,1.0666667-7,7.32-8
+MAT1,20,2.1E11,,0.3,7850.0
+{more}
+"""
+
+
+def test_a_grid_of_an_rbe3_follows_the_mean_of_others_and_hands_its_mass_to_them(tmp_path: Path) -> None:
+    more = "CONM2,9,8,,3.0\nRBE3,5,,8,123456,1.0,123,1,2\n,3,2.0,123,4"
+    found, places = da.read_nastran(written(tmp_path, SQUARE.format(more=more)))
+    plain, before = da.read_nastran(written(tmp_path, SQUARE.format(more=""), "plain.bdf"))
+    assert before == {1: 0, 2: 1, 3: 2, 4: 3} and places == before | {8: 4}
+    own = plain.mean_region([0, 1, 2, 3], (0.4, 0.5, 0.3), weights=[1, 1, 1, 2]).with_mass(4, 3.0)
+    assert np.allclose(found.rigid_mass(), own.rigid_mass())
+    body, wanted = (structure.reduce(da.FreeModes(4)) for structure in (found, own))
+    assert np.allclose(body.frequencies, wanted.frequencies, rtol=1e-9)
+    assert body.mass == pytest.approx(plain.rigid_mass()[3, 3] + 3.0)
+    # a mass that hangs at the mean slows the frame, and does not stiffen it
+    assert body.frequencies[0] < plain.reduce(da.FreeModes(4)).frequencies[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("RBE3,5,,8,123,1.0,123,1,2,\n,3,4", "REFC is '123'"),
+        ("RBE3,5,,8,123456,1.0,123456,1,2,\n,3,4", "components is '123456'"),
+        ("RBE3,5,,8,123456,1.0,123,1,2,\n,3,UM,1,12", "UM"),
+        ("RBE3,5,,2,123456,1.0,123,1,3,4", "REFGRID is 2"),
+        ("RBE3,5,,8,123456,1.0,123,1,2", "RBE3: nodes"),
+        ("RBAR,5,1,3,123456", "RBAR"),
+        ("MPC,1,1,1,1.0,2,1,-1.0", "MPC"),
+        ("PARAM,WTMASS,0.0", "WTMASS is 0.0"),
+    ],
+)
+def test_what_joins_grids_is_read_or_refused_by_name(more: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(da.ModelError, match=message):
+        da.read_nastran(written(tmp_path, SQUARE.format(more=more)))
+
+
+def test_wtmass_multiplies_all_masses(tmp_path: Path) -> None:
+    more = "CONM2,9,3,,3.0\n,0.01,,0.02,,,0.03"
+    plain, _ = da.read_nastran(written(tmp_path, SQUARE.format(more=more)))
+    heavy, _ = da.read_nastran(written(tmp_path, SQUARE.format(more=more + "\nPARAM,WTMASS,0.25"), "scaled.bdf"))
+    assert np.allclose(heavy.rigid_mass(), 0.25 * plain.rigid_mass())
+    assert np.allclose(heavy.mass.toarray(), 0.25 * plain.mass.toarray())
+    assert np.allclose(heavy.stiffness.toarray(), plain.stiffness.toarray())

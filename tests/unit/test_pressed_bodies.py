@@ -47,14 +47,18 @@ def test_a_clamped_column_knows_its_euler_load(share: float) -> None:
 @pytest.mark.parametrize("modes", [da.CraigBampton((0, 10), 4), da.CantileverModes(6), da.CantileverModes(12)])
 def test_a_strut_between_pins_knows_its_euler_load_whatever_its_modes(modes: object) -> None:
     s = strut(0.5, modes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModesWarning)  # bending modes do not shorten
+        rest = da.equilibrium(s)
     with pytest.warns(BucklingWarning):
-        result = da.simulate(s, 1e-4, state=da.equilibrium(s))
+        result = da.simulate(s, 1e-4, state=rest)
     assert np.allclose(da.buckling_factors(result, "bar"), 2.0, rtol=0.01)
 
 
 def test_a_pull_does_not_buckle() -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", BucklingWarning)
+        warnings.simplefilter("ignore", ModesWarning)  # six bending modes do not stretch
         result = da.simulate(column(-0.7), 1e-3)
     assert np.isinf(da.buckling_factors(result, "bar")).all()
 
@@ -100,6 +104,95 @@ def test_modes_that_cannot_follow_a_load_are_said() -> None:
         da.simulate(s, 0.5)
 
 
+def _clamped(modes: object, force: tuple[float, float, float]) -> da.System:
+    s = da.System("clamped", gravity=(0, 0, 0))
+    bar = s.body("bar", da.beam(1.0, BAR, STEEL, modes=modes, damping=0.05))
+    s.connect("foot", da.Fixed(), s.ground, bar.at(node=0))
+    s.connect("load", da.Load(force=force), bar.at(node=10))
+    return s
+
+
+def _between_pins(modes: object, force: tuple[float, float, float]) -> da.System:
+    s = da.System("pins", gravity=(0, 0, 0))
+    bar = s.body("bar", da.beam(1.0, BAR, STEEL, modes=modes, damping=0.05))
+    s.connect("left", da.Revolute("y"), s.ground, bar.at(node=0))
+    s.connect("right", da.constraints.PointOnLine("x"), s.ground, bar.at(node=10))
+    s.connect("load", da.Load(force=force), bar.at(node=5))
+    return s
+
+
+# system of a mode set and a force, mode set, loaded node, its deflection under 1 N
+UNSUITABLE = {
+    "free modes of a clamped bar": (_clamped, da.FreeModes(2), 10, 1 / (3 * STEEL.E * BAR.Iy)),
+    "cantilever modes between pins": (_between_pins, da.CantileverModes(2), 5, 1 / (48 * STEEL.E * BAR.Iy)),
+}
+
+
+@pytest.mark.parametrize("name", UNSUITABLE)
+@pytest.mark.parametrize("force", [0.2, 10.0])
+def test_what_modes_miss_is_said_however_small_the_load(name: str, force: float) -> None:
+    made, modes, node, compliance = UNSUITABLE[name]
+    s = made(modes, (0, 0, force))
+    with pytest.warns(ModesWarning, match="by strain energy") as said:
+        eq = da.equilibrium(s)
+    # by energy they miss what the loaded node lacks of its deflection
+    moved = s.compile().pose(s.bodies["bar"].at(node=node), eq.q).position[2]
+    missed = 1 - moved / (force * compliance)
+    assert missed > 0.4
+    told = float(str(said[0].message).split(" miss ")[1].split(" %")[0]) / 100
+    assert told == pytest.approx(missed, abs=0.02)  # whole percents, and shear
+    assert any("by strain energy" in note for note in eq.notes)
+    with pytest.warns(ModesWarning, match="'bar'"):
+        result = da.simulate(s, 0.02)
+    assert any("by strain energy" in note for note in result.stats.notes)
+
+
+def test_bending_modes_miss_all_of_a_pull() -> None:
+    s = _clamped(da.CantileverModes(6), (1e4, 0, 0))
+    with pytest.warns(ModesWarning, match="miss 100 %"):
+        da.equilibrium(s)
+    with pytest.warns(ModesWarning, match="miss 100 %"):
+        da.simulate(s, 0.02)
+
+
+@pytest.mark.parametrize("name", UNSUITABLE)
+def test_vibrations_and_the_check_of_a_system_tell_of_unsuitable_modes(name: str) -> None:
+    made, modes, _, _ = UNSUITABLE[name]
+    system = made(modes, (0, 0, 10.0))
+    with pytest.warns(ModesWarning, match=r"of how mode 0 at .* Hz deforms it"):
+        found = da.modes(system)
+    assert "its frequency is too high" in str(found)
+    report = system.check()
+    assert "'bar'" in report.notes[0] and "note: the modes of 'bar'" in str(report)
+
+
+@pytest.mark.parametrize(
+    "system",
+    [
+        _clamped(da.CantileverModes(6), (0, 0, 10.0)),
+        _clamped(da.CraigBampton((0, 10), 2), (1e4, 0, 10.0)),
+        _between_pins(da.CraigBampton((0, 5, 10), 2), (0, 0, 10.0)),
+        _between_pins(da.CantileverModes(12), (0, 0, 10.0)),
+    ],
+)
+def test_suitable_modes_are_not_spoken_of(system: da.System) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModesWarning)
+        da.equilibrium(system)
+        da.simulate(system, 0.02)
+        da.modes(system)
+    assert not system.check().notes
+
+
+def test_an_arm_that_hangs_by_its_weight_is_not_spoken_of() -> None:
+    s = da.System("arm")
+    arm = s.body("arm", da.beam(1.0, BAR, STEEL, damping=0.05))
+    s.connect("A", da.Revolute("y"), s.ground, arm)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModesWarning)
+        da.equilibrium(s)
+
+
 def test_bodies_without_known_elements_are_refused_by_name() -> None:
     s = column(0.1)
     flexible = s.bodies["bar"].flexible
@@ -111,3 +204,16 @@ def test_bodies_without_known_elements_are_refused_by_name() -> None:
     result = da.simulate(s, 1e-3)
     with pytest.raises(da.ModelError, match="elements of its structure"):
         da.buckling_factors(result, "bar")
+
+
+def test_modes_that_nothing_moves_are_not_said_to_move_by_rounding() -> None:
+    s = da.System("blade", gravity=(0, 0, 0))
+    hub = s.body("hub", da.cylinder(0.1, 0.05, mass=5.0))
+    s.connect("spin", da.Revolute("z"), s.ground, hub)
+    s.drive("spin", speed=30.0)
+    blade = s.body("blade", da.beam(1.0, da.Section.rectangle(0.05, 0.01), STEEL, elements=8, stiffening=True))
+    s.connect("root", da.Fixed(), hub, blade.at(node=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModesWarning)  # bending modes do not stretch
+        result = da.simulate(s, 0.05)
+    assert not any("absolute tolerance" in note for note in result.stats.notes)

@@ -493,3 +493,35 @@ def test_runs_with_states_and_parameters_of_different_numbers_are_refused(rig: R
 
 def test_what_is_neither_system_nor_model_is_refused(rig: Rig) -> None:
     refused(rig, lambda r: da.simulate(3, 1.0), "give a System or a compiled Model")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernel", ["mass_matrix", "forward_dynamics", "dynamics", "freedoms_without_inertia"])
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_positions_beyond_double_precision_are_refused_at_once(kernel: str) -> None:
+    s = da.System("long slide")
+    a, b = s.body("a", da.rod(1.0, 1.0)), s.body("b", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("y"), s.ground, a)
+    s.connect("B", da.Prismatic("x"), a.at(1, 0, 0), b)
+    model = s.compile()
+    still = np.zeros(2)
+    calls = {"forward_dynamics": (still, still), "dynamics": (still,)}
+    begin = (0.0,) if kernel == "dynamics" else ()
+    with pytest.raises(da.ModelError, match=f"^{kernel}: result is 'not finite'; the inputs are too large"):
+        getattr(model, kernel)(*begin, np.array([0.0, 1e160]), *calls.get(kernel, ()))
+
+
+def test_a_sweep_of_the_core_without_times_is_refused() -> None:
+    from dalembert.model.driven_rates import rates_at
+
+    model = four_bar().compile()
+    with pytest.raises(ValueError, match="at least one time"):
+        rates_at(model, np.zeros(0), np.zeros((0, model.nq)))
+
+
+def test_a_factor_takes_numbers_that_begin_at_any_byte() -> None:
+    model = chain(4).compile()
+    raw = np.zeros(8 * model.nv + 1, dtype=np.uint8)
+    q = np.frombuffer(raw.data, dtype=float, count=model.nv, offset=1)
+    q[:] = np.linspace(-1.0, 1.0, model.nv)
+    assert not q.flags.aligned
+    np.testing.assert_allclose(model.mass_matrix(q.copy()) @ model.factor(q).solve(q), q.copy(), atol=1e-12)

@@ -787,3 +787,20 @@ def test_methods_and_functions_take_the_same_options_with_the_same_defaults() ->
         own, (_, *others) = signature(method).parameters, signature(function).parameters.values()
         asked = {p.name: (p.kind, p.default) for p in others if p.name not in more}
         assert {n: (p.kind, p.default) for n, p in own.items() if n != "self"} == asked
+
+
+def test_a_panel_made_of_beams_is_drawn_as_wide_as_it_is() -> None:
+    from dalembert.view.meshes import mesh_of
+    from dalembert.view.solids import tube
+
+    panel = da.beam(1.0, da.Section.rectangle(0.3, 0.002), da.materials.steel, elements=4)
+    mesh = mesh_of(panel)
+    section = mesh.sections[0]
+    np.testing.assert_allclose(np.ptp(section, axis=0), [0.0, 0.3, 0.002], atol=1e-12)
+    solid, owners = tube(panel.nodes[mesh.lines[0]], 0.01, ring=section)
+    corners = solid.corners + panel.nodes[owners]
+    np.testing.assert_allclose(np.ptp(corners, axis=0), [1.0, 0.3, 0.002], atol=1e-12)
+    # faces look outwards
+    faces = corners[solid.faces]
+    normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+    assert (np.einsum("fi,fi->f", normals, faces.mean(axis=1) - corners.mean(axis=0)) > 0).all()

@@ -81,6 +81,8 @@ class Mobility:
         The closed configuration that was examined.
     t : float, s
     model : Model
+    notes : tuple of str
+        What else is to be minded: modes of flexible bodies that do not suit how they are connected (`System.check`).
     """
 
     mobility: int
@@ -101,6 +103,7 @@ class Mobility:
     q: Array = field(repr=False)
     t: float = field(repr=False)
     model: Model = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     def determines(self, names: str | Iterable[str]) -> bool:
         """Return whether prescribing these coordinates, and no others, determines all speeds.
@@ -178,6 +181,7 @@ class Mobility:
                 if self.permanent
                 else f"the mobility holds only at this configuration: nearby it is {self.general}"
             )
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def _positions_text(self) -> list[str]:

@@ -89,7 +89,7 @@ class FlexibleBody:
         Modes as spatial vectors [rotation; translation] of the nodes.
     modal_mass, modal_stiffness, modal_damping : (nm, nm)
     frequencies : (nm,) rad/s
-        Of the deformation with the body frame held, ascending.
+        Of the deformation with the body frame held, ascending; `da.modes` and Campbell diagrams give Hz.
     mass : float, kg
     com : (3,) m
         Centre of mass of the undeformed body from the body frame's origin.

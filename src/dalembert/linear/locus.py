@@ -23,6 +23,8 @@ from ..checks import finite_array
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
 from ..system import System
+from .modes import frame_motions
+from .rotor_axes import in_common_axes
 from .rows import Rows
 from .states import about, conditions_of, inputs_of, plain
 from .tangent import Tangent, tangent_space
@@ -41,8 +43,17 @@ def _some(count: int) -> list[int]:
     return sorted(set(np.linspace(0, count - 1, min(count, _LINES)).round().astype(int).tolist()))
 
 
+_WHIRLS = 0.5  # share of circular motion from which a mode is said to whirl
+_FLAT = 0.1  # share up to which an orbit is flat and goes neither way
+
+
+def _in_order(values: Array, along: Array) -> tuple[Array, Array]:
+    order = np.argsort(values)
+    return values[order], along[order]
+
+
 def _sense(whirl: float) -> str:
-    return "fw" if whirl > 0.5 else "bw" if whirl < -0.5 else "-"
+    return "fw" if whirl > _WHIRLS else "bw" if whirl < -_WHIRLS else "-"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,24 +161,52 @@ class Campbell(RootLocus):
     Attributes
     ----------
     whirl : (m, n)
-        1 where the orbits of a mode go round as the rotor does (forward), -1 against it, between for flat orbits.
+        1 where the orbits of a mode go round as the rotor does (forward), -1 against it, between for flat orbits and
+        for motion along or about the axis.
+    axes : {"fixed", "rotating", "mixed"}
+        In which frequencies are seen: fixed ones, or those that turn with the rotor; mixed where equations could not be
+        converted. If they are not fixed, `notes` tell why.
+    notes : tuple of str
     """
 
     whirl: Array = None  # type: ignore[assignment]
+    axes: str = "fixed"
+    notes: tuple[str, ...] = ()
 
-    def critical_speeds(self, order: float = 1.0) -> Array:
-        """Return the speeds (rad/s) at which a frequency is `order` times the speed, in order."""
+    def critical_speeds(self, order: float = 1.0, *, whirl: str | None = None) -> Array:
+        """Return the speeds (rad/s) at which a frequency is `order` times the speed, in order.
+
+        Parameters
+        ----------
+        order : float
+            1 for unbalance.
+        whirl : {"forward", "backward"}
+            Of modes that whirl so only. Unbalance excites forward whirl; backward too where supports are not alike in
+            all directions. All modes if left out, torsion among them.
+
+        Raises
+        ------
+        ModelError
+            If frequencies are those of mixed axes: no line of excitation belongs to them.
+        """
         from scipy.interpolate import CubicSpline
 
+        signs = {None: None, "forward": 1.0, "backward": -1.0}
+        if whirl not in signs:
+            raise ModelError("campbell", "whirl", whirl, "give 'forward', 'backward' or None")
+        if self.axes == "mixed":
+            raise ModelError("campbell", "critical speeds", "of mixed axes", self.notes[0])
+        sign = signs[whirl]
         found: list[float] = []
         for k in self.vibrating:
-            gap = self.eigenvalues[:, k].imag - order * self.values
-            if len(self.values) > 3:
-                roots = CubicSpline(self.values, gap).roots(extrapolate=False)
+            speeds, gap = _in_order(self.values, self.eigenvalues[:, k].imag - order * np.abs(self.values))
+            if len(speeds) > 3:
+                roots = CubicSpline(speeds, gap).roots(extrapolate=False)
             else:
                 i = np.flatnonzero(gap[:-1] * gap[1:] < 0)
-                roots = self.values[i] + gap[i] / (gap[i] - gap[i + 1]) * (self.values[i + 1] - self.values[i])
-            found += [float(r) for r in roots]
+                roots = speeds[i] + gap[i] / (gap[i] - gap[i + 1]) * (speeds[i + 1] - speeds[i])
+            sense = np.interp(roots, *_in_order(self.values, self.whirl[:, k]))
+            found += [float(r) for r, w in zip(roots, sense, strict=True) if r and (sign is None or sign * w > _FLAT)]
         return np.array(sorted(found))
 
     def __str__(self) -> str:
@@ -181,8 +220,11 @@ class Campbell(RootLocus):
             lines.append(f"{self.values[k]:14.6g}  {self.values[k] * 30 / np.pi:9.5g}" + "".join(cells))
         left = len(self.vibrating) - len(shown)
         lines += [f"  ... and {left} more modes"] if left > 0 else []
-        critical = ", ".join(f"{speed:.6g}" for speed in self.critical_speeds())
-        lines.append(f"  critical speeds (rad/s): {critical or 'none in this range'}")
+        if self.axes != "mixed":
+            critical = ", ".join(f"{speed:.6g}" for speed in self.critical_speeds())
+            what = "critical speeds" if self.axes == "fixed" else "frequency and speed agree at"
+            lines.append(f"  {what} (rad/s): {critical or 'none in this range'}")
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
@@ -252,22 +294,33 @@ def campbell(
     system : System, Model, or function of the speed
     spin : str or names
         The hinge about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
-        free. Several turn at the same speed. Coefficients are constant if the spin hinge stands behind bending and
-        tilt, and the rotor is symmetric.
+        free. Several turn at the same speed.
     values : (m,) rad/s
     state, conditions, independent
         As in `root_locus`.
     axis : (3,)
         About which orbits are looked at, world axes; that of the spin if left out.
+
+    Notes
+    -----
+    Frequencies are those in fixed axes, as seen beside the rotor. Coordinates behind the spin, such as the modes of a
+    flexible shaft that turns, are converted. That needs a rotor that is symmetric about its axis; supports may differ
+    by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are
+    those in axes that turn with the rotor. `axes` tells which, and `notes` why.
     """
     names = [f"{each.removesuffix('.speed')}.speed" for each in ([spin] if isinstance(spin, str) else spin)]
     name = names[0]
     numbers, spaces, matrices = _along("campbell", system, names, values, state, conditions, independent, None)
-    eigenvalues, vectors = _followed(matrices)
     turned = _axis(spaces[-1], name) if axis is None else finite_array(axis, (3,), item="campbell", field="axis")
+    length = float(np.linalg.norm(turned))
+    if not length:
+        raise ModelError("campbell", "axis", axis, "an axis must have a length")
+    turned = turned / length
+    matrices, axes, notes = in_common_axes(spaces, matrices, numbers, turned)
+    eigenvalues, vectors = _followed(matrices)
     whirl = np.array([_whirl(space, S, turned) for space, S in zip(spaces, vectors, strict=True)])
     whirl *= np.where(numbers < 0, -1.0, 1.0)[:, None] * np.sign(eigenvalues.imag)
-    return Campbell(name, numbers, eigenvalues, vectors, tuple(spaces), whirl)
+    return Campbell(name, numbers, eigenvalues, vectors, tuple(spaces), whirl, axes, notes)
 
 
 # ---- states and matrices along the values
@@ -307,7 +360,7 @@ def _matrices(spaces: list[Tangent]) -> Array:
         return np.array([space.reduce(space.derivatives()) for space in spaces])
     q, v, x = (np.array([getattr(space.state, part) for space in spaces]) for part in ("q", "v", "x"))
     t = np.array([float(space.state.t) for space in spaces])
-    d = first.model.d_dynamics(t, q, v, x, conditions=first.conditions)
+    d = first.model.d_dynamics(t, q, v, x, conditions=first.conditions, multipliers=False)
     return np.array([space.reduce(_one(d, k)) for k, space in enumerate(spaces)])
 
 
@@ -414,21 +467,24 @@ def _axis(space: Tangent, name: str) -> Array:
 
 def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
     """Return by which part orbits of modes (states, n) go round the axis, from -1 to 1, (n,)."""
-    from .modes import _moved
-
     model, q = space.model, space.state.q
     motions = space.Q @ S[: space.ny]
-    moves = _moved(model, q, np.hstack([motions.real, motions.imag]))
+    moves = frame_motions(model, q, np.hstack([motions.real, motions.imag]))
     n = S.shape[1]
     moves = moves[:n] + 1j * moves[n:]
+    parts = [moves[..., 3:], moves[..., :3] * model.length]
+    pose = model.poses(q)
+    for name in model.flexible_names:  # where its nodes go beside its frame
+        body, k = model.system.bodies[name].flexible, model.body_names.index(name)
+        assert body is not None
+        bent = np.einsum("ij,ajm,mn->nai", pose.rotation[k], body.shapes[:, 3:], motions[model.v_slice(name)])
+        parts.append(bent / np.sqrt(body.n))
     e1 = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
     e1 /= np.linalg.norm(e1)
     e2 = np.cross(axis, e1)
-    L = model.length
     around, size = np.zeros(n), np.full(n, 1e-300)
-    for part, unit in ((moves[..., 3:], 1.0), (moves[..., :3], L)):
-        a, b = part @ e1 * unit, part @ e2 * unit
-        around += 2 * (np.conj(a) * b).imag.sum(1)
-        size += (np.abs(a) ** 2 + np.abs(b) ** 2).sum(1)
+    for part in parts:
+        around += 2 * (np.conj(part @ e1) * (part @ e2)).imag.sum(1)
+        size += (np.abs(part) ** 2).sum((1, 2))
     # x = Re(a exp(i w t)): counter-clockwise where b lags a by a quarter turn
     return np.asarray(-around / size)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import positive
-from ..errors import ModelError
+from ..errors import ModelError, ModesWarning
 from ..model import Conditions, Model, State
 from ..system import System
 from .large import LargeSystem, lowest_damped, lowest_undamped
 from .linearize import linear_at, unrest
 from .states import about
 from .tangent import Tangent, tangent_space
+from .unfit_modes import unfit_modes
 
 __all__ = ["BodyShape", "Modes", "modes"]
 
@@ -31,14 +33,18 @@ SYMMETRIC = 1e-9  # relative size of damping and asymmetry that is rounding
 
 
 class BodyShape(NamedTuple):
-    """How a body frame moves in each mode, world axes; complex where modes are damped.
+    """How a body moves in each mode, world axes; complex where modes are damped.
 
     translation : (modes, 3) m
+        Of the body frame, or of a marker.
     rotation : (modes, 3) rad
+    nodes : (modes, n, 3) m, or None
+        Displacements of the nodes of a flexible body, with its frame and by its deformation.
     """
 
     translation: NDArray[Any]
     rotation: NDArray[Any]
+    nodes: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +90,7 @@ class Modes:
 
     @property
     def frequencies(self) -> Array:
-        """With which they oscillate, damping included, (n,) Hz."""
+        """With which they oscillate, damping included, (n,) Hz; those of a `FlexibleBody` are in rad/s."""
         return np.abs(self.eigenvalues.imag) / (2 * np.pi)
 
     @property
@@ -105,12 +111,28 @@ class Modes:
 
     @cached_property
     def shapes(self) -> Mapping[str, BodyShape]:
-        """How the body frames move, by body name."""
+        """How bodies move, by body name: their frames, and the nodes of flexible ones."""
         model, q = self.space.model, self.state.q
-        moves = _moved(model, q, self.motions.real)
+        moves = frame_motions(model, q, self.motions.real)
         if np.iscomplexobj(self.motions):
-            moves = moves + 1j * _moved(model, q, self.motions.imag)
-        return {name: BodyShape(moves[:, k, 3:], moves[:, k, :3]) for k, name in enumerate(model.body_names)}
+            moves = moves + 1j * frame_motions(model, q, self.motions.imag)
+        return {
+            name: BodyShape(moves[:, k, 3:], moves[:, k, :3], self._nodes(name, moves[:, k]))
+            for k, name in enumerate(model.body_names)
+        }
+
+    def _nodes(self, name: str, frame: NDArray[Any]) -> NDArray[Any] | None:
+        """Return how the nodes of a body move (modes, n, 3) m, its frame by (modes, 6); None if it is rigid."""
+        model = self.space.model
+        body = model.system.bodies[name].flexible
+        if body is None:
+            return None
+        eta, modes = self.state.q[model.q_slice(name)], self.motions[model.v_slice(name)]
+        R = model.poses(self.state.q).rotation[model.body_names.index(name)]
+        places = (body.nodes + body.shapes[:, 3:] @ eta) @ R.T
+        bent = np.einsum("ij,ajm,mk->kai", R, body.shapes[:, 3:], modes)
+        moved: NDArray[Any] = frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent
+        return moved
 
     def at(self, marker: Any) -> BodyShape:
         """Return how a marker moves: ``"arm.tip"``."""
@@ -155,11 +177,7 @@ class Modes:
             float(np.linalg.norm(np.abs(s.translation[mode])) + model.length * np.abs(s.rotation[mode]).max())
             for s in self.shapes.values()
         ]
-        for name in model.flexible_names:
-            body = model.system.bodies[name].flexible
-            assert body is not None
-            bent = body.shapes[:, 3:] @ self.motions[model.v_slice(name), mode]
-            found.append(float(np.linalg.norm(np.abs(bent), axis=1).max()))
+        found += [float(_sizes(s.nodes[mode]).max()) for s in self.shapes.values() if s.nodes is not None]
         return max([*found, 1e-300])
 
     def _scale(self, mode: int) -> float:
@@ -288,7 +306,17 @@ def modes(
         if count != int(count):
             raise ModelError("modes", "count", count, "give a whole number")
         count = int(count)
-    at = about(system, state, t, conditions, item="modes")
+    found = _modes(system, state, count, t, conditions)
+    if found.space.model.flexible_names:
+        said = unfit_modes(found)
+        for note in said:
+            warnings.warn(note, ModesWarning, stacklevel=2)
+        found = replace(found, notes=(*found.notes, *said))
+    return found
+
+
+def _modes(system: System | Model, state: Any, count: int | None, t: float | None, under: Conditions | None) -> Modes:
+    at = about(system, state, t, under, item="modes")
     space = tangent_space(at.model, at.state, **at.under, item="modes")
     few = count is not None and space.size > 80 and count < space.ny / 8
     if (space.ny > DENSE or few) and LargeSystem.can(space):
@@ -408,13 +436,26 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
     return np.asarray(energy.kinetic)
 
 
-def _moved(model: Model, q: Array, motions: Array) -> Array:
+def frame_motions(model: Model, q: Array, motions: Array) -> Array:
     """Return [turn; shift] (n, nb, 6) of the body frames in small motions (nv, n)."""
     n = motions.shape[1]
     if not n:
         return np.zeros((0, model.nb, 6))
     found = model.velocities(np.tile(q, (n, 1)), np.ascontiguousarray(motions.T))
     return np.asarray(found - model.velocities(q, np.zeros(model.nv)))
+
+
+def _sizes(vectors: NDArray[Any]) -> Array:
+    """Return the amplitudes (...) of vectors (..., 3)."""
+    found: Array = np.linalg.norm(np.abs(vectors), axis=-1)
+    return found
+
+
+def _most_moved(shape: BodyShape, length: float) -> Array:
+    """Return the largest displacement of a body in each mode, (modes,) m; of rigid ones with turns at a length, m."""
+    if shape.nodes is not None:
+        return np.asarray(_sizes(shape.nodes).max(axis=1, initial=0.0))
+    return _sizes(shape.translation) + length * _sizes(shape.rotation)
 
 
 def _lines(found: Modes) -> list[str]:
@@ -424,11 +465,10 @@ def _lines(found: Modes) -> list[str]:
     lines.append("   no.  frequency (Hz)  damping ratio   effective mass x, y, z (% of all)   moves most")
     total = sum(float(body.mass) for body in model.system.bodies.values()) or 1.0
     names = list(found.shapes)
-    sizes = np.array([np.linalg.norm(np.abs(s.translation), axis=1) for s in found.shapes.values()])
-    turns = np.array([np.linalg.norm(np.abs(s.rotation), axis=1) for s in found.shapes.values()]) * model.length
+    reaches = np.array([_most_moved(s, model.length) for s in found.shapes.values()])  # (bodies, modes)
     for k, value in enumerate(found.eigenvalues[:40]):
         x, y, z = 100 * found.effective_masses[k] / total
-        most = names[int((sizes + turns)[:, k].argmax())] if names else ""
+        most = names[int(reaches[:, k].argmax())] if names and reaches[:, k].any() else "-"
         kind = "rigid" if value == 0.0 else f"{found.damping_ratios[k]:.5f}"
         if value and not value.imag:
             kind = "grows" if value.real > 0 else "decays"

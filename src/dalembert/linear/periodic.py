@@ -376,7 +376,7 @@ def periodic_orbit(
     at = _begun(system, state, t, options, "periodic_orbit")
     model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
     positive("periodic_orbit", period=T)
-    d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions)
+    d = model.d_dynamics(here.t, here.q, here.v, here.x, conditions=at.conditions, multipliers=False)
     timed = bool(model.drives) or bool(np.abs(d.a.t).max(initial=0.0) > 1e-12)
     seek = not timed if free_period is None else bool(free_period)
     away = np.inf

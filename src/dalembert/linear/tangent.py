@@ -121,8 +121,8 @@ class Tangent:
         return xi, dv, np.hstack([np.zeros((nx, n + nz)), np.eye(nx)])
 
     def derivatives(self, parameters: Sequence[str] = (), **more: Any) -> DynamicsDerivatives:
-        """Return `Model.d_dynamics` at the state, under the conditions and inputs."""
-        s, how = self.state, self.under
+        """Return `Model.d_dynamics` at the state, under the conditions and inputs, those of multipliers left out."""
+        s, how = self.state, {**self.under, "multipliers": False}
         return self.model.d_dynamics(s.t, s.q, s.v, s.x, parameters=parameters, **{**how, **more})
 
     @property

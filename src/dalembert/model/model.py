@@ -305,6 +305,7 @@ class Model(NamedModel):
         inputs: ArrayLike | None = None,
         conditions: Conditions | None = None,
         parameters: Sequence[str] = (),
+        multipliers: bool = True,
     ) -> DynamicsDerivatives:
         """Return the exact derivatives of `dynamics`, loops, elements and flexible bodies included.
 
@@ -314,14 +315,17 @@ class Model(NamedModel):
             As in `dynamics`; one state, or a batch.
         parameters : names
             By which derivatives are wanted, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
+        multipliers : bool
+            Whether derivatives of multipliers are wanted; else ``d.lam`` has no rows. Where constraints are redundant
+            they cost much more than all others.
 
         Returns
         -------
         DynamicsDerivatives
             ``d.a.q`` (nv, nv): accelerations by the directions of the tangent space, and so on.
 
-        What Python functions give (laws, control) is varied by differences; so is everything where transmitted loads
-        are inputs and not unique.
+        What Python functions give (laws, control) is varied by differences; so are multipliers that are not unique, and
+        everything where transmitted loads are inputs and not unique.
 
         Examples
         --------
@@ -334,13 +338,18 @@ class Model(NamedModel):
         (array([[-3.]]), array([[-0.5]]), array([[0.5]]), array([[-0.05]]))
         """
         kinds = range(7 if parameters else 6)
-        parts = [3 * kind + what for kind in kinds for what in range(3)]
+        wanted = 3 if multipliers else 2
+        parts = [3 * kind + what for kind in kinds for what in range(wanted)]
         how: dict[str, Any] = {"t": t, "x": x, "tau": tau, "loads": loads, "inputs": inputs, "conditions": conditions}
         if parameters:
             numbers = (self if conditions is None else conditions.model).parameters
             how["directions"] = parameter_directions(self, parameters, numbers, "d_dynamics")
         raw = self._d_dynamics(parts, q, v, **how)
-        return DynamicsDerivatives(*(self._gathered([*raw[what::3]]) for what in range(3)))
+        found = [self._gathered([*raw[what::wanted]]) for what in range(wanted)]
+        if not multipliers:
+            none = Derivatives(*(part[..., :0, :] for part in found[0]._replace(t=found[0].tau)))
+            found.append(none._replace(t=found[0].t[..., :0]))
+        return DynamicsDerivatives(*found)
 
     def _gathered(self, blocks: list[Array]) -> Derivatives:
         """Return derivatives of one thing, with one column for each name."""
@@ -758,6 +767,7 @@ class Model(NamedModel):
         """Return the diagonal of the mass matrix (nv,): inertia along each freedom with all others locked."""
         return self._composite_diagonal(q)
 
+    @refusals.in_its_own_name
     def freedoms_without_inertia(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
         """Return the names of the speeds along which nothing resists at q (nq,).
 

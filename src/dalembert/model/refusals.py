@@ -119,8 +119,8 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
         start = model.q_slice(hinge.name).start
         if hinge.element.nq > hinge.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
             raise ModelError(kernel, f"the quaternion of {hinge.name!r}", [0.0] * 4, "a quaternion has length one")
-    for row in rows:
-        weak = model.freedoms_without_inertia(row)
+    for row in () if kernel in _OF_INERTIA else rows:
+        weak = _without_inertia(model, row)
         if weak:
             names = ", ".join(map(repr, weak[:6]))
             raise SingularityError(
@@ -131,6 +131,19 @@ def refuse_result(model: Model, kernel: str, q: Any) -> NoReturn:
     if model.compiled.elements.elements:
         remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
     raise ModelError(kernel, "result", "not finite", remedy)
+
+
+# they are finite wherever positions are, and freedoms without inertia are found by them
+_OF_INERTIA = ("mass_matrix", "composite_diagonal")
+
+
+def _without_inertia(model: Model, q: Any) -> list[str]:
+    """Return the speeds along which nothing resists; none where inertia itself is not finite."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return model.freedoms_without_inertia(q)
+    except ModelError:
+        return []
 
 
 def _entry_name(model: Model, argument: str, index: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import wraps
+from threading import RLock
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +36,26 @@ __all__ = ["Live"]
 LOOKS = 16  # times of one advance at which functions are looked at for jumps
 
 
+Args = ParamSpec("Args")
+Found = TypeVar("Found")
+
+
+def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable[Concatenate[Live, Args], Found]:
+    """Refuse calls of a method while another thread is inside one: the run is halfway there."""
+
+    @wraps(method)
+    def call(self: Live, /, *args: Args.args, **more: Args.kwargs) -> Found:
+        if not self._lock.acquire(blocking=False):
+            remedy = "another thread is using this run: use it from one thread, or guard it by a lock of your own"
+            raise ModelError("Live", method.__name__.strip("_"), "called by two threads", remedy)
+        try:
+            return method(self, *args, **more)
+        finally:
+            self._lock.release()
+
+    return call
+
+
 class Live:
     """A simulation in steps of the caller's: look at outputs, set inputs, go on.
 
@@ -51,6 +73,8 @@ class Live:
         As in `simulate`.
     method, rtol, atol, max_step, step, friction, stops
         As in `simulate`.
+
+    One thread at a time may use it. A call while another thread is inside one is refused.
 
     Numbers that are set hold until they are set again. The motion between two calls is that of `simulate`, with its
     control of errors; nothing depends on how often the caller looks.
@@ -115,6 +139,7 @@ class Live:
         also = break_times(breaks, item="Live")
         self._run = Run(conditions, options, begin, None, watch, line, Interrupt(), dry, also)
         self._run.notes = said + notes
+        self._lock = RLock()
         self._run.start(start)
         self._conditions = self._run.conditions
         self._ended = ""
@@ -125,6 +150,7 @@ class Live:
         return float(self._run.integrator.t)
 
     @property
+    @_by_one_thread
     def state(self) -> State:
         """Where it is."""
         t, q, v, x = self._run.integrator.state()[:4]
@@ -135,6 +161,7 @@ class Live:
         """Whether an event has ended it."""
         return bool(self._ended)
 
+    @_by_one_thread
     def __getitem__(self, name: str) -> Any:
         """Return an output as it is now: a number, or an array."""
         state = self.state
@@ -148,6 +175,7 @@ class Live:
         value = output.value(motion)[0]
         return float(value) if output.shape == () else value
 
+    @_by_one_thread
     def set(self, name: str, value: float) -> None:
         """Set a number of the system, ``"motor.u"``, ``"load.mass"``, from now on.
 
@@ -157,6 +185,7 @@ class Live:
         state = self.state
         self._conditions = renumbered(self._conditions, name, value, state.q, state.t, item="Live")
 
+    @_by_one_thread
     def advance(self, time: float) -> None:
         """Go on for some time, s; less if an event ends the run.
 
@@ -196,6 +225,7 @@ class Live:
         check_jumps(model, t, until, LOOKS)
         refuse_jumps(speed_jumps(model, t, until, LOOKS), "a live run does not jump")
 
+    @_by_one_thread
     def result(self, status: str = "finished", message: str = "") -> Result:
         """Return all of the motion so far."""
         return make_result(self._run, status, message, time.perf_counter() - self._began)

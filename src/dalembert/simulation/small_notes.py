@@ -13,7 +13,7 @@ __all__ = ["small_notes"]
 Array = NDArray[np.float64]
 
 NEAR = 100.0  # amplitudes below so many tolerances are near them ...
-NOISE = 1e-3  # ... and below this part of one are rounding
+NOISE = 1e-2  # ... and below this part of one are rounding
 
 
 def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x: Array) -> list[str]:
@@ -46,13 +46,17 @@ def small_notes(conditions: Conditions, options: Options, q: Array, v: Array, x:
         freedoms = names.v[owner]
         if coordinates.stop - coordinates.start == freedoms.stop - freedoms.start:
             moved[freedoms] = np.ptp(q[:, coordinates], axis=0)
-    small = (moved < NEAR * places) & (fastest < NEAR * speeds) & (fastest > NOISE * speeds) & ~conditions.given
+    small = (moved < NEAR * places) & (fastest < NEAR * speeds) & ~conditions.given
+    small &= (moved > NOISE * places) & (fastest > NOISE * speeds)
     found = [(names.speeds[k], moved[k], names.speed_units[k], places[k]) for k in np.flatnonzero(small)]
     weak = (spread < NEAR * states) & (spread > NOISE * states)
     found += [(model.state_names[k], spread[k], "", states[k]) for k in np.flatnonzero(weak)]
     if not found:
         return []
-    said = [f"{name} by {size:.3g} {unit}".rstrip() + f" (atol {limit:.3g})" for name, size, unit, limit in found[:4]]
+    said = [
+        f"{name} by {size:.3g} {unit.removeprefix('1')}".rstrip() + f" (atol {limit:.3g})"
+        for name, size, unit, limit in found[:4]
+    ]
     more = f" and {len(found) - 4} more" if len(found) > 4 else ""
     name, size, _, limit = found[0]
     way = f"atol={{{name!r}: {1e-4 * (size or limit):.0e}}}"

@@ -243,7 +243,7 @@ class Look:
     def slopes(self, parameters: tuple[str, ...] = ()) -> tuple[Derivatives, Derivatives]:
         """Return derivatives of f (nv, ...) as (3) has it, and of dx; differences where there are no accelerations."""
         balance, model = self.balance, self.balance.model
-        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
+        how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking, "multipliers": False}
         try:
             d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.r, parameters=parameters, **how)
         except (SingularityError, ModelError):

@@ -13,6 +13,8 @@ from ..analysis.scales import Scales, singular_values
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
+from ..result import Motion, always
+from ..simulation.pressed import mode_notes
 from ..system import System
 from .answer import Equilibrium
 from .balance import Balance, Look
@@ -115,7 +117,18 @@ def equilibrium(
         from .several import several
 
         return several(request, count)
-    return solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
+    eq = solved(request, friction=friction, nearest=nearest or not stable, max_steps=max_steps)
+    if eq.model.flexible_names:
+        eq.notes += _unfit_modes(eq)
+    return eq
+
+
+def _unfit_modes(eq: Equilibrium) -> list[str]:
+    """Say which flexible bodies have modes that miss how the loads of a rest deform them, and warn."""
+    if eq.inputs:  # loads that laws do not give
+        return []
+    t, q, v, x = np.array([float(eq.t)]), *(np.array(part, dtype=float)[None] for part in (eq.q, eq.v, eq.x))
+    return mode_notes(Motion(eq.conditions.model, t, q, v, x, conditions=always(eq.conditions)))
 
 
 def solved(request: Request, *, friction: str = "hold", nearest: bool = False, max_steps: int = 1000) -> Equilibrium:

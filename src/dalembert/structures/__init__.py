@@ -7,7 +7,7 @@ from .members import Member, beam, frame, frame_structure
 from .mode_sets import CantileverModes, CraigBampton, FreeModes, GivenModes, Guyan, ModeSet
 from .nastran import read_nastran
 from .plates import plate_structure
-from .recovery import BeamStresses, beam_stresses, nodal_mises, section_forces
+from .recovery import BeamStresses, NodalStresses, beam_stresses, nodal_mises, nodal_stresses, section_forces
 from .report import ModeReport
 from .sections import Material, Section
 from .segmented import SegmentedBeam
@@ -27,6 +27,7 @@ __all__ = [
     "Member",
     "ModeReport",
     "ModeSet",
+    "NodalStresses",
     "Section",
     "SegmentedBeam",
     "SlenderBody",
@@ -41,6 +42,7 @@ __all__ = [
     "line_load",
     "materials",
     "nodal_mises",
+    "nodal_stresses",
     "plate_structure",
     "pressure_load",
     "read_nastran",

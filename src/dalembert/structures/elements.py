@@ -1,13 +1,13 @@
-"""What the elements of a structure must say so that its geometric stiffness can be computed."""
+"""Protocols of the elements of a structure: geometric stiffness and recovery of stresses."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Elements", "averaged"]
+__all__ = ["Elements", "StressElements", "averaged"]
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,19 @@ class Elements(Protocol):
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of displacements (6 n, k)."""
+        ...
+
+
+@runtime_checkable
+class StressElements(Protocol):
+    """Elements whose stresses at nodes can be recovered: plates and solids."""
+
+    def nodal_stresses(self, modes: Array, n: int) -> Array:
+        """Return stresses (faces, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm)."""
+        ...
+
+    def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
+        """Return products (ne, nm, nm) J of the stresses of elements, and of what recovery changes of them."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Structures from Nastran bulk data.
 
 Two ways: matrices that Nastran wrote itself (DMIG cards, as a run with PARAM,EXTOUT,DMIGPCH punches them), or bars and
-concentrated masses assembled here. Other elements are refused by name rather than left out.
+concentrated masses assembled here. Other elements, rigid ones too, are refused by name rather than left out.
 """
 
 from __future__ import annotations
@@ -26,6 +26,25 @@ Array = NDArray[np.float64]
 # shear factor of a bar whose property names none: in Nastran it has no shear deformation
 _STIFF_IN_SHEAR = 1e6
 
+# cards that join grids and do not begin with C, beside RBE2 and RBE3
+_JOINING = frozenset(
+    (
+        "GENEL",
+        "MPC",
+        "MPCADD",
+        "MPCAX",
+        "RBAR",
+        "RBAR1",
+        "RBE1",
+        "RJOINT",
+        "RROD",
+        "RSPLINE",
+        "RSSCON",
+        "RTRPLT",
+        "RTRPLT1",
+    )
+)
+
 
 def read_nastran(
     path: str | PathLike[str], *, mass: str | None = None, stiffness: str | None = None
@@ -35,13 +54,16 @@ def read_nastran(
     Parameters
     ----------
     path : str
-        A bulk data file (``.bdf``, ``.dat``, ``.nas``), or a punched one with DMIG cards (``.pch``). Units must be SI.
+        A bulk data file (``.bdf``, ``.dat``, ``.nas``), or a punched one with DMIG cards (``.pch``). Units must be SI;
+        PARAM,WTMASS multiplies densities and concentrated masses.
     mass, stiffness : str
         Names of DMIG matrices (``"MAAX"``, ``"KAAX"``). Without them CBAR (without offsets and pin flags) with PBAR and
-        MAT1 are assembled, with consistent masses, and CONM2.
+        MAT1 are assembled, with consistent masses, and CONM2. Matrices are taken as they stand: Nastran has applied
+        WTMASS to those that it writes.
 
-    RBE2 on all six components become rigid regions. Coordinate systems other than the basic one are refused. Cards
-    that describe loads, supports and what to compute are passed over: a body of a system is free.
+    RBE2 on all six components become rigid regions, RBE3 of all six components by displacements (123) mean regions.
+    Other cards that join grids (RBAR, MPC, ...) are refused by name. Coordinate systems other than the basic one are
+    refused. Cards that describe loads, supports and what to compute are passed over: a body of a system is free.
 
     Raises
     ------
@@ -59,17 +81,40 @@ def read_nastran(
         raise ModelError("nastran", "path", str(path), "it has no GRID")
     if (mass is None) != (stiffness is None):
         raise ModelError("nastran", "mass", (mass, stiffness), "name both matrices, or none")
-    used = _used(cards, mass is not None)
+    joining = sorted(_JOINING & set(cards))
+    if joining:
+        remedy = "of what joins grids, RBE2 and RBE3 are understood: let Nastran write its matrices without these cards"
+        raise ModelError(cards[joining[0]][0].item, "cards", ", ".join(joining), remedy)
+    means = {card.whole(3): card for card in cards.get("RBE3", [])}
+    if len(means) < len(cards.get("RBE3", [])):
+        raise ModelError("nastran", "RBE3", sorted(means), "a grid can follow the mean of one RBE3 only")
+    used = _used(cards, mass is not None) - set(means)
     labels = [label for label in sorted(grids) if label in used]
     places = {label: k for k, label in enumerate(labels)}
     nodes = np.array([grids[label] for label in labels]).reshape(-1, 3)
     if mass is not None and stiffness is not None:
         found = Structure(nodes, *(_matrix(cards, name, places) for name in (mass, stiffness)))
     else:
-        found = _assembled(cards, nodes, places, grids)
+        found = _assembled(cards, nodes, places, grids, _mass_factor(cards), set(means))
     for card in cards.get("RBE2", []):
         found = _tied(found, card, places)
+    for label, card in means.items():
+        found = _following(found, card, places, grids)
+        places[label] = len(found.nodes) - 1
+    if mass is None:
+        for card in cards.get("CONM2", []):
+            if card.whole(2) in means:
+                found = _with_lump(found, card, places, _mass_factor(cards))
     return found, places
+
+
+def _mass_factor(cards: dict[str, list[Card]]) -> float:
+    """Return by what masses are multiplied: PARAM,WTMASS."""
+    given = [card for card in cards.get("PARAM", []) if card.text(1).upper() == "WTMASS"]
+    factor = given[-1].number(2) if given else 1.0
+    if factor <= 0:
+        raise ModelError(given[-1].item, "WTMASS", factor, "a factor of masses must be positive")
+    return factor
 
 
 def _used(cards: dict[str, list[Card]], matrices: bool) -> set[int]:
@@ -81,6 +126,13 @@ def _used(cards: dict[str, list[Card]], matrices: bool) -> set[int]:
         found = {card.whole(k) for card in heads for k in (2, *range(5, len(card.fields) + 1, 4)) if card.text(k)}
     for card in cards.get("RBE2", []):
         found |= {card.whole(2), *_slaves(card)}
+    for card in cards.get("RBE3", []):
+        follower = card.whole(3)
+        carried = {bar.whole(k) for bar in cards.get("CBAR", []) for k in (3, 4)} if not matrices else found
+        tied = {k for other in cards.get("RBE2", []) for k in (other.whole(2), *_slaves(other))}
+        if follower in carried | tied:
+            remedy = "it follows the mean of others, and elements, matrices or rigid ties on it would hold them"
+            raise ModelError(card.item, "REFGRID", follower, remedy)
     return found
 
 
@@ -144,8 +196,14 @@ def _freedom(card: Card, start: int, places: dict[int, int]) -> int:
 
 
 def _assembled(
-    cards: dict[str, list[Card]], nodes: Array, places: dict[int, int], grids: dict[int, list[float]]
+    cards: dict[str, list[Card]],
+    nodes: Array,
+    places: dict[int, int],
+    grids: dict[int, list[float]],
+    factor: float,
+    later: set[int],
 ) -> Structure:
+    """Return the structure of bars and concentrated masses, masses times a factor; those on `later` grids left out."""
     unknown = [n for n in cards if n.startswith("C") and n not in ("CBAR", "CONM2") and not n.startswith("CORD")]
     if unknown:
         raise ModelError(
@@ -158,7 +216,7 @@ def _assembled(
     if not bars:
         raise ModelError("nastran", "elements", "none", "the file has no bars: name its DMIG matrices")
     materials = {card.whole(1): _material(card) for card in cards.get("MAT1", [])}
-    properties = {card.whole(1): _section(card, materials) for card in cards.get("PBAR", [])}
+    properties = {card.whole(1): _section(card, materials, factor) for card in cards.get("PBAR", [])}
     ends = np.array([[_place(bar, bar.whole(k), places) for k in (3, 4)] for bar in bars])
     steps = nodes[ends[:, 1]] - nodes[ends[:, 0]]
     axes = np.array([_axes(bar, step, grids) for bar, step in zip(bars, steps, strict=True)])
@@ -173,7 +231,8 @@ def _assembled(
         nodes, beams.assembled(beams.mass(), n), beams.assembled(beams.stiffness(), n), elements=beams
     )
     for card in cards.get("CONM2", []):
-        structure = _with_lump(structure, card, places)
+        if card.whole(2) not in later:
+            structure = _with_lump(structure, card, places, factor)
     return structure
 
 
@@ -184,7 +243,7 @@ def _material(card: Card) -> Material:
     return Material(E=card.number(2), nu=card.number(4), density=density)
 
 
-def _section(card: Card, materials: dict[int, Material]) -> tuple[Section, Material]:
+def _section(card: Card, materials: dict[int, Material], factor: float) -> tuple[Section, Material]:
     if card.whole(2) not in materials:
         raise ModelError(card.item, "MID", card.text(2), "the file has no MAT1 of that number")
     stuff = materials[card.whole(2)]
@@ -194,7 +253,7 @@ def _section(card: Card, materials: dict[int, Material]) -> tuple[Section, Mater
     # I1 bends in the plane of the orientation vector, which is our z; I2 across it
     k1, k2 = (card.number(k, 0.0) or _STIFF_IN_SHEAR for k in (17, 18))
     section = Section(A, card.number(4), card.number(5), card.number(6), shear_y=k2, shear_z=k1)
-    density = stuff.density + card.number(7, 0.0) / A
+    density = factor * (stuff.density + card.number(7, 0.0) / A)
     return section, Material(E=stuff.E, G=stuff.G, density=density)
 
 
@@ -215,14 +274,15 @@ def _axes(bar: Card, step: Array, grids: dict[int, list[float]]) -> Array:
     return np.column_stack([x, y, np.cross(x, y)])
 
 
-def _with_lump(structure: Structure, card: Card, places: dict[int, int]) -> Structure:
+def _with_lump(structure: Structure, card: Card, places: dict[int, int], factor: float) -> Structure:
     if card.whole(3, 0) != 0:
         raise ModelError(card.item, "CID", card.whole(3), "give it in the basic system (0)")
     centre = [card.number(k, 0.0) for k in (5, 6, 7)]
     xx, yx, yy, zx, zy, zz = (card.number(k, 0.0) for k in range(9, 15))
     # the card holds products of inertia, the matrix their negatives
-    inertia = np.array([[xx, -yx, -zx], [-yx, yy, -zy], [-zx, -zy, zz]])
-    return structure.with_mass(_place(card, card.whole(2), places), card.number(4), inertia=inertia, centre=centre)
+    inertia = factor * np.array([[xx, -yx, -zx], [-yx, yy, -zy], [-zx, -zy, zz]])
+    mass = factor * card.number(4)
+    return structure.with_mass(_place(card, card.whole(2), places), mass, inertia=inertia, centre=centre)
 
 
 def _tied(structure: Structure, card: Card, places: dict[int, int]) -> Structure:
@@ -231,3 +291,35 @@ def _tied(structure: Structure, card: Card, places: dict[int, int]) -> Structure
     return structure.rigid_region(
         [_place(card, k, places) for k in _slaves(card)], at=_place(card, card.whole(2), places)
     )
+
+
+def _following(structure: Structure, card: Card, places: dict[int, int], grids: dict[int, list[float]]) -> Structure:
+    """Return the structure with a last node that follows the weighted mean of others, by an RBE3."""
+    if set(card.text(4)) != set("123456"):
+        raise ModelError(card.item, "REFC", card.text(4), "only grids that follow in all six components are understood")
+    if card.whole(3) not in grids:
+        raise ModelError(card.item, "REFGRID", card.text(3), "the file has no GRID of that number")
+    leaders: dict[int, float] = {}
+    weight, components, k = 1.0, "", 5
+    while k <= len(card.fields):
+        text = card.text(k).upper()
+        if text == "UM":
+            raise ModelError(card.item, "UM", "given", "components that depend on others are those of REFGRID")
+        if text == "ALPHA":
+            break
+        if "." in text:  # a weight begins a group: weight, components, grids
+            weight, components, k = card.number(k), card.text(k + 1), k + 1
+            if components != "123":
+                remedy = "only means of the displacements (123) are understood"
+                raise ModelError(card.item, "components", components, remedy)
+        elif text:
+            if not components:
+                raise ModelError(card.item, f"field {k}", text, "a weight and components come before grids")
+            if card.whole(k) in grids and card.whole(k) not in places:
+                raise ModelError(card.item, "GRID", card.whole(k), "no element holds it, and nothing follows from it")
+            leaders[_place(card, card.whole(k), places)] = weight
+        k += 1
+    try:
+        return structure.mean_region(list(leaders), grids[card.whole(3)], weights=list(leaders.values()))
+    except ModelError as error:
+        raise ModelError(card.item, error.field, error.value, error.remedy) from None

@@ -144,17 +144,38 @@ class PlateElements:
 
     def nodal_stresses(self, modes: Array, n: int) -> Array:
         """Return stresses (2, n, 3, 3, nm) Pa at the nodes of both faces in modes (6 n, nm), means of the elements."""
-        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
         terms = np.linalg.inv(np.concatenate([_corner_rows(self.a * i, self.b * j) for i, j in _CORNERS]))
-        faces = []
-        for height in (0.5 * self.thickness, -0.5 * self.thickness):
-            at = [_point(i, j, self.a, self.b, terms) for i, j in _CORNERS]
-            rows = np.array([self._plane() @ (p.strain - height * p.curvature) for p in at])  # (4, 3, 24)
-            plane = np.einsum("cil,elm->ecim", rows, local)
-            whole = np.zeros((*plane.shape[:2], 3, 3, plane.shape[-1]))
-            whole[:, :, :2, :2] = plane[:, :, [[0, 2], [2, 1]]]
-            faces.append(averaged(self.corners, whole, n))
-        return np.array(faces)
+        at = [_point(i, j, self.a, self.b, terms) for i, j in _CORNERS]
+        plane = np.stack([self._face_stresses(p, modes) for p in at], axis=2)  # (2, ne, 4, 3, nm)
+        whole = np.zeros((*plane.shape[:3], 3, 3, plane.shape[-1]))
+        whole[:, :, :, :2, :2] = plane[:, :, :, [[0, 2], [2, 1]]]
+        return np.array([averaged(self.corners, face, n) for face in whole])
+
+    def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
+        """Return products (ne, nm, nm) J of the elements' stresses in modes, and of what averaging changes of them.
+
+        `nodal` holds the stresses (2, n, 3, 3, nm) at nodes of both faces, which are interpolated between corners. A
+        product is the integral of stress times strain; the second one is the error estimate by Zienkiewicz and Zhu.
+        """
+        corners = nodal[:, self.corners][..., [0, 1, 0], [0, 1, 1], :]  # (2, ne, 4, 3, nm): xx, yy, xy
+        compliance = np.linalg.inv(self._plane())
+        # through the thickness stresses are linear between the faces
+        through = self.thickness / 6 * np.array([[2.0, 1.0], [1.0, 2.0]])
+        totals = np.zeros((2, len(self.corners), modes.shape[1], modes.shape[1]))
+        for weight, p in self._points():
+            own = self._face_stresses(p, modes)
+            recovered = np.einsum("c,fecim->feim", p.moved[0, 0::6], corners)
+            for total, stress in zip(totals, (own, recovered - own), strict=True):
+                total += weight * np.einsum("feim,fg,ij,gejn->emn", stress, through, compliance, stress, optimize=True)
+        return totals[0], totals[1]
+
+    def _face_stresses(self, p: _Point, modes: Array) -> Array:
+        """Return stresses xx, yy, xy (2, ne, 3, nm) Pa on the upper and lower face at a point of each element."""
+        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
+        heights = 0.5 * self.thickness * np.array([1.0, -1.0])
+        rows = np.array([self._plane() @ (p.strain - height * p.curvature) for height in heights])
+        found: Array = np.einsum("fil,elm->feim", rows, local)
+        return found
 
     def _plane(self) -> Array:
         """Return the plane stress matrix (3, 3) Pa."""

@@ -1,4 +1,4 @@
-"""Section forces and stresses of beams from their deformation."""
+"""Section forces of beams and stresses of beams, plates and solids from their deformation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..errors import ModelError
+from .elements import StressElements
 from .structure import Structure
 
-__all__ = ["BeamStresses", "beam_stresses", "nodal_mises", "section_forces"]
+__all__ = ["BeamStresses", "NodalStresses", "beam_stresses", "nodal_mises", "nodal_stresses", "section_forces"]
 
 Array = NDArray[np.float64]
 
@@ -98,11 +99,96 @@ def beam_stresses(
     return BeamStresses(axial, bending, normal, torsion, np.sqrt(normal**2 + 3 * torsion**2))
 
 
+@dataclass(frozen=True, eq=False)
+class NodalStresses:
+    """Stresses at the nodes of plates or solids; k states, n nodes, ne elements.
+
+    Attributes
+    ----------
+    tensor : (k, f, n, 3, 3) Pa
+        In body axes; f faces: one of solids, two of plates (upper, lower). Zero at nodes of regions, which belong to no
+        element.
+    element_errors : (k, ne)
+        Estimated error of each element's stresses, relative to the stresses of the whole body, by energy: square root
+        of its part of the integral of stress times strain. Refine where it is large.
+    """
+
+    tensor: Array
+    element_errors: Array
+
+    @property
+    def error(self) -> Array:
+        """Estimated relative error (k,) of the elements' stresses in the energy norm, after Zienkiewicz and Zhu.
+
+        It compares each element's own stresses with the recovered ones. It speaks of the mesh only, not of modes that
+        miss part of the deformation.
+        """
+        found: Array = np.sqrt((self.element_errors**2).sum(axis=1))
+        return found
+
+    @property
+    def mises(self) -> Array:
+        """Von Mises stresses (k, n) Pa, of plates the larger of both faces."""
+        deviator = self.tensor - np.trace(self.tensor, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
+        found: Array = np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
+        return found
+
+    @property
+    def principal(self) -> Array:
+        """Principal stresses (k, f, n, 3) Pa, the largest first."""
+        return np.asarray(np.linalg.eigvalsh(self.tensor)[..., ::-1], dtype=np.float64)
+
+    def __repr__(self) -> str:
+        k, _, n = self.tensor.shape[:3]
+        largest = f"von Mises up to {self.mises.max(initial=0.0):.4g} Pa"
+        return (
+            f"<NodalStresses: {k} states, {n} nodes, {largest}, error about {100 * self.error.max(initial=0.0):.3g} %>"
+        )
+
+
+def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
+    """Return stress tensors at the nodes of plates or solids for modal coordinates (k, nm), with an error estimate.
+
+    Stresses of solids are taken at the points of the elements where they are most exact, extrapolated to the nodes and
+    averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear
+    elements follow by a linear fit over the elements around each node.
+
+    Raises
+    ------
+    ModelError
+        If the body is not made of plates or solids, or a reduction removed nodes.
+
+    Examples
+    --------
+    >>> import numpy as np, dalembert as da
+    >>> steel = da.Material(E=210e9, nu=0.3, density=7850)
+    >>> sheet = da.structures.plate_structure(0.4, 0.3, 0.002, steel, elements=(6, 4))
+    >>> panel = sheet.reduce(da.structures.FreeModes(3))
+    >>> stresses = nodal_stresses(panel, [1e-4, 0.0, 0.0])
+    >>> stresses.tensor.shape, stresses.mises.shape
+    ((1, 2, 35, 3, 3), (1, 35))
+    """
+    structure = body.structure
+    values = _modal(body, eta)
+    elements = structure.elements if isinstance(structure, Structure) else None
+    if not isinstance(elements, StressElements) or body.lacks_nodes:
+        wanted = "they are known of bodies made from beams, plates or solids, all nodes kept"
+        if isinstance(structure, Structure) and structure.beams is not None:
+            wanted = "tensors are of plates and solids: use beam_stresses or nodal_mises for beams"
+        raise ModelError("stresses", "body", body, wanted)
+    nodal = elements.nodal_stresses(body.modes, body.n)  # (faces, n, 3, 3, nm)
+    own, missed = elements.energy_products(body.modes, nodal)
+    errors = np.einsum("ki,eij,kj->ke", values, missed, values, optimize=True).clip(min=0.0)
+    total = np.einsum("ki,ij,kj->k", values, own.sum(axis=0), values) + errors.sum(axis=1)
+    shares = np.sqrt(errors / np.where(total > 0, total, 1.0)[:, None])
+    return NodalStresses(np.tensordot(values, nodal, axes=(1, 4)), shares)
+
+
 def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
 
     Of beams, the larger of the elements that meet at a node, in the worst point of the section; of plates, the larger
-    of both faces; of plates and solids, stresses of the elements that meet are averaged before.
+    of both faces; of plates and solids those of `nodal_stresses`, which also gives tensors and an error estimate.
 
     Raises
     ------
@@ -118,24 +204,22 @@ def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     (1, 11)
     """
     structure = body.structure
+    if not isinstance(structure, Structure) or structure.beams is None:
+        return nodal_stresses(body, eta).mises
+    values = _modal(body, eta)
+    mises = beam_stresses(body, values).mises
+    found = np.zeros((len(values), body.n))
+    for side in range(2):
+        for k, node in enumerate(structure.beams.ends[:, side]):
+            found[:, node] = np.fmax(found[:, node], mises[:, k, side])
+    return found
+
+
+def _modal(body: FlexibleBody, eta: ArrayLike) -> Array:
     values = np.atleast_2d(np.asarray(eta, dtype=float))
-    if isinstance(structure, Structure) and structure.beams is not None:
-        mises = beam_stresses(body, values).mises
-        found = np.zeros((len(values), body.n))
-        for side in range(2):
-            for k, node in enumerate(structure.beams.ends[:, side]):
-                found[:, node] = np.fmax(found[:, node], mises[:, k, side])
-        return found
-    elements = structure.elements if isinstance(structure, Structure) else None
-    if elements is None or not hasattr(elements, "nodal_stresses") or body.lacks_nodes:
-        raise ModelError(
-            "stresses", "body", body, "they are known of bodies made from beams, plates or solids, all nodes kept"
-        )
-    by_mode = elements.nodal_stresses(body.modes, body.n)  # (faces, n, 3, 3, nm)
-    total = np.tensordot(values, by_mode, axes=(1, 4))  # (k, faces, n, 3, 3)
-    deviator = total - np.trace(total, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
-    result: Array = np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
-    return result
+    if values.ndim != 2 or values.shape[1] != body.nm:
+        raise ModelError("stresses", "eta", f"of shape {np.shape(eta)}", f"give (k, {body.nm}) modal coordinates")
+    return values
 
 
 def _beam_structure(body: FlexibleBody) -> Structure:

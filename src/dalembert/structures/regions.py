@@ -46,7 +46,7 @@ def rigid_region(structure: Structure, nodes: ArrayLike, at: Any = None) -> Stru
 
 def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights: ArrayLike | None = None) -> Structure:
     """Return the structure with a node that follows the mean motion of others; see `Structure.mean_region`."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, diags_array
 
     item = "mean region"
     led = _region(structure, nodes, item, 3)
@@ -71,7 +71,9 @@ def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights:
     columns = np.tile((6 * led[:, None] + np.arange(3)).ravel(), 6)
     rows = np.repeat(6 * node + np.arange(6), 3 * len(led))
     extra = csr_array((mean.ravel(), (rows, columns)), shape=(grown.size, grown.size))
-    return replace(grown, expansion=csr_array(grown.expansion + extra))
+    # it has no motion of its own beside that mean, so that a mass on it acts on the others
+    others = diags_array(np.where(np.arange(grown.size) // 6 == node, 0.0, 1.0))
+    return replace(grown, expansion=csr_array(others @ grown.expansion + extra))
 
 
 def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:

@@ -154,4 +154,6 @@ def _columns(shares: Array) -> str:
 
 
 def _percent(fraction: float) -> str:
-    return "-" if np.isnan(fraction) else f"{100 * fraction:.3g}%"
+    if np.isnan(fraction):
+        return "-"
+    return f"{100 * fraction:.3g}%" if abs(fraction) < 9.99 else f"{100 * fraction:.0f}%"

@@ -15,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingPackageError, ModelError
-from .elements import averaged
 from .sections import Material
 from .structure import Structure
 
 __all__ = ["SolidElements", "solid_structure"]
 
 Array = NDArray[np.float64]
+
+# weight of points beside the centre of linear elements: enough to fix a slope, too little to change one
+_OPEN_SLOPES = 1e-6
+# elements around a node below which those around its neighbours count too: fewer meet at a surface than inside
+_FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners
 
 
 def solid_structure(mesh: Any, material: Material, *, order: int = 2, total_mass: float | None = None) -> Structure:
@@ -138,12 +142,57 @@ class SolidElements:
         return total
 
     def nodal_stresses(self, modes: Array, n: int) -> Array:
-        """Return stresses (1, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm), means of the elements."""
-        nodes = self.basis.element_dofs.T  # (ne, corners)
-        each = np.array([self._stress(D) for D in self._slopes(modes)])  # (nm, 3, 3, points)
-        mean = each.reshape(*each.shape[:3], len(nodes), -1).mean(axis=-1)  # (nm, 3, 3, ne)
-        spread = np.broadcast_to(np.moveaxis(mean, (0, 3), (3, 0))[:, None], (*nodes.shape, 3, 3, len(mean)))
-        return averaged(nodes, spread, n)[None]
+        """Return stresses (1, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm), from the points of most exact stresses.
+
+        Quadratic elements extrapolate from these points to their nodes, and nodes take the mean of the elements that
+        meet. Linear elements have one such point, the centre: each node takes the linear field that fits best the
+        elements around it.
+        """
+        points = self._recovery_basis()
+        each = np.array([self._stress(D) for D in self._slopes(modes, points)])  # (nm, 3, 3, points)
+        found = self._recovery(points) @ each.reshape(-1, each.shape[-1]).T
+        whole = np.zeros((n, 3, 3, len(each)))
+        whole[: self.basis.N] = np.moveaxis(found.reshape(-1, len(each), 3, 3), 1, 3)
+        return whole[None]
+
+    def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
+        """Return products (ne, nm, nm) J of the elements' stresses in modes, and of what recovery changes of them.
+
+        `nodal` holds the stresses (1, n, 3, 3, nm) at nodes, which the shape functions interpolate. A product is the
+        integral of stress times strain; the second one is that of the error estimate by Zienkiewicz and Zhu.
+        """
+        nm, weights = modes.shape[1], self.basis.dx
+        own = np.array([self._stress(D) for D in self._slopes(modes)]).reshape(nm, 3, 3, *weights.shape)
+        shapes = np.array([np.asarray(phi[0]) for phi in self.basis.basis])  # (corners, ne or 1, points)
+        at_nodes = nodal[0, self.basis.element_dofs]  # (corners, ne, 3, 3, nm)
+        recovered = np.einsum("ceq,ceabm->mabeq", np.broadcast_to(shapes, (len(shapes), *weights.shape)), at_nodes)
+        return self._products(own, weights), self._products(recovered - own, weights)
+
+    def _products(self, stress: Array, weights: Array) -> Array:
+        """Return integrals (ne, nm, nm) of stress times strain, stress (nm, 3, 3, ne, points)."""
+        E, nu = self.material.E, float(self.material.nu or 0.0)
+        volume = np.trace(stress, axis1=1, axis2=2)
+        strain = ((1 + nu) * stress - nu * np.eye(3)[:, :, None, None] * volume[:, None, None]) / E
+        result: Array = np.einsum("mabeq,nabeq,eq->emn", stress, strain, weights, optimize=True)
+        return result
+
+    def _recovery_basis(self) -> Any:
+        """Return the basis at the points of most exact stresses; of linear elements, the centre first."""
+        from skfem import Basis
+        from skfem.quadrature import get_quadrature
+
+        elem = self.basis.elem
+        X, W = get_quadrature(elem, 3 if elem.refdom.nnodes == 8 else 2)
+        if len(self.basis.element_dofs) == elem.refdom.nnodes:
+            X, W = np.concatenate([X.mean(axis=1, keepdims=True), X], axis=1), np.append(0.0, W)
+        return Basis(self.basis.mesh, elem, quadrature=(X, W))
+
+    def _recovery(self, points: Any) -> Any:
+        """Return weights (N, points) sparse of the stresses at points of elements for those at nodes."""
+        nodes = self.basis.element_dofs  # (corners, ne)
+        if len(nodes) > self.basis.elem.refdom.nnodes:
+            return _extrapolation(nodes, self.basis.elem.doflocs, points.X.T, self.basis.N)
+        return _patch_fit(nodes, self.basis.doflocs.T, np.asarray(points.global_coordinates()))
 
     def _stress(self, slopes: Array) -> Array:
         """Return stresses (3, 3, points) Pa from slopes of displacements, likewise."""
@@ -153,15 +202,60 @@ class SolidElements:
         result: Array = 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
         return result
 
-    def _slopes(self, motions: Array) -> Array:
-        """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of integration."""
+    def _slopes(self, motions: Array, points: Any = None) -> Array:
+        """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of a basis, default of integration."""
+        basis = self.basis if points is None else points
         nodal = motions.reshape(-1, 6, motions.shape[1])[: self.basis.N, :3]
         return np.array(
-            [
-                [self.basis.interpolate(nodal[:, i, k]).grad.reshape(3, -1) for i in range(3)]
-                for k in range(nodal.shape[2])
-            ]
+            [[basis.interpolate(nodal[:, i, k]).grad.reshape(3, -1) for i in range(3)] for k in range(nodal.shape[2])]
         )
+
+
+def _extrapolation(nodes: NDArray[np.int64], places: Array, points: Array, n: int) -> Any:
+    """Return weights (n, ne points) of values at points of elements, extrapolated to their nodes and averaged.
+
+    Between eight points of a hexahedron values are trilinear, between four of a tetrahedron linear, in the coordinates
+    of the reference element: `places` (corners, 3) of nodes, `points` (q, 3).
+    """
+    from scipy.sparse import csr_array
+
+    powers = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)])
+    terms = [np.prod(at[:, None] ** powers[: len(points)], axis=2) for at in (places, points)]
+    each = terms[0] @ np.linalg.inv(terms[1])  # (corners, q)
+    ne, q = nodes.shape[1], len(points)
+    columns = np.broadcast_to(q * np.arange(ne)[:, None] + np.arange(q), (len(nodes), ne, q))
+    rows = np.broadcast_to(nodes[:, :, None], columns.shape)
+    meeting = np.bincount(nodes.ravel(), minlength=n)[rows]
+    values = np.broadcast_to(each[:, None], columns.shape) / meeting
+    return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(n, ne * q))
+
+
+def _patch_fit(nodes: NDArray[np.int64], places: Array, points: Array) -> Any:
+    """Return weights (n, ne q) at nodes of a linear field fitted to the values at points of the elements around.
+
+    Where few elements meet, as at a surface, those around their other nodes are taken too. `points` (3, ne, q): the
+    first of each element, its centre, decides. The others count only for slopes that the centres leave open, as across
+    a single layer of elements.
+    """
+    from scipy.sparse import csr_array, diags_array
+
+    n, (_, ne, q) = len(places), points.shape
+    touching = csr_array((np.ones(nodes.size), (nodes.ravel(), np.tile(np.arange(ne), len(nodes)))), shape=(n, ne))
+    few = touching.sum(axis=1) < _FEW_AROUND[len(nodes)]
+    wider = touching @ touching.T @ touching
+    touching = diags_array(1.0 * ~few) @ touching + diags_array(1.0 * few) @ wider
+    node, element = touching.nonzero()
+    away = np.moveaxis(points[:, element], 0, -1) - places[node][:, None]  # (pairs, q, 3)
+    size = np.zeros(n)
+    np.maximum.at(size, node, np.abs(away).max(axis=(1, 2)))
+    terms = np.concatenate([np.ones((*away.shape[:2], 1)), away / size[node][:, None, None]], axis=2)
+    weight = np.where(np.arange(q) == 0, 1.0, _OPEN_SLOPES)
+    A = np.zeros((n, 4, 4))
+    np.add.at(A, node, np.einsum("q,pqi,pqj->pij", weight, terms, terms))
+    at_node = np.linalg.inv(A)[:, 0]  # the constant term is the value at the node
+    values = weight * np.einsum("pi,pqi->pq", at_node[node], terms)
+    columns = q * element[:, None] + np.arange(q)
+    return csr_array((values.ravel(), (np.repeat(node, q), columns.ravel())), shape=(n, ne * q))
 
 
 def _elastic(slopes: list[list[Any]], material: Material) -> list[list[Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody
+from ..structures.beams import Beams
 from ..structures.plates import PlateElements
 from ..structures.solids import SolidElements
 
@@ -27,6 +28,9 @@ class NodeMesh:
     ----------
     lines : list of (k,) int
         Beams, each a line of nodes in the order of its elements.
+    sections : list of (p, 3) m or None
+        Corners of the section of each line, from its nodes in body axes, counterclockwise; None where it has none, or
+        changes along the line.
     faces : (f, 4) int
         Plates, and the surface of solids; a triangle repeats its last node.
     sheet : bool
@@ -36,6 +40,7 @@ class NodeMesh:
     """
 
     lines: list[Numbers] = field(default_factory=list)
+    sections: list[Array | None] = field(default_factory=list)
     faces: Numbers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     sheet: bool = False
     points: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -61,7 +66,8 @@ def mesh_of(body: FlexibleBody) -> NodeMesh:
     """Return the lines, faces or points of a flexible body."""
     elements = None if body.structure is None or body.lacks_nodes else body.structure.elements
     if elements is not None and body.structure.beams is not None:
-        return NodeMesh(lines=_chained(body.structure.beams.ends))
+        lines = _chained(body.structure.beams.ends)
+        return NodeMesh(lines=lines, sections=_sections(body.structure.beams, lines))
     if isinstance(elements, PlateElements):
         return NodeMesh(faces=elements.corners, sheet=True)
     if isinstance(elements, SolidElements):
@@ -79,6 +85,23 @@ def _chained(ends: Numbers) -> list[Numbers]:
         else:
             lines.append([start, end])
     return [np.array(line) for line in lines]
+
+
+def _sections(beams: Beams, lines: list[Numbers]) -> list[Array | None]:
+    """Return the corners of the section of each line of elements."""
+    found: list[Array | None] = []
+    first = 0
+    for line in lines:
+        chosen = range(first, first + len(line) - 1)
+        first += len(line) - 1
+        section, axes = beams.sections[chosen[0]], beams.axes[chosen[0]]
+        alike = all(beams.sections[k] is section and np.allclose(beams.axes[k], axes, atol=1e-6) for k in chosen)
+        if section.points is None or len(section.points) < 3 or not alike:
+            found.append(None)
+            continue
+        y, z = (section.points - section.points.mean(axis=0)).T
+        found.append(section.points[np.argsort(np.arctan2(z, y))] @ axes[:, 1:].T)
+    return found
 
 
 def _surface(elements: SolidElements) -> Numbers:

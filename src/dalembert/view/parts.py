@@ -123,9 +123,12 @@ def _of_mesh(body: BodyFigure, reach: float, radius: float) -> Iterator[tuple[Nu
     if mesh is None:
         return
     opacity = _SHEET if mesh.sheet else 1.0
-    for line in mesh.lines:
+    for k, line in enumerate(mesh.lines):
         length = float(np.linalg.norm(np.diff(body.nodes[line], axis=0), axis=1).sum())
-        tube, ring = solids.tube(body.nodes[line], min(_LINK * reach, 0.12 * length))
+        thin, section = min(_LINK * reach, 0.12 * length), mesh.sections[k] if mesh.sections else None
+        # a section that is wider than the tube which stands for thin ones is drawn as it is, as of a panel
+        wide = section is not None and float(np.linalg.norm(section, axis=1).max()) > thin
+        tube, ring = solids.tube(body.nodes[line], thin, ring=section if wide else None)
         yield body.first + line[ring], tube, opacity
     if len(mesh.faces):
         edged = np.ones(len(mesh.faces), dtype=bool)

@@ -119,6 +119,13 @@ def plot_over(locus: RootLocus, *, path: Any = None) -> Any:
     return np.array([upper, lower])
 
 
+def _campbell_top(diagram: Campbell, orders: Sequence[float]) -> float:
+    """Return up to which frequency (Hz) a diagram is drawn: lines of excitation and the lowest modes, not all."""
+    lines = max((float(np.abs(order * diagram.values).max(initial=0.0)) / (2 * np.pi) for order in orders), default=0.0)
+    lowest = np.sort(diagram.frequencies[:, diagram.vibrating], axis=1)[:, :4]
+    return max(1.3 * lines, 1.1 * float(lowest.max(initial=0.0)), 1e-9)
+
+
 def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None, path: Any = None) -> Any:
     """Draw frequencies over speed: forward whirl full, backward dashed, flat orbits dotted; lines of excitation."""
     with style.styled():
@@ -134,10 +141,10 @@ def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None,
             new = None if kind in named else label
             panel.plot(speed, diagram.frequencies[:, k], color=color, linestyle=kinds[kind], label=new)
             named.add(kind)
-        top = panel.get_ylim()[1]
+        top = min(panel.get_ylim()[1], _campbell_top(diagram, orders))
         for order in orders:
             panel.plot(speed, np.abs(order * diagram.values) / (2 * np.pi), color=style.FAINT, linewidth=0.9)
-            critical = diagram.critical_speeds(order)
+            critical = diagram.critical_speeds(order) if diagram.axes != "mixed" else np.zeros(0)
             panel.plot(
                 critical * 60 / (2 * np.pi), np.abs(order * critical) / (2 * np.pi), "o", color=style.INK, markersize=4
             )

@@ -131,19 +131,23 @@ def bar(start: Array, end: Array, radius: float, *, around: int = 8, pieces: int
     return Solid(solid.corners @ turned_z(along / length).T + (start + end) / 2, solid.faces, solid.edged)
 
 
-def tube(points: Array, radius: float, *, around: int = 8) -> tuple[Solid, NDArray[np.int64]]:
+def tube(
+    points: Array, radius: float, *, around: int = 8, ring: Array | None = None
+) -> tuple[Solid, NDArray[np.int64]]:
     """Return a tube along a line of points (k, 3), and the point to which each of its corners belongs.
 
-    Corners are given from their points, so that the tube can follow them.
+    Corners are given from their points, so that the tube can follow them. A `ring` (around, 3) m takes the place of the
+    circle: corners of a section at any point, counterclockwise about the line.
     """
     k = len(points)
+    around = around if ring is None else len(ring)
     ahead = np.diff(points, axis=0, append=2 * points[-1:] - points[-2:-1])
     along = np.gradient(points, axis=0)
     along = np.where(np.linalg.norm(along, axis=1, keepdims=True) > 1e-9 * radius, along, ahead)  # where it turns back
     along = along / np.linalg.norm(along, axis=1, keepdims=True)
     angle = np.arange(around) * 2 * np.pi / around
     circle = radius * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(around)])
-    corners = np.concatenate([circle @ turned_z(direction).T for direction in along])
+    corners = np.concatenate([circle @ turned_z(direction).T if ring is None else ring for direction in along])
     owners = np.repeat(np.arange(k), around)
     here, i = np.arange(k - 1)[:, None] * around, np.arange(around)
     on = (i + 1) % around

@@ -99,7 +99,7 @@ class Transcription:
         """Return derivatives of f by states (B, ny, ny) and by efforts (B, ny, nu)."""
         q, v, x, tau = self._parts(y, u)
         nv, ny = self.model.nv, self.ny
-        d = self.model.d_dynamics(t, q, v, x, tau=tau)
+        d = self.model.d_dynamics(t, q, v, x, tau=tau, multipliers=False)
         A, B = np.zeros((len(y), ny, ny)), np.zeros((len(y), ny, self.nu))
         A[:, :nv, nv : 2 * nv] = np.eye(nv)
         for rows, by in ((slice(nv, 2 * nv), d.a), (slice(2 * nv, None), d.dx)):

@@ -65,6 +65,7 @@ class Player:
         self._count = 0
         self._closed = False
         self._live = self._new()
+        self._state = self._live.state  # where pages see it: the run itself belongs to its thread
         self._thread = threading.Thread(target=self._go, name="live", daemon=True)
 
     def start(self) -> None:
@@ -165,6 +166,7 @@ class Player:
 
     def _tell(self) -> None:
         with self._fresh:
+            self._state = self._live.state
             self._count += 1
             self._fresh.notify_all()
 
@@ -174,8 +176,7 @@ class Player:
         while not self._closed:
             with self._fresh:
                 self._fresh.wait_for(lambda last=seen: self._closed or self._count != last, timeout=1.0)  # type: ignore[misc]
-                seen = self._count
-            state = self._live.state
+                seen, state = self._count, self._state
             yield {"say": self._said or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
 
 
