@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from random_loops import random_loop
 
 import dalembert as da
 from dalembert.connections.hinges import Revolute, Spherical, Universal
-from dalembert.library import chain
-from dalembert.library.mechanisms import four_bar, slider_crank
+from dalembert.library import chain, stewart, watt_six_bar, windows
+from dalembert.library.mechanisms import bennett, four_bar, slider_crank
+from dalembert.rotation import from_rotation_vector, rotation_vectors
 
 
 def five_bar(a: float, b: float) -> da.System:
@@ -135,6 +138,94 @@ def test_a_place_that_hinges_do_not_permit_is_said() -> None:
     notes = da.simulate(s, 0.01).stats.notes
     assert len(notes) == 1
     assert "'coupler' was to start with position (1.2, 0, 0.5) m and has (" in notes[0]
+
+
+def rssr(cut: int) -> da.System:
+    """Return a spatial four-bar whose joints are named from another one on: its loop is cut elsewhere."""
+    s = da.System("rssr")
+    crank, link, rocker = (s.body(n, da.box(x, 0.1, 0.1, mass=1.0)) for n, x in (("a", 1.0), ("b", 3.0), ("c", 2.0)))
+    joints = [
+        ("A", da.Revolute("z"), s.ground, crank),
+        ("B", da.Spherical(), crank.at(1, 0, 0), link),
+        ("C", da.Spherical(), link.at(3, 0, 0), rocker.at(2, 0, 0)),
+        ("D", da.Revolute((0.3, 1.0, 0.2)), s.ground.at(2, 1, 0.5), rocker),
+    ]
+    for k in range(4):
+        s.connect(*joints[(k + cut) % 4])
+    return s
+
+
+def beam_four_bar() -> da.System:
+    """Return a four-bar with a flexible coupler."""
+    s = da.System("beam four-bar")
+    beam = da.beam(2.5, da.Section.circle(0.02), da.materials.steel, elements=4, modes=da.CraigBampton((0, 4), 2))
+    crank, coupler, rocker = s.body("a", da.rod(1.0, 1.0)), s.body("b", beam), s.body("c", da.rod(2.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler.at(0, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(2, 0, 0), rocker)
+    s.connect("C", da.Revolute("z"), coupler.at(2.5, 0, 0), rocker.at(2, 0, 0))
+    return s
+
+
+PLACED = {
+    "four-bar": four_bar,
+    "Bennett": bennett,
+    "Stewart": stewart,
+    "six-bar": watt_six_bar,
+    "windows": lambda: windows(2),
+    "spatial four-bar": lambda: rssr(0),
+    "spatial four-bar cut elsewhere": lambda: rssr(2),
+    "beam": beam_four_bar,
+}
+
+
+def poses_off(s: da.System, seed: int, noise: float) -> tuple[da.Model, np.ndarray, float]:
+    """Place the bodies of a system near a random closed configuration; return it and its distance from the poses."""
+    s.initials.clear()
+    model, rng = s.compile(), np.random.default_rng(seed)
+    guess = model.random_state(rng).q
+    for name in model.flexible_names:
+        guess[model.q_slice(name)] = 0.0
+    q = da.assemble(model, q=guess, starts=20).q
+    away, (R, p) = 0.0, model.poses(q)
+    for k, name in enumerate(model.body_names):
+        turn, shift = noise * rng.normal(size=(2, 3))
+        s.place(name, position=p[k] + model.length * shift, rotation=R[k] @ from_rotation_vector(turn))
+        away += shift @ shift + turn @ turn
+    return model, q, away
+
+
+@pytest.mark.parametrize("noise", [1e-3, 0.02, 0.1])
+@pytest.mark.parametrize("name", PLACED)
+def test_bodies_placed_a_little_off_start_at_the_nearest_closed_configuration(name: str, noise: float) -> None:
+    s = PLACED[name]()
+    model, q, away = poses_off(s, 3, noise)
+    state, notes = da.start_state(s)
+    assert np.abs(model.constraint_residual(state.q)).max() < 1e-11
+    # the configuration that the poses were taken from is closed: the nearest one is not farther from them
+    (R, p), least = model.poses(state.q), 0.0
+    for k, place in enumerate(s.places.values()):
+        turn = np.linalg.norm(rotation_vectors((place.rotation.T @ R[k])[None]))
+        least += turn**2 + np.sum((place.position - p[k]) ** 2) / model.length**2
+    assert least <= away * (1 + 1e-9)
+    # nor is it on another branch: two errors of the size of `noise`, and what lever arms make of them
+    assert np.abs(R - model.poses(q).rotation).max() < 10 * noise
+    for flexible in model.flexible_names:  # an error of placement is no deflection
+        assert (state.q[model.q_slice(flexible)] == 0.0).all()
+    assert len(notes) == 1
+    found = re.search(r"moved by at most (\S+) m \('.*'\) and turned by at most (\S+) rad", notes[0])
+    assert found is not None
+    shifts = [np.linalg.norm(place.position - p[k]) for k, place in enumerate(s.places.values())]
+    assert float(found[1]) == pytest.approx(max(shifts), rel=6e-3)  # three digits
+
+
+def test_drives_are_met_exactly_beside_placed_bodies() -> None:
+    s = four_bar()
+    model, q, _ = poses_off(s, 5, 0.02)
+    s.drive("A", position=da.Polynomial((q[0] + 0.05, 1.0)))
+    state, _ = da.start_state(s)
+    assert state.q[0] == q[0] + 0.05
+    assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2
 
 
 def test_bad_places_are_refused() -> None:

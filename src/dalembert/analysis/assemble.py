@@ -22,6 +22,7 @@ from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
 from .held import Held, hold_chord, hold_places
+from .placements import nearest_closure
 from .redundancy import contradictions, loops
 from .starts import Starts
 
@@ -211,6 +212,8 @@ def close_loops(
     guess = closure.guess(_with_values(model, _with_values(model, guess, prefer), fixed))
     hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
     outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
+    if placed and hopes is not None and outcome is not None and not outcome.closed:
+        outcome = nearest_closure(closure, guess, held, hopes, placed, random)
     if outcome is None or not outcome.closed:
         outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
     found = all_branches(closure, guess, held, outcome, random, starts) if branches else []
@@ -227,13 +230,10 @@ def _granted(
 ) -> Outcome | None:
     """Close the loops with every wish met exactly, if that can be."""
     all_held = held | hopes.columns
-    bound, closure.extra = closure.extra, closure.extra + hopes.chords
-    try:
-        rows = len(closure.scales.rows) + sum(chord.count for chord in closure.extra)
-        tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
-        return closure.close(guess, all_held, random, starts=tries)
-    finally:
-        closure.extra = bound
+    exact = closure.with_rows(hopes.chords)
+    rows = len(exact.scales.rows) + sum(chord.count for chord in exact.extra)
+    tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
+    return exact.close(guess, all_held, random, starts=tries)
 
 
 # ---- from names to numbers

@@ -15,6 +15,7 @@ section 3.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +133,12 @@ class Closure:
             return model.initial_state().q
         start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
         return start
+
+    def with_rows(self, rows: list[Held]) -> Closure:
+        """Return the same with more rows that hold something."""
+        more = copy(self)
+        more.extra = [*self.extra, *rows]
+        return more
 
     # -- the equations
 

@@ -16,6 +16,7 @@ from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
+from ..rotation import rotation_vectors
 from ..starting import Initial, Place
 from .held_chains import ALL, PacedChain
 from .relative import relative
@@ -256,26 +257,47 @@ def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array
 
 def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]) -> list[str]:
     """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
-    missed = []
+    poses, rates = [], []
+    shifts: dict[str, float] = {}
+    turns: dict[str, float] = {}
     for name, place in places.items():
-        pose, rates = model.pose(name, q), model.velocity(name, q, v)
+        pose, speeds = model.pose(name, q), model.velocity(name, q, v)
         turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
-        angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1.0, 1.0)))
+        angle = float(np.linalg.norm(rotation_vectors(turn[None])))
         if angle > 1e-7:
-            missed.append(
+            turns[name] = angle
+            poses.append(
                 f"{name!r} starts turned by {angle:.6g} rad from where it was placed: loops and drives permit no less"
             )
-        for given, used, what, unit in (
-            (place.position, pose.position, "position", "m"),
-            (place.velocity, rates[3:], "velocity", "m/s"),
-            (place.angular_velocity, rates[:3], "angular velocity", "rad/s"),
+        for given, used, what, unit, missed in (
+            (place.position, pose.position, "position", "m", poses),
+            (place.velocity, speeds[3:], "velocity", "m/s", rates),
+            (place.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
         ):
             if given is not None and np.abs(given - used).max() > NEAR * (1.0 + np.abs(given).max()):
                 asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
+                away = ""
+                if what == "position":
+                    shifts[name] = float(np.linalg.norm(given - used))
+                    away = f", {shifts[name]:.3g} m away"
                 missed.append(
-                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}): its hinges permit no more"
+                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its hinges permit no "
+                    "more"
                 )
-    return missed
+    return [*(poses if len({*shifts, *turns}) < 2 else [_largest_corrections(shifts, turns)]), *rates]
+
+
+def _largest_corrections(shifts: Mapping[str, float], turns: Mapping[str, float]) -> str:
+    """Say how far several bodies start from where they were placed, at most; m and rad, by name of the body."""
+    parts = []
+    for away, verb, unit in ((shifts, "moved", "m"), (turns, "turned", "rad")):
+        if away:
+            worst = max(away, key=lambda name: away[name])
+            parts.append(f"{verb} by at most {away[worst]:.3g} {unit} ({worst!r})")
+    return (
+        f"{len({*shifts, *turns})} bodies start {' and '.join(parts)} from where they were placed: this is the nearest "
+        "configuration found that loops, drives and joints permit"
+    )
 
 
 def _hinge(model: Model, name: str) -> Hinge | None:
