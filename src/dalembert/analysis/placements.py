@@ -5,8 +5,8 @@ start values of joints; rad, and m per characteristic length), the start is a lo
 
     minimise |r_w(q)|^2   with   r(q) = 0 of the loops,                                                            (1)
 
-the least of several. Joint coordinates are read off the poses; |r_w|^2 + |r|^2 is reduced from there, then the loops are
-closed, then (1) is solved along the closed configurations. As any closed configuration has r = 0, no solution of (1) is
+the least of several. Joint coordinates are read off the poses; |r_w|^2 + |r|^2 is reduced from there, then the loops
+are closed, then (1) is solved along the closed configurations. As any of these has r = 0, no solution of (1) is
 below the least |r_w|^2 + |r|^2.
 """
 
