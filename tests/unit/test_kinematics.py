@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library import windows
 from dalembert.library.mechanisms import (
     andrews,
     bennett,
@@ -210,6 +211,34 @@ def test_a_motion_passes_straight_through_a_crossing() -> None:
     motion = da.kinematics(equal, drive="A", values=np.linspace(0.5, np.pi - 0.5, 11))
     assert np.allclose(motion["D.position"], 2 * np.cos(motion.t), atol=1e-12)
     assert np.allclose(motion["D.acceleration"], -2 * np.cos(motion.t), atol=1e-6)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 6])
+def test_a_motion_lands_where_all_loops_are_singular_at_once(number: int) -> None:
+    s = windows(number)  # with its uprights level, every loop loses rank
+    for values in ([0.3, np.pi / 2], [0.5, np.pi / 2, 2.0], [0.5, 1.0, np.pi / 2, 3 * np.pi / 2, 5.0]):
+        motion = da.kinematics(s, drive="A0", values=values)
+        # the uprights stay parallel; rows that lost rank leave half the digits, here to the square of a small way
+        assert np.allclose(motion.q[:, ::2], np.array(values)[:, None], atol=1e-9)
+        assert np.allclose(np.abs(motion.v), 1.0, atol=1e-6)
+        assert "singular positions at A0 = 1.5708" in motion.stats.notes[0]
+
+
+def test_every_first_position_is_found_also_a_singular_one() -> None:
+    s = windows(3)
+    for value in np.linspace(0.0, 2 * np.pi, 29):  # a quarter and three quarters of a turn are singular
+        assert da.kinematics(s, drive="A0", values=[value]).q[0, 0] == value
+    for first in (0.0, np.pi):
+        motion = da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0), drive="A", values=[first, first + 0.5])
+        assert np.allclose(motion["D.position"], [first, first + 0.5], atol=1e-9)  # the parallelogram that it starts as
+        assert np.allclose(motion.v, [[1.0, -1.0, 1.0]], atol=1e-6)
+        back = da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0), drive="A", values=[first, first - 0.5])
+        assert np.allclose(back.v, [[-1.0, 1.0, -1.0]], atol=1e-6)
+
+
+def test_a_singular_start_that_leaves_the_branch_open_is_refused_as_such() -> None:
+    with pytest.raises(da.SingularityError, match="the start is a singular position: start beside it"):
+        da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0, angle=0.0), drive="A", values=[0.0, 0.5])
 
 
 # ---- ends and errors

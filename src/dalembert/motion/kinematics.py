@@ -19,6 +19,7 @@ from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
 from .ends import why_ended
+from .first_positions import approached
 from .request import Request, asked, renamed
 from .rolling import rolled
 
@@ -61,7 +62,8 @@ def kinematics(
         Of the one that is driven; default 1, so that rates are with respect to it, and t is its value. Values that do
         not increase are gone through in their order at that speed, t being the travel.
     q : (nq,) rad or m
-        Guess of the first position; if left out, start values as in `simulate`.
+        Guess of the first position; if left out, start values as in `simulate`. A first position that is singular, or
+        that closes only as a singular one from there, is reached by leading the drives from the start values to it.
     on_error : str
         ``"raise"``, or ``"return"`` for the motion so far, its status ``"failed"``, its message saying why.
 
@@ -105,8 +107,7 @@ def kinematics(
     request = asked(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)
-    first = _first(request, q)
-    path = _across(model, _in_parts(request, first, held), held)
+    path = _across(model, _path(request, q, held), held)
     message, kind = why_ended(request, path)
     result = _result(request, path, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(path.t)):
@@ -207,16 +208,35 @@ def undeformed(model: Model) -> Conditions | None:
     return Conditions(model, model.conditions().parameters, frozenset(modes))
 
 
+def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) -> Swept:
+    """Return the motion from its first position, which drives lead to from the start values if it is singular."""
+
+    def follow(one: Request, q: Array) -> Swept:
+        return _in_parts(one, q, held)
+
+    failure, found = None, None
+    try:
+        first = _first(request, guess)
+        found = follow(request, first)
+    except AssemblyError as error:
+        failure = error
+    if guess is None and (found is None or not len(found.t)):
+        other = approached(request, follow)
+        if other is not None:
+            return other
+    if found is None:
+        assert failure is not None
+        raise renamed(failure, request.axis, float(request.times[0])) from None
+    return found if len(found.t) else replace(found, q_last=first, t_last=float(request.times[0]))
+
+
 def _first(request: Request, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
     start = None if guess is None else model._coordinates(_ITEM, guess)
     if start is not None and _closed(model, start, t):
         return start
-    try:
-        return driven_positions(model, t, start)
-    except AssemblyError as error:
-        raise renamed(error, request.axis, t) from None
+    return driven_positions(model, t, start)
 
 
 def _closed(model: Model, q: Array, t: float) -> bool:
