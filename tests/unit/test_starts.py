@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -322,3 +323,64 @@ def test_of_a_hinge_with_several_coordinates_only_those_not_given_move() -> None
     result = da.simulate(s, 0.1)
     assert result.q[0] == pytest.approx([1.5, 0.0, 0.3], abs=1e-15)
     assert [note.split(" starts")[0] for note in result.stats.notes] == ["ice.angle"]
+
+
+def limit_pin(s: da.System, name: str, lower: float, upper: float) -> None:
+    s.connections[name] = replace(s.connections[name], element=da.Revolute("z", lower=lower, upper=upper))
+
+
+def within_limits(s: da.System, state: da.State) -> bool:
+    """Return whether every joint is within its limits, cut ones too."""
+    model = s.compile()
+    cut = model.cut_motion(state.q, state.v, np.zeros(model.nv))[0] if model.nc else np.zeros(0)
+    for name, connection in s.connections.items():
+        joint = connection.element
+        tree = name in model.hinge_names
+        if isinstance(joint, da.Revolute) and joint.lower is not None:
+            at = state.q[model.q_slice(name)] if tree else cut[model.compiled.names.cut_q[name]]
+            if not (joint.lower - 1e-11 <= at).all() or not (at <= joint.upper + 1e-11).all():
+                return False
+    return True
+
+
+@pytest.mark.parametrize("limited", ["A", "D", "AD", "BC", "ABCD"])
+def test_loops_close_within_limits_of_tree_and_cut_joints(limited: str) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        s = four_bar()
+        s.initials.clear()
+        model = s.compile()
+        q = da.assemble(model, q=rng.uniform(-3, 3, 3), starts=20).q
+        at = dict(zip("ABCD", [*q, *model.cut_motion(q, np.zeros(3), np.zeros(3))[0]], strict=True))
+        for name in limited:
+            below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])
+            value = (at[name] + np.pi) % (2 * np.pi) - np.pi
+            limit_pin(s, name, value - below * width - 0.01, value + (1 - below) * width + 0.01)
+        state, _ = da.start_state(s)
+        assert np.abs(s.compile().constraint_residual(state.q)).max() < 1e-11
+        assert within_limits(s, state)
+        assert within_limits(s, da.assemble(s).state())
+
+
+def test_several_couplings_start_within_the_limits_of_their_joints() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        values = rng.uniform(-1.0, 1.0, 5)
+        s = da.System("coupled", gravity=(0, 0, 0))
+        for k, value in enumerate(values):
+            below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])
+            pin = da.Revolute("z", lower=value - below * width, upper=value + (1 - below) * width)
+            s.connect(f"j{k}", pin, s.ground, s.body(f"b{k}", da.rod(1.0, 1.0)))
+        for k, ratio in enumerate(rng.choice([-2.0, -1.0, 0.5, 3.0], 4)):
+            s.connect(f"c{k}", da.Coupling(ratio, values[k + 1] - ratio * values[k]), f"j{k}", f"j{k + 1}")
+        assert within_limits(s, da.start_state(s)[0])
+
+
+def test_placed_bodies_keep_limits() -> None:
+    s = four_bar()
+    model, q, _ = poses_off(s, 5, 0.02)
+    least, _ = da.start_state(s)
+    limit_pin(s, "A", least.q[0] + 0.01, least.q[0] + 1.0)
+    state, _ = da.start_state(s)
+    assert state.q[0] == pytest.approx(least.q[0] + 0.01, abs=1e-9)  # the nearest within the limits is at one
+    assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2

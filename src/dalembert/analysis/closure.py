@@ -30,6 +30,7 @@ from ..model.once import once_per_model
 from .freedoms import freedoms_of
 from .held import Held, HeldChord
 from .held_chains import WishedChain
+from .held_limits import HeldLimits
 from .relative import relative
 from .scales import Scales
 from .unfolded import unfolded
@@ -82,7 +83,7 @@ class Wishes:
     scales: Scales
 
     @property
-    def hopes(self) -> list[HeldChord | WishedChain]:
+    def hopes(self) -> list[HeldChord | WishedChain | HeldLimits]:
         """What is held at chords, as wishes."""
         return [chord.wished for chord in self.chords]
 

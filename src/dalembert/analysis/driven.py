@@ -112,12 +112,15 @@ def motion_with(
     guess: Array | None,
     speeds_at: Callable[[Array, dict[str, float]], Array],
     starts: Starts | None = None,
+    *,
+    limits: bool = False,
 ) -> DrivenMotion:
     """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
 
-    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
+    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name. `limits`: whether
+    start values lead to positions within the limits of joints, if they can.
     """
-    at = driven_positions(model, t, guess, starts)
+    at = driven_positions(model, t, guess, starts, limits=limits)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     paced = _paced(model, t)
@@ -132,8 +135,12 @@ def motion_with(
     return DrivenMotion(t, at, speeds, rates, model)
 
 
-def driven_positions(model: Model, t: float, guess: Array | None = None, starts: Starts | None = None) -> Array:
+def driven_positions(
+    model: Model, t: float, guess: Array | None = None, starts: Starts | None = None, *, limits: bool = False
+) -> Array:
     """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
+
+    `limits`: whether start values lead to positions within the limits of joints, if they can.
 
     Raises
     ------
@@ -153,7 +160,7 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
     try:
         if guess is not None:
             return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
-        return _from_starts(closure, closure.guess(at), held, starts)
+        return _from_starts(closure, closure.guess(at), held, starts, limits)
     except AssemblyError as error:
         if not model.drives:
             raise
@@ -209,7 +216,7 @@ def _led(model: Model, t: float, starts: Starts) -> Array:
     return np.asarray(q)
 
 
-def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts) -> Array:
+def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts, limits: bool) -> Array:
     """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
     model, first = closure.model, starts.first
     placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
@@ -218,12 +225,12 @@ def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: S
         rest = starts.positions(model, beside=first, driven=True)
         demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
         firm = hold_places(model, first.places)
-        others = [p for p in placed if p.chord.name not in {f.chord.name for f in firm}]
+        others = [p for p in placed if p.name not in {f.name for f in firm}]
         try:
-            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8).q
+            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q
         except AssemblyError:
             pass
-    return close_loops(closure, guess, held, everything, placed).q
+    return close_loops(closure, guess, held, everything, placed, limits=limits).q
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:

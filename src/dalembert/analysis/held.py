@@ -28,6 +28,7 @@ from ..model import Model
 from ..rotation import quaternion_from_matrix
 from ..starting import Place
 from .held_chains import ALL, HeldChain, hold_chain
+from .held_limits import HeldLimits
 from .relative import relative
 
 __all__ = ["Held", "HeldChord", "hold_chord", "hold_places"]
@@ -53,6 +54,11 @@ class HeldChord:
     position: Array
     turns: Array
     moves: Array
+
+    @property
+    def name(self) -> str:
+        """Name of the chord."""
+        return self.chord.name
 
     @property
     def count(self) -> int:
@@ -89,7 +95,7 @@ class HeldChord:
         return J
 
 
-Held = HeldChord | HeldChain
+Held = HeldChord | HeldChain | HeldLimits
 
 
 def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
