@@ -215,9 +215,9 @@ class _Whole:
             D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
 
         freedom by freedom, and both are added to those of the parent. |P| is diagonal in axes of the joint, to which
-        kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot is none if it is below
-        the rounding of H' N H. It depends on what the joint carries as far as that is felt there: joints farther out
-        relieve it of what they carry. Freedoms that are `held` (nv,) bool relieve nothing.
+        kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot is none if it is
+        below the rounding of H' N H. It depends on what the joint carries as far as that is felt there: joints farther
+        out relieve it of what they carry. Freedoms that are `held` (nv,) bool relieve nothing.
         """
         nb = len(self.mass)
         P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
