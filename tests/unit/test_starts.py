@@ -243,6 +243,59 @@ def test_bad_places_are_refused() -> None:
     assert "crank" not in s.places
 
 
+def free_beside(other: str) -> da.System:
+    """Return a body with a free joint to ground and another connection, so that the free joint is cut without a row."""
+    s = da.System("held twice")
+    block = s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0))
+    s.connect("F", da.Free(), s.ground, block)
+    if other == "ball":
+        s.connect("S", da.Spherical(), s.ground.at(1, 0, 0), block.at(0.5, 0, 0))
+    else:
+        s.connect("S", da.Revolute("z"), s.ground.at(1, 0, 0), block.at(0.5, 0, 0))
+    return s
+
+
+@pytest.mark.parametrize("other", ["ball", "pin"])
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_free_joint_beside_another_connection_has_start_values(other: str, by_name: bool) -> None:
+    a = 0.4
+    position = np.array([np.cos(a / 2), 0, 0, np.sin(a / 2), 1 - 0.5 * np.cos(a), -0.5 * np.sin(a), 0])
+    speed = np.array([0, 0, 2.0, 0, -1.0, 0])  # body axes: the pin is half a metre off
+    s = free_beside(other)
+    if not by_name:
+        s.initial("F", position=position, speed=speed)
+    result = da.simulate(s, 0.01, state={"F": position, "F.speed": speed} if by_name else None)
+    assert result["F.position"][0] == pytest.approx(position, abs=1e-10)
+    assert result["F.speed"][0] == pytest.approx(speed, abs=1e-9)
+    assert result.stats.notes == []
+
+
+def test_an_attitude_alone_of_a_free_joint_beside_another_connection_is_met() -> None:
+    s = free_beside("ball")
+    turn = da.bryant(0.1, 0.2, 0.3)
+    for state in ({"F.bryant": (0.1, 0.2, 0.3)}, None):
+        if state is None:
+            s.initial("F", bryant=(0.1, 0.2, 0.3))
+        start, notes = da.start_state(s, state)
+        assert s.compile().pose("block", start.q).rotation == pytest.approx(turn, abs=1e-10) and notes == []
+
+
+def test_an_attitude_given_later_keeps_the_displacement_given_before() -> None:
+    s = da.System("free", gravity=(0, 0, 0))
+    s.connect("F", da.Free(), s.ground, s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0)))
+    s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3))
+    s.initial("F", bryant=(0.1, 0.2, 0.3))
+    assert da.start_state(s)[0].q[4:] == pytest.approx([0.5, 0.2, 0.3])
+
+
+def test_a_free_joint_that_another_connection_holds_elsewhere_is_said() -> None:
+    s = free_beside("pin")
+    s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3), speed=(1.0, 0, 0, 0, 0, 0))
+    notes = " ".join(da.start_state(s)[1])
+    assert "F.z was to start at 0.3 m and starts at 0 m" in notes
+    assert "F.wx was to start at 1 rad/s and starts at 0 rad/s" in notes
+
+
 # ---- what cannot be
 
 

@@ -153,7 +153,8 @@ def driven_positions(
     q_given = model.drive_motion(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
-    if not model.nc and not (guess is None and starts.places):
+    cut = model.compiled.names.cut_q  # a free joint beside another connection is cut without a row
+    if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
         return at
     closure = Closure(model, 1e-12, 100, t=t)
     held: dict[str, Any] = {name: None for d in model.hinge_drives if d.level == 0 for name in d.speed_names}

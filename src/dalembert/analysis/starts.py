@@ -116,6 +116,8 @@ class Starts:
             elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}
+            elif free and name in model.compiled.names.cut_q and len({*free} & {*range(4)}) in (0, 4):
+                asked[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
         return asked
 
 
@@ -170,7 +172,7 @@ def _part_names(model: Model, name: str, kind: str) -> list[str]:
 def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None) -> list[str]:
     """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
     starts = Starts.of(model) if starts is None else starts
-    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv)) if model.nc else (q[:0], v[:0], v[:0])
+    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
     for name, initial in starts.initials.items():
         hinge = _hinge(model, name)

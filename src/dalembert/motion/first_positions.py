@@ -96,7 +96,7 @@ def _start_values(model: Model) -> dict[str, float]:
     described.drives.clear()
     free = described.compile()
     q = assemble(free).q
-    cut = free.cut_motion(q, np.zeros(free.nv), np.zeros(free.nv))[0] if free.nc else q[:0]
+    cut = free.cut_motion(q, np.zeros(free.nv), np.zeros(free.nv))[0]
     values = {}
     for drive in drives:
         name = drive.connection.name
