@@ -337,6 +337,39 @@ def test_driven_motion_refuses_a_singular_position() -> None:
     assert np.allclose(da.driven_motion(s, 1e-2).v[0], 1.0)
 
 
+@pytest.mark.parametrize("step", [0.05, 0.3, 1.0])
+def test_driven_motion_stays_on_its_branch_through_a_flat_position(step: float) -> None:
+    s = four_bar(1.0, 2.0, 1.0, 2.0)  # a parallelogram; beyond its flat position the crossed one is as near
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    before = None
+    for t in np.arange(0.0, 6.5, step):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+            assert np.allclose(motion.v, [1.0, -1.0, 1.0], atol=1e-6) and motion.notes == ()
+        before = motion.q
+    many = windows(3)
+    many.drive("A0", position=da.Polynomial((0.0, 1.0)))
+    assert np.allclose(da.driven_motion(many, 2.0 + step).q[::2], 2.0 + step, atol=1e-9)
+
+
+def test_driven_motion_is_on_the_branch_that_kinematics_follows() -> None:
+    s = four_bar()
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    followed = da.kinematics(s, times=np.linspace(0.0, 7.0, 15))
+    for t, q in zip(followed.t, followed.q, strict=True):
+        assert da.driven_motion(s, t).q == pytest.approx(q, abs=1e-9)
+
+
+def test_a_branch_that_ends_before_the_time_is_noted_with_its_place() -> None:
+    s = four_bar(1.0, 1.5, 1.0, 3.0)  # the crank of a double rocker cannot go beyond a dead point
+    s.initial("A", position=0.5)
+    s.drive("A", position=da.Polynomial((0.5, 1.0)))
+    dead = np.arccos((1.0 + 9.0 - 2.5**2) / 6.0)
+    full = 2 * np.pi
+    motion = da.driven_motion(s, full)
+    assert f"it ends at A = {dead:.4f}"[:-1] in motion.notes[0]
+    assert np.abs(motion.model.constraint_residual(motion.q)).max() < 1e-11
+
+
 def rod_between_balls(kind: str) -> da.System:
     """A spatial four-bar whose rod is a row, a massless chain, or a body."""
     s = da.System("RSSR")

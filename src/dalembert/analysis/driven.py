@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,7 @@ from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
 from .drive_limits import unreachable_drive
 from .held import hold_places
+from .led_drives import follow_drives, leads_positions, led_model, undeformed
 from .scales import Scales, singular_values
 from .starts import Starts
 
@@ -31,6 +32,8 @@ __all__ = ["DrivenMotion", "drive_unit", "driven_motion", "driven_positions", "d
 Array = NDArray[np.float64]
 
 _CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
+_CLOSED = 1e-9  # scaled residual of a start
+_FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J changes by about as much as q
 _LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
@@ -45,6 +48,8 @@ class DrivenMotion:
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
     model : Model
+    notes : tuple of str
+        Where the branch of the start ends before t, so that the position is of another one.
     """
 
     t: float
@@ -52,6 +57,7 @@ class DrivenMotion:
     v: Array
     a: Array
     model: Model
+    notes: tuple[str, ...] = ()
 
 
 def driven_motion(
@@ -62,6 +68,10 @@ def driven_motion(
     Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
     linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is nearest to the guess: positions to `q`,
     speeds to `v`, accelerations to zero.
+
+    If they leave none, the position is on the branch of a start: drives lead from there to t, straight through
+    positions in which branches meet, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
+    one at t = 0. A branch that ends on the way is noted.
 
     Parameters
     ----------
@@ -98,12 +108,56 @@ def driven_motion(
     if guess is not None and guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
+    guess, notes = _on_branch(model, t, guess)
 
     def speeds_at(at: Array, paced: dict[str, float]) -> Array:
         _mind_crossing(model, at, t)
         return _nearest_speeds(model, at, speeds, paced, t)
 
-    return motion_with(model, t, guess, speeds_at)
+    return replace(motion_with(model, t, guess, speeds_at), notes=notes)
+
+
+def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, tuple[str, ...]]:
+    """Return a guess (nq,) on the branch of a start that drives lead to t, and where that branch ends.
+
+    The start is q (nq,), if it closes the loops, or that at t = 0.
+    """
+    if not model.nc or not leads_positions(model):
+        return q, ()
+    begin, direct = q, q
+    try:
+        begin = driven_positions(model, 0.0) if q is None else q
+        direct = driven_positions(model, t, q)
+    except (AssemblyError, ModelError):  # said where the position at t is sought, unless drives lead there
+        if begin is None:
+            return q, ()
+    assert begin is not None
+    scales = Scales.of(model, t=t)
+    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
+        return direct, ()
+    if direct is not None:
+        step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
+        slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
+        if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
+            return direct, ()
+    held = undeformed(model)
+    if q is None:
+        way = follow_drives(model, np.array([0.0, t]), begin, held)
+    else:
+        values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
+        way = follow_drives(led_model(model, values, t), np.array([0.0, 1.0]), begin, held)
+    if way.status == "finished":
+        return way.q[-1], ()
+    if way.status not in ("ended", "far", "contradicted"):  # drives leave freedoms, or the start is singular
+        return direct, ()
+    place = ", ".join(
+        f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
+        for d in model.drives[:4]
+    )
+    return direct, (
+        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {place}; the position is of a "
+        "branch near by",
+    )
 
 
 def motion_with(

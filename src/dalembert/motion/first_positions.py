@@ -1,12 +1,9 @@
 """The first position of a kinematic motion where it cannot be assembled as a regular one.
 
 Closing the loops with drives at their first values may lead to a singular configuration although a regular one exists,
-or the first values may be those of a singular position. Then drives lead there from the start values:
-
-    s(tau) = s_0 + tau (s_1 - s_0),     0 <= tau <= 1                                                              (1)
-
-s_0 the driven coordinates of the assembled start, s_1 those at the first time. If the position there is singular, s_1
-is of a time a little later, from which the motion is followed back to the first time and onward.
+or the first values may be those of a singular position. Then drives lead there from the start values (`led_drives`):
+from the driven coordinates of the assembled start to those at the first time. If the position there is singular, they
+lead to a time a little later, from which the motion is followed back to the first time and onward.
 """
 
 from __future__ import annotations
@@ -19,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..analysis.assemble import assemble
 from ..analysis.driven import driven_positions
-from ..connections.drives import Drive, PoseDrive
-from ..connections.laws import Polynomial
+from ..analysis.led_drives import leads_positions, led_model
+from ..connections.drives import Drive
 from ..errors import DalembertError
 from ..model import Model
 from ..model.driven_rates import Swept
@@ -37,11 +34,9 @@ ROWS = ("t", "q", "v", "a", "slack")
 
 
 def approached(request: Request, follow: Follow) -> Swept | None:
-    """Return the motion with its first position reached from the start values (1), or None if it is not reached."""
+    """Return the motion with its first position reached from the start values, or None if it is not reached."""
     model, times = request.model, request.times
-    if not model.drives or not all(model.holonomic):
-        return None
-    if any(isinstance(d, PoseDrive) or not d.of_hinge or d.level for d in model.drives):
+    if not leads_positions(model):
         return None
     try:
         first = _led(request, float(times[0]), follow)
@@ -77,14 +72,9 @@ def _from_beside(request: Request, follow: Follow) -> Swept | None:
 
 
 def _led(request: Request, t: float, follow: Follow) -> Array | None:
-    """Return the position (nq,) at t that drives lead to from the start values (1); None if they do not."""
+    """Return the position (nq,) at t that drives lead to from the start values; None if they do not."""
     model = request.model
-    begins = _start_values(model)
-    described = model.system.copy()
-    for name, old in list(described.drives.items()):
-        begin, end = begins[old.name], float(old.law(t)[0])
-        described.drives[name] = replace(old, law=Polynomial((begin, end - begin)), level=0)
-    led = described.compile()
+    led = led_model(model, _start_values(model), t)
     way = follow(Request(led, np.array([0.0, 1.0])), driven_positions(led, 0.0))
     return way.q[-1] if way.status == "finished" else None
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
-from ..analysis.scales import Scales
+from ..analysis.led_drives import follow_drives, undeformed
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
-from ..model.driven_rates import Swept, swept
+from ..model.driven_rates import Swept
 from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
@@ -145,15 +145,11 @@ class Between:
         return q, v, np.tile(self.model.state_starts(), (len(times), 1))
 
 
-def _floor(model: Model) -> float:
-    return Scales.of(model, prescribed=False).floor
-
-
 def _followed(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
     """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
     if not all(model.holonomic):
         return rolled(model, times, q, held)
-    return swept(model, times, q, floor=_floor(model), conditions=held)
+    return follow_drives(model, times, q, held)
 
 
 def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
@@ -191,21 +187,13 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
         t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
         d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
         times = np.array([found.t[row - 1], t - d, t, t + d])
-        sides = swept(model, times, found.q[row - 1], floor=_floor(model), conditions=held)
+        sides = follow_drives(model, times, found.q[row - 1], held)
         if sides.status != "finished" or not sides.slack[[1, 3]].all():
             continue
         way = model.difference(sides.q[1], sides.q[3])
         v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
         a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
     return replace(found, v=v, a=a)
-
-
-def undeformed(model: Model) -> Conditions | None:
-    """Return conditions in which flexible bodies keep their shape; None if there are none."""
-    if not model.flexible_names:
-        return None
-    modes = [k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))]
-    return Conditions(model, model.conditions().parameters, frozenset(modes))
 
 
 def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) -> Swept:
