@@ -25,9 +25,17 @@ from .drive_limits import unreachable_drive
 from .held import hold_places
 from .led_drives import follow_drives, leads_positions, led_model, undeformed
 from .scales import Scales, singular_values
-from .starts import Starts
+from .starts import Starts, within_limits
 
-__all__ = ["DrivenMotion", "drive_unit", "driven_motion", "driven_positions", "drives_at", "motion_with"]
+__all__ = [
+    "DrivenMotion",
+    "drive_unit",
+    "driven_motion",
+    "driven_positions",
+    "drives_at",
+    "motion_with",
+    "start_positions",
+]
 
 Array = NDArray[np.float64]
 
@@ -223,6 +231,12 @@ def driven_positions(
         failure = AssemblyError(f"{drives_at(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def start_positions(model: Model, t: float = 0.0) -> Array:
+    """Return the positions (nq,) in which a run of a model starts: as described, driven, closed, within limits."""
+    starts, _ = within_limits(model, Starts.of(model))
+    return driven_positions(model, t, None, starts, limits=True)
 
 
 def _mind_crossing(model: Model, q: Array, t: float) -> None:
