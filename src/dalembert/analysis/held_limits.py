@@ -105,20 +105,20 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
     """
     bounds, names, driven = Bounds.of(model, True, "limits"), model.compiled.names, model.driven_speeds(0)
     rows: list[tuple[bool, int, int, float, float, bool, bool]] = []
-    for joint in (*model.forest.hinges, *model.forest.chords):
-        element = joint.element
+    joints = [(hinge.name, hinge.element) for hinge in model.forest.hinges]
+    for name, element in (*joints, *((chord.name, chord.element) for chord in model.forest.chords)):
         if not isinstance(element, Hinge) or (element.lower is None and element.upper is None):
             continue
-        cut = joint.name in names.cut_v
+        cut = name in names.cut_v
         places, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
-        initial = model.system.initials.get(joint.name)
+        initial = model.system.initials.get(name)
         for k, angle in enumerate(unit == "rad" for unit in element.speed_units):
-            place, column = places[joint.name].start + k, columns[joint.name].start + k
+            place, column = places[name].start + k, columns[name].start + k
             lower = float((bounds.cut_lower if cut else bounds.lower)[column])
             upper = float((bounds.cut_upper if cut else bounds.upper)[column])
             start = np.nan if initial is None or initial.meant is None else float(initial.meant[k])
             start = start if cut else float(q[place])
-            if {joint.name, element.coordinate_name(joint.name, k)} & {*given} and (start < lower or start > upper):
+            if {name, element.coordinate_name(name, k)} & {*given} and (start < lower or start > upper):
                 continue
             if cut or not driven[column]:
                 rows.append((cut, place, column, lower, upper, angle, angle and cut and not element.counts_turns))
@@ -126,5 +126,5 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
         return None
     rows.sort(key=lambda row: row[0])
     cuts, all_places, all_columns, lowers, uppers, angles, free = (np.array(x) for x in zip(*rows, strict=True))
-    split = [part[side] for side in (~cuts, cuts) for part in (all_places, all_columns)]
-    return HeldLimits(*split, lowers, uppers, angles, free)
+    tree = (all_places[~cuts], all_columns[~cuts])
+    return HeldLimits(*tree, all_places[cuts], all_columns[cuts], lowers, uppers, angles, free)

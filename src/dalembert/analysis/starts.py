@@ -259,7 +259,8 @@ def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array
 
 def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]) -> list[str]:
     """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
-    poses, rates = [], []
+    poses: list[str] = []
+    rates: list[str] = []
     shifts: dict[str, float] = {}
     turns: dict[str, float] = {}
     for name, place in places.items():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def _from_beside(request: Request, follow: Follow) -> Swept | None:
     if back.status != "finished":
         return None
     onward = back if len(times) == 1 else follow(replace(request, times=np.array([beside, *times[1:]])), at)
-    rows = {
+    rows: dict[str, Any] = {
         name: np.concatenate([getattr(back, name)[1:], *([getattr(onward, name)[1:]] if len(times) > 1 else [])])
         for name in ROWS
     }

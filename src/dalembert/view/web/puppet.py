@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...analysis.assemble import assemble
-from ...analysis.driven import start_positions
 from ...analysis.closure import Closure, rank_of
+from ...analysis.driven import start_positions
 from ...checks import finite_array, finite_number
 from ...errors import ModelError
 from ...model import Model
