@@ -220,6 +220,15 @@ def test_bodies_placed_a_little_off_start_at_the_nearest_closed_configuration(na
     assert float(found[1]) == pytest.approx(max(shifts), rel=6e-3)  # three digits
 
 
+def test_a_start_value_beside_placed_bodies_is_changed_with_its_reason() -> None:
+    s = four_bar()
+    _, q, _ = poses_off(s, 5, 0.02)
+    s.initial("A", position=q[0])
+    notes = da.start_state(s)[1]
+    assert f"A was to start at {q[0]:.6g} rad" in notes[0]
+    assert "loops and drives beside places of bodies permit no more" in notes[0]
+
+
 def test_drives_are_met_exactly_beside_placed_bodies() -> None:
     s = four_bar()
     model, q, _ = poses_off(s, 5, 0.02)

@@ -174,6 +174,8 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
     starts = Starts.of(model) if starts is None else starts
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
+    placed = any(place.position is not None or place.rotation is not None for place in starts.places.values())
+    why = f"loops and drives{' beside places of bodies' * placed} permit no more"
     for name, initial in starts.initials.items():
         hinge = _hinge(model, name)
         if name in (*model.hinge_names, *model.flexible_names):
@@ -187,7 +189,7 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             continue
         places, rates = _labels(name, hinge, len(position))
         if initial.meant is not None:
-            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
+            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     for paced in starts.paced_chains(model):
@@ -247,11 +249,16 @@ def _labels(name: str, hinge: Hinge | None, modes: int) -> tuple[list[tuple[str,
     ]
 
 
-def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array) -> list[str]:
-    """Say which of some numbers differ from what was asked, by more than rounding."""
+def _missed(
+    labels: list[tuple[str, str]],
+    asked: Array,
+    used: Array,
+    off: Array,
+    why: str = "loops and drives permit no more",
+) -> list[str]:
+    """Say which of some numbers differ from what was asked, by more than rounding, and why."""
     return [
-        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: "
-        "loops and drives permit no more"
+        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
         for k, (label, unit) in enumerate(labels)
         if off[k] > NEAR * (1.0 + abs(asked[k]))
     ]
