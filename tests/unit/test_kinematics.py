@@ -351,6 +351,29 @@ def test_driven_motion_stays_on_its_branch_through_a_flat_position(step: float) 
     assert np.allclose(da.driven_motion(many, 2.0 + step).q[::2], 2.0 + step, atol=1e-9)
 
 
+def test_a_parallelogram_with_a_flexible_coupler_stays_on_its_branch() -> None:
+    s = da.System("flexible parallelogram", gravity=(0, 0, 0))
+    beam = da.beam(2.0, da.Section.circle(0.02), da.materials.steel, elements=4, modes=da.CraigBampton((0, 4), 2))
+    crank, coupler, rocker = (
+        s.body("crank", da.rod(1.0, 1.0)),
+        s.body("coupler", beam),
+        s.body("rocker", da.rod(1.0, 1.0)),
+    )
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler.at(0, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(2, 0, 0), rocker)
+    s.connect("C", da.Revolute("z"), coupler.at(2, 0, 0), rocker.at(1, 0, 0))
+    for name, start in (("A", 1.0), ("B", -1.0), ("D", 1.0)):
+        s.initial(name, position=start, guess=name != "A")
+    assert da.kinematics(s, drive="A", values=[np.pi])["D.position"][0] == pytest.approx(np.pi, abs=1e-9)
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    before = None
+    for t in np.arange(0.0, 6.5, 0.5):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+            assert motion.q[motion.model.q_slice("D")] == pytest.approx(1.0 + t, abs=1e-8)
+        before = motion.q
+
+
 def test_driven_motion_is_on_the_branch_that_kinematics_follows() -> None:
     s = four_bar()
     s.drive("A", position=da.Polynomial((1.0, 1.0)))

@@ -148,12 +148,12 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
         if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
             return direct, ()
-    held = undeformed(model)
     if q is None:
-        way = follow_drives(model, np.array([0.0, t]), begin, held)
+        way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
     else:
         values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
-        way = follow_drives(led_model(model, values, t), np.array([0.0, 1.0]), begin, held)
+        led = led_model(model, values, t)
+        way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
     if way.status == "finished":
         return way.q[-1], ()
     if way.status not in ("ended", "far", "contradicted"):  # drives leave freedoms, or the start is singular

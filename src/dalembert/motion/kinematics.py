@@ -200,7 +200,7 @@ def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) ->
     """Return the motion from its first position, which drives lead to from the start values if it is singular."""
 
     def follow(one: Request, q: Array) -> Swept:
-        return _in_parts(one, q, held)
+        return _in_parts(one, q, held if one.model is request.model else undeformed(one.model))
 
     failure, found = None, None
     try:
