@@ -204,9 +204,10 @@ template <class Form> bool rates(Form &form, Room &room, const double *b, double
     for (int k = 0; k < room.count; ++k)
       x[room.unknown[k]] += form.column_scale[room.unknown[k]] * room.x[k];
   }
-  if (room.factors.rank < room.count) // in a crossing rows that were left out are obeyed as well as the prediction is good,
-    return missed <= near * (asked + noise) + 1e-300; // at a dead point they are not
-  return missed <= 1e-8 * size + 1e-12 * (noise + length(form, x)) + 1e-300;
+  const double rounding = 1e-8 * size + 1e-12 * (noise + length(form, x)) + 1e-300;
+  // in a crossing, rows that were left out are obeyed as well as the prediction is good; at a dead point they are not. Nothing
+  // may be asked of the unknowns there (`asked` is zero): then what is missed is compared with the terms of the rows
+  return missed <= rounding || (room.factors.rank < room.count && missed <= near * (asked + noise));
 }
 
 // speeds and accelerations at a position, its matrix and factors being there; what they were is the guess

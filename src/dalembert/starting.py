@@ -96,9 +96,13 @@ def start_hinge(
     new_position = _numbers_of(hinge, position, hinge.nq, item, "position")
     new_speed = _numbers_of(hinge, speed, hinge.nv, item, "speed")
     attitude, turning = attitude_start(item, *turned, axes="turned")
-    if attitude is not None:
-        new_position, new_speed = with_attitude(hinge, new_position, new_speed, attitude, turning)
     old = system.initials.get(found.name, Initial())
+    if attitude is not None:  # displacements that were given before stay
+        if new_position is None and old.position is not None:
+            new_position = old.position.copy()
+        if new_speed is None and old.speed is not None:
+            new_speed = old.speed.copy()
+        new_position, new_speed = with_attitude(hinge, new_position, new_speed, attitude, turning)
     system.initials[found.name] = Initial(
         old.position if new_position is None else new_position,
         old.speed if new_speed is None else new_speed,

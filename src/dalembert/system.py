@@ -337,6 +337,8 @@ class System(Showing):
             starts, which then needs an attitude.
 
         Hinges take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
+        Poses that loops and hinges do not permit together lead to the nearest closed configuration: the least squares
+        of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
 
         Examples
         --------

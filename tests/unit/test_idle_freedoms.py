@@ -125,3 +125,43 @@ def test_the_fault_of_another_hinge_is_not_hidden_by_a_driven_one() -> None:
     s.drive("B", speed=1.0)
     with pytest.raises(da.ModelError, match=r"body 'a'.*'A'"):
         s.compile()
+
+
+def arm(masses: list[float], axes: str) -> da.System:
+    """Return a chain of boxes 1 m long."""
+    s = da.System("arm")
+    before = s.ground
+    for k, mass in enumerate(masses):
+        link = s.body(f"b{k}", da.box(1.0, 0.1, 0.1, mass=mass))
+        s.connect(f"j{k}", da.Revolute(axes[k % len(axes)]), before.at(1.0) if k else before, link)
+        before = link
+    return s
+
+
+@pytest.mark.parametrize("axes", ["z", "zy", "zyx"])
+@pytest.mark.parametrize(
+    "masses",
+    [[1e-3] * 30 + [1e8], [1.0] * 40 + [1e11], [1.0, 1e-9, 1e6], [1e6, 1e-20], [1e-6, 1e6] * 10],
+)
+def test_what_hangs_further_out_makes_no_freedom_weak(masses: list[float], axes: str) -> None:
+    model = arm(masses, axes).compile()  # links feel 1e12 times their mass: four digits are left
+    for q in (np.zeros(model.nq), model.random_state(1).q):
+        assert model.freedoms_without_inertia(q) == []
+
+
+def test_a_bar_without_spin_inertia_is_named_behind_a_heavy_chain() -> None:
+    s = arm([1e-3] * 10 + [1e9], "zy")
+    s.connect("ball", da.Spherical(), s.bodies["b10"].at(1.0), s.body("bar", da.rod(1.0, 1.0)))
+    with pytest.raises(da.ModelError, match=r"body 'bar'.*freedom 'ball\.wx' of hinge 'ball'"):
+        s.compile()
+    s = arm([1e-3] * 10 + [1e9], "zy")
+    s.connect("A", da.Revolute("x"), s.bodies["b10"].at(1.0), s.body("sleeve"))
+    s.connect("B", da.Revolute("x"), s.bodies["sleeve"], s.body("heavy", da.box(1.0, 1.0, 1.0, mass=1e6)))
+    with pytest.raises(da.ModelError, match=r"body 'sleeve'.*freedom 'A' of hinge 'A'"):
+        s.compile()
+
+
+@pytest.mark.slow
+def test_a_chain_of_five_thousand_links_starts() -> None:
+    state, notes = da.start_state(da.library.chain(5000))
+    assert notes == [] and len(state.q) == 5000

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library import windows
 from dalembert.library.mechanisms import (
     andrews,
     bennett,
@@ -212,6 +213,34 @@ def test_a_motion_passes_straight_through_a_crossing() -> None:
     assert np.allclose(motion["D.acceleration"], -2 * np.cos(motion.t), atol=1e-6)
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, 6])
+def test_a_motion_lands_where_all_loops_are_singular_at_once(number: int) -> None:
+    s = windows(number)  # with its uprights level, every loop loses rank
+    for values in ([0.3, np.pi / 2], [0.5, np.pi / 2, 2.0], [0.5, 1.0, np.pi / 2, 3 * np.pi / 2, 5.0]):
+        motion = da.kinematics(s, drive="A0", values=values)
+        # the uprights stay parallel; rows that lost rank leave half the digits, here to the square of a small way
+        assert np.allclose(motion.q[:, ::2], np.array(values)[:, None], atol=1e-9)
+        assert np.allclose(np.abs(motion.v), 1.0, atol=1e-6)
+        assert "singular positions at A0 = 1.5708" in motion.stats.notes[0]
+
+
+def test_every_first_position_is_found_also_a_singular_one() -> None:
+    s = windows(3)
+    for value in np.linspace(0.0, 2 * np.pi, 29):  # a quarter and three quarters of a turn are singular
+        assert da.kinematics(s, drive="A0", values=[value]).q[0, 0] == value
+    for first in (0.0, np.pi):
+        motion = da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0), drive="A", values=[first, first + 0.5])
+        assert np.allclose(motion["D.position"], [first, first + 0.5], atol=1e-9)  # the parallelogram that it starts as
+        assert np.allclose(motion.v, [[1.0, -1.0, 1.0]], atol=1e-6)
+        back = da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0), drive="A", values=[first, first - 0.5])
+        assert np.allclose(back.v, [[-1.0, 1.0, -1.0]], atol=1e-6)
+
+
+def test_a_singular_start_that_leaves_the_branch_open_is_refused_as_such() -> None:
+    with pytest.raises(da.SingularityError, match="the start is a singular position: start beside it"):
+        da.kinematics(four_bar(1.0, 2.0, 1.0, 2.0, angle=0.0), drive="A", values=[0.0, 0.5])
+
+
 # ---- ends and errors
 
 
@@ -306,6 +335,62 @@ def test_driven_motion_refuses_a_singular_position() -> None:
         with pytest.raises(da.SingularityError, match="follow the motion through it with"):
             da.driven_motion(s, t)
     assert np.allclose(da.driven_motion(s, 1e-2).v[0], 1.0)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.3, 1.0])
+def test_driven_motion_stays_on_its_branch_through_a_flat_position(step: float) -> None:
+    s = four_bar(1.0, 2.0, 1.0, 2.0)  # a parallelogram; beyond its flat position the crossed one is as near
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    before = None
+    for t in np.arange(0.0, 6.5, step):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+            assert np.allclose(motion.v, [1.0, -1.0, 1.0], atol=1e-6) and motion.notes == ()
+        before = motion.q
+    many = windows(3)
+    many.drive("A0", position=da.Polynomial((0.0, 1.0)))
+    assert np.allclose(da.driven_motion(many, 2.0 + step).q[::2], 2.0 + step, atol=1e-9)
+
+
+def test_a_parallelogram_with_a_flexible_coupler_stays_on_its_branch() -> None:
+    s = da.System("flexible parallelogram", gravity=(0, 0, 0))
+    beam = da.beam(2.0, da.Section.circle(0.02), da.materials.steel, elements=4, modes=da.CraigBampton((0, 4), 2))
+    crank, coupler, rocker = (
+        s.body("crank", da.rod(1.0, 1.0)),
+        s.body("coupler", beam),
+        s.body("rocker", da.rod(1.0, 1.0)),
+    )
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler.at(0, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(2, 0, 0), rocker)
+    s.connect("C", da.Revolute("z"), coupler.at(2, 0, 0), rocker.at(1, 0, 0))
+    for name, start in (("A", 1.0), ("B", -1.0), ("D", 1.0)):
+        s.initial(name, position=start, guess=name != "A")
+    assert da.kinematics(s, drive="A", values=[np.pi])["D.position"][0] == pytest.approx(np.pi, abs=1e-9)
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    before = None
+    for t in np.arange(0.0, 6.5, 0.5):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+            assert motion.q[motion.model.q_slice("D")] == pytest.approx(1.0 + t, abs=1e-8)
+        before = motion.q
+
+
+def test_driven_motion_is_on_the_branch_that_kinematics_follows() -> None:
+    s = four_bar()
+    s.drive("A", position=da.Polynomial((1.0, 1.0)))
+    followed = da.kinematics(s, times=np.linspace(0.0, 7.0, 15))
+    for t, q in zip(followed.t, followed.q, strict=True):
+        assert da.driven_motion(s, t).q == pytest.approx(q, abs=1e-9)
+
+
+def test_a_branch_that_ends_before_the_time_is_noted_with_its_place() -> None:
+    s = four_bar(1.0, 1.5, 1.0, 3.0)  # the crank of a double rocker cannot go beyond a dead point
+    s.initial("A", position=0.5)
+    s.drive("A", position=da.Polynomial((0.5, 1.0)))
+    dead = np.arccos((1.0 + 9.0 - 2.5**2) / 6.0)
+    full = 2 * np.pi
+    motion = da.driven_motion(s, full)
+    assert f"it ends at A = {dead:.4f}"[:-1] in motion.notes[0]
+    assert np.abs(motion.model.constraint_residual(motion.q)).max() < 1e-11
 
 
 def rod_between_balls(kind: str) -> da.System:

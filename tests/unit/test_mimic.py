@@ -140,3 +140,16 @@ def test_a_joint_that_mimics_is_never_cut() -> None:
     s.mimics["C"] = Mimic("B", 1.0)
     model = s.compile()
     assert {"A", "B", "C", "D"} <= set(model.hinge_names) and [c.name for c in model.forest.chords] == ["D.weld"]
+
+
+@pytest.mark.parametrize("offset", [0.5, -0.5, 1.0, -1.0])
+def test_a_mimic_with_an_offset_starts_within_limits_that_nobody_touched(offset: float) -> None:
+    limit = '<limit lower="0" upper="1" effort="1" velocity="1"/>'
+    text = GRIPPER.replace('type="continuous"><parent link="wrist"', 'type="revolute"><parent link="wrist"')
+    text = text.replace('multiplier="-1.5" offset="0.2"', f'multiplier="1" offset="{offset}"')
+    text = text.replace('<axis xyz="0 0 1"/>', f'<axis xyz="0 0 1"/>{limit}')
+    result = da.simulate(load_urdf(text), 1e-4)
+    # the one of the two that is nearer to zero starts at its limit
+    finger, thumb = max(0.0, -offset), max(0.0, offset)
+    assert result["finger.position"][0] == pytest.approx(finger, abs=1e-12)
+    assert result["thumb.position"][0] == pytest.approx(thumb, abs=1e-12)

@@ -8,7 +8,7 @@ from arms import planar_arm, wrist_arm
 from oracles.target_rows import goal_rows
 
 import dalembert as da
-from dalembert.motion.bounds import Bounds
+from dalembert.analysis.bounds import Bounds
 from dalembert.motion.descent import descend
 from dalembert.motion.reaching import Reach
 from dalembert.motion.targets import goals_of

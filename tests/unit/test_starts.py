@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from random_loops import random_loop
 
 import dalembert as da
 from dalembert.connections.hinges import Revolute, Spherical, Universal
-from dalembert.library import chain
-from dalembert.library.mechanisms import four_bar, slider_crank
+from dalembert.library import chain, stewart, watt_six_bar, windows
+from dalembert.library.mechanisms import bennett, four_bar, slider_crank
+from dalembert.rotation import from_rotation_vector, rotation_vectors
 
 
 def five_bar(a: float, b: float) -> da.System:
@@ -137,6 +141,103 @@ def test_a_place_that_hinges_do_not_permit_is_said() -> None:
     assert "'coupler' was to start with position (1.2, 0, 0.5) m and has (" in notes[0]
 
 
+def rssr(cut: int) -> da.System:
+    """Return a spatial four-bar whose joints are named from another one on: its loop is cut elsewhere."""
+    s = da.System("rssr")
+    crank, link, rocker = (s.body(n, da.box(x, 0.1, 0.1, mass=1.0)) for n, x in (("a", 1.0), ("b", 3.0), ("c", 2.0)))
+    joints = [
+        ("A", da.Revolute("z"), s.ground, crank),
+        ("B", da.Spherical(), crank.at(1, 0, 0), link),
+        ("C", da.Spherical(), link.at(3, 0, 0), rocker.at(2, 0, 0)),
+        ("D", da.Revolute((0.3, 1.0, 0.2)), s.ground.at(2, 1, 0.5), rocker),
+    ]
+    for k in range(4):
+        s.connect(*joints[(k + cut) % 4])
+    return s
+
+
+def beam_four_bar() -> da.System:
+    """Return a four-bar with a flexible coupler."""
+    s = da.System("beam four-bar")
+    beam = da.beam(2.5, da.Section.circle(0.02), da.materials.steel, elements=4, modes=da.CraigBampton((0, 4), 2))
+    crank, coupler, rocker = s.body("a", da.rod(1.0, 1.0)), s.body("b", beam), s.body("c", da.rod(2.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, crank)
+    s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), coupler.at(0, 0, 0))
+    s.connect("D", da.Revolute("z"), s.ground.at(2, 0, 0), rocker)
+    s.connect("C", da.Revolute("z"), coupler.at(2.5, 0, 0), rocker.at(2, 0, 0))
+    return s
+
+
+PLACED = {
+    "four-bar": four_bar,
+    "Bennett": bennett,
+    "Stewart": stewart,
+    "six-bar": watt_six_bar,
+    "windows": lambda: windows(2),
+    "spatial four-bar": lambda: rssr(0),
+    "spatial four-bar cut elsewhere": lambda: rssr(2),
+    "beam": beam_four_bar,
+}
+
+
+def poses_off(s: da.System, seed: int, noise: float) -> tuple[da.Model, np.ndarray, float]:
+    """Place the bodies of a system near a random closed configuration; return it and its distance from the poses."""
+    s.initials.clear()
+    model, rng = s.compile(), np.random.default_rng(seed)
+    guess = model.random_state(rng).q
+    for name in model.flexible_names:
+        guess[model.q_slice(name)] = 0.0
+    q = da.assemble(model, q=guess, starts=20).q
+    away, (R, p) = 0.0, model.poses(q)
+    for k, name in enumerate(model.body_names):
+        turn, shift = noise * rng.normal(size=(2, 3))
+        s.place(name, position=p[k] + model.length * shift, rotation=R[k] @ from_rotation_vector(turn))
+        away += shift @ shift + turn @ turn
+    return model, q, away
+
+
+@pytest.mark.parametrize("noise", [1e-3, 0.02, 0.1])
+@pytest.mark.parametrize("name", PLACED)
+def test_bodies_placed_a_little_off_start_at_the_nearest_closed_configuration(name: str, noise: float) -> None:
+    s = PLACED[name]()
+    model, q, away = poses_off(s, 3, noise)
+    state, notes = da.start_state(s)
+    assert np.abs(model.constraint_residual(state.q)).max() < 1e-11
+    # the configuration that the poses were taken from is closed: the nearest one is not farther from them
+    (R, p), least = model.poses(state.q), 0.0
+    for k, place in enumerate(s.places.values()):
+        turn = np.linalg.norm(rotation_vectors((place.rotation.T @ R[k])[None]))
+        least += turn**2 + np.sum((place.position - p[k]) ** 2) / model.length**2
+    assert least <= away * (1 + 1e-9)
+    # nor is it on another branch: two errors of the size of `noise`, and what lever arms make of them
+    assert np.abs(R - model.poses(q).rotation).max() < 10 * noise
+    for flexible in model.flexible_names:  # an error of placement is no deflection
+        assert (state.q[model.q_slice(flexible)] == 0.0).all()
+    assert len(notes) == 1
+    found = re.search(r"moved by at most (\S+) m \('.*'\) and turned by at most (\S+) rad", notes[0])
+    assert found is not None
+    shifts = [np.linalg.norm(place.position - p[k]) for k, place in enumerate(s.places.values())]
+    assert float(found[1]) == pytest.approx(max(shifts), rel=6e-3)  # three digits
+
+
+def test_a_start_value_beside_placed_bodies_is_changed_with_its_reason() -> None:
+    s = four_bar()
+    _, q, _ = poses_off(s, 5, 0.02)
+    s.initial("A", position=q[0])
+    notes = da.start_state(s)[1]
+    assert f"A was to start at {q[0]:.6g} rad" in notes[0]
+    assert "loops and drives beside places of bodies permit no more" in notes[0]
+
+
+def test_drives_are_met_exactly_beside_placed_bodies() -> None:
+    s = four_bar()
+    model, q, _ = poses_off(s, 5, 0.02)
+    s.drive("A", position=da.Polynomial((q[0] + 0.05, 1.0)))
+    state, _ = da.start_state(s)
+    assert state.q[0] == q[0] + 0.05
+    assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2
+
+
 def test_bad_places_are_refused() -> None:
     s = four_bar()
     with pytest.raises(da.ModelError, match="'nobody'; it is not a body"):
@@ -149,6 +250,59 @@ def test_bad_places_are_refused() -> None:
     assert "crank" in s.copy().places
     s.remove("crank")
     assert "crank" not in s.places
+
+
+def free_beside(other: str) -> da.System:
+    """Return a body with a free joint to ground and another connection, so that the free joint is cut without a row."""
+    s = da.System("held twice")
+    block = s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0))
+    s.connect("F", da.Free(), s.ground, block)
+    if other == "ball":
+        s.connect("S", da.Spherical(), s.ground.at(1, 0, 0), block.at(0.5, 0, 0))
+    else:
+        s.connect("S", da.Revolute("z"), s.ground.at(1, 0, 0), block.at(0.5, 0, 0))
+    return s
+
+
+@pytest.mark.parametrize("other", ["ball", "pin"])
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_free_joint_beside_another_connection_has_start_values(other: str, by_name: bool) -> None:
+    a = 0.4
+    position = np.array([np.cos(a / 2), 0, 0, np.sin(a / 2), 1 - 0.5 * np.cos(a), -0.5 * np.sin(a), 0])
+    speed = np.array([0, 0, 2.0, 0, -1.0, 0])  # body axes: the pin is half a metre off
+    s = free_beside(other)
+    if not by_name:
+        s.initial("F", position=position, speed=speed)
+    result = da.simulate(s, 0.01, state={"F": position, "F.speed": speed} if by_name else None)
+    assert result["F.position"][0] == pytest.approx(position, abs=1e-10)
+    assert result["F.speed"][0] == pytest.approx(speed, abs=1e-9)
+    assert result.stats.notes == []
+
+
+def test_an_attitude_alone_of_a_free_joint_beside_another_connection_is_met() -> None:
+    s = free_beside("ball")
+    turn = da.bryant(0.1, 0.2, 0.3)
+    for state in ({"F.bryant": (0.1, 0.2, 0.3)}, None):
+        if state is None:
+            s.initial("F", bryant=(0.1, 0.2, 0.3))
+        start, notes = da.start_state(s, state)
+        assert s.compile().pose("block", start.q).rotation == pytest.approx(turn, abs=1e-10) and notes == []
+
+
+def test_an_attitude_given_later_keeps_the_displacement_given_before() -> None:
+    s = da.System("free", gravity=(0, 0, 0))
+    s.connect("F", da.Free(), s.ground, s.body("block", da.box(0.1, 0.2, 0.3, mass=1.0)))
+    s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3))
+    s.initial("F", bryant=(0.1, 0.2, 0.3))
+    assert da.start_state(s)[0].q[4:] == pytest.approx([0.5, 0.2, 0.3])
+
+
+def test_a_free_joint_that_another_connection_holds_elsewhere_is_said() -> None:
+    s = free_beside("pin")
+    s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3), speed=(1.0, 0, 0, 0, 0, 0))
+    notes = " ".join(da.start_state(s)[1])
+    assert "F.z was to start at 0.3 m and starts at 0 m" in notes
+    assert "F.wx was to start at 1 rad/s and starts at 0 rad/s" in notes
 
 
 # ---- what cannot be
@@ -231,3 +385,64 @@ def test_of_a_hinge_with_several_coordinates_only_those_not_given_move() -> None
     result = da.simulate(s, 0.1)
     assert result.q[0] == pytest.approx([1.5, 0.0, 0.3], abs=1e-15)
     assert [note.split(" starts")[0] for note in result.stats.notes] == ["ice.angle"]
+
+
+def limit_pin(s: da.System, name: str, lower: float, upper: float) -> None:
+    s.connections[name] = replace(s.connections[name], element=da.Revolute("z", lower=lower, upper=upper))
+
+
+def within_limits(s: da.System, state: da.State) -> bool:
+    """Return whether every joint is within its limits, cut ones too."""
+    model = s.compile()
+    cut = model.cut_motion(state.q, state.v, np.zeros(model.nv))[0] if model.nc else np.zeros(0)
+    for name, connection in s.connections.items():
+        joint = connection.element
+        tree = name in model.hinge_names
+        if isinstance(joint, da.Revolute) and joint.lower is not None:
+            at = state.q[model.q_slice(name)] if tree else cut[model.compiled.names.cut_q[name]]
+            if not (joint.lower - 1e-11 <= at).all() or not (at <= joint.upper + 1e-11).all():
+                return False
+    return True
+
+
+@pytest.mark.parametrize("limited", ["A", "D", "AD", "BC", "ABCD"])
+def test_loops_close_within_limits_of_tree_and_cut_joints(limited: str) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        s = four_bar()
+        s.initials.clear()
+        model = s.compile()
+        q = da.assemble(model, q=rng.uniform(-3, 3, 3), starts=20).q
+        at = dict(zip("ABCD", [*q, *model.cut_motion(q, np.zeros(3), np.zeros(3))[0]], strict=True))
+        for name in limited:
+            below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])
+            value = (at[name] + np.pi) % (2 * np.pi) - np.pi
+            limit_pin(s, name, value - below * width - 0.01, value + (1 - below) * width + 0.01)
+        state, _ = da.start_state(s)
+        assert np.abs(s.compile().constraint_residual(state.q)).max() < 1e-11
+        assert within_limits(s, state)
+        assert within_limits(s, da.assemble(s).state())
+
+
+def test_several_couplings_start_within_the_limits_of_their_joints() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        values = rng.uniform(-1.0, 1.0, 5)
+        s = da.System("coupled", gravity=(0, 0, 0))
+        for k, value in enumerate(values):
+            below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])
+            pin = da.Revolute("z", lower=value - below * width, upper=value + (1 - below) * width)
+            s.connect(f"j{k}", pin, s.ground, s.body(f"b{k}", da.rod(1.0, 1.0)))
+        for k, ratio in enumerate(rng.choice([-2.0, -1.0, 0.5, 3.0], 4)):
+            s.connect(f"c{k}", da.Coupling(ratio, values[k + 1] - ratio * values[k]), f"j{k}", f"j{k + 1}")
+        assert within_limits(s, da.start_state(s)[0])
+
+
+def test_placed_bodies_keep_limits() -> None:
+    s = four_bar()
+    model, q, _ = poses_off(s, 5, 0.02)
+    least, _ = da.start_state(s)
+    limit_pin(s, "A", least.q[0] + 0.01, least.q[0] + 1.0)
+    state, _ = da.start_state(s)
+    assert state.q[0] == pytest.approx(least.q[0] + 0.01, abs=1e-9)  # the nearest within the limits is at one
+    assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2

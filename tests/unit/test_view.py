@@ -18,6 +18,7 @@ from dalembert.errors import MissingPackageError, ModelError
 from dalembert.library import chain, humanoid, mechanisms, space_manipulator, windows
 from dalembert.view import animate, animate_configurations, draw, plot, plot_energy, solids, style
 from dalembert.view.animate import between
+from dalembert.view.draw import configurations
 from dalembert.view.labels import Label, place
 from dalembert.view.meshes import mesh_of
 from dalembert.view.notes import to_page
@@ -118,6 +119,31 @@ def test_joints_are_drawn_where_the_kernels_put_them(system: da.System) -> None:
     plane = ["xyz".index(ax.get_xlabel()[0]), "xyz".index(ax.get_ylabel()[0])]
     wanted = [model.pose(c.second, q).position[plane] for c in system.connections.values()]
     assert same_points(marks(ax, "joints Revolute"), np.array(wanted))
+
+
+def driven_from_two(system: da.System, joint: str) -> da.System:
+    system.drive(joint, position=da.Polynomial((2.0, 1.0)))
+    return system
+
+
+@pytest.mark.parametrize(
+    "system",
+    [driven_from_two(mechanisms.four_bar(), "A"), driven_from_two(chain(3, axes="y"), "hinge_1")],
+    ids=["loop", "tree"],
+)
+def test_a_driven_system_is_drawn_where_a_run_starts(system: da.System) -> None:
+    model, q = system.compile(), da.simulate(system, 1e-3).q[0]
+    ax = draw(system, ax=axes())
+    plane = ["xyz".index(ax.get_xlabel()[0]), "xyz".index(ax.get_ylabel()[0])]
+    wanted = [model.pose(c.second, q).position[plane] for c in system.connections.values()]
+    assert 2.0 in q and same_points(marks(ax, "joints Revolute"), np.array(wanted))
+
+
+def test_a_placed_body_is_drawn_where_it_was_placed() -> None:
+    s = da.System("placed", gravity=(0, 0, 0))
+    s.body("block", da.box(0.2, 0.2, 0.2, mass=1.0))
+    s.place("block", position=(1.0, 2.0, 3.0))
+    assert configurations(s.compile(), None)[0, 4:] == pytest.approx([1.0, 2.0, 3.0])
 
 
 def test_every_ground_pivot_has_a_bearing() -> None:

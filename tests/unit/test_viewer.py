@@ -150,6 +150,16 @@ def test_arrows_and_plots_are_the_outputs(motion: da.Result) -> None:
 # ---- by hand
 
 
+def test_the_viewer_starts_where_drives_start() -> None:
+    system = four_bar()
+    system.drive("A", position=da.Polynomial((2.0, 1.0)))
+    puppet = Puppet(system.compile())
+    assert puppet.q[0] == 2.0 and puppet.q == pytest.approx(da.simulate(system, 1e-3).q[0], abs=1e-9)
+    assert puppet.set("A", 1.0)  # a hand takes over
+    puppet.reset()
+    assert puppet.q[0] == 2.0
+
+
 @pytest.mark.parametrize("system", [four_bar(), slider_crank(), bricard()], ids=lambda s: s.name)
 def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
     model = system.compile()

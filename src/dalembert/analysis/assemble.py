@@ -22,6 +22,8 @@ from .closure import Closure, Outcome, Wishes
 from .consistent import consistent_speeds
 from .freedoms import freedoms_of, names_of
 from .held import Held, hold_chord, hold_places
+from .held_limits import hold_limits
+from .placements import nearest_closure
 from .redundancy import contradictions, loops
 from .starts import Starts
 
@@ -100,7 +102,8 @@ def assemble(
     ----------
     system : System or Model
     q : (nq,) rad or m
-        Guess; the start values of ``System.initial`` if left out.
+        Guess; the start values of ``System.initial`` if left out, and then joints stay within their limits if the loops
+        can be closed so.
     fixed : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) exactly; one at which a loop was cut is not
         part of q and keeps its start value, to the tolerance.
@@ -173,6 +176,7 @@ def assemble(
         starts=starts,
         random=np.random.default_rng(0 if rng is None else rng),
         branches=branches,
+        limits=q is None and not branches,
     )
 
 
@@ -188,6 +192,7 @@ def close_loops(
     random: np.random.Generator | None = None,
     branches: bool = False,
     insist: bool = True,
+    limits: bool = False,
 ) -> Assembly:
     """Close loops from a guess (nq,); see `assemble`.
 
@@ -201,6 +206,8 @@ def close_loops(
         Poses that are wished for, and those that are demanded.
     insist : bool
         Whether to start afresh from farther away where nothing closes better.
+    limits : bool
+        Whether to close within the limits of joints, if that can be; given values outside them are kept.
     """
     model = closure.model
     random = np.random.default_rng(0) if random is None else random
@@ -210,9 +217,20 @@ def close_loops(
     wanted += placed
     guess = closure.guess(_with_values(model, _with_values(model, guess, prefer), fixed))
     hopes = Wishes(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
-    outcome = _granted(closure, guess, held, hopes, random, starts) if hopes is not None else None
-    if outcome is None or not outcome.closed:
-        outcome = closure.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
+
+    def found_by(equations: Closure) -> Outcome:
+        outcome = _granted(equations, guess, held, hopes, random, starts) if hopes is not None else None
+        if placed and hopes is not None and outcome is not None and not outcome.closed:
+            outcome = nearest_closure(equations, guess, held, hopes, placed, random)
+        if outcome is None or not outcome.closed:
+            outcome = equations.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
+        return outcome
+
+    outcome = found_by(closure)
+    bounds = hold_limits(model, guess, {*fixed, *prefer}) if limits and outcome.closed else None
+    if bounds is not None and bounds.residual(model, outcome.q).any():
+        inside = found_by(closure.with_rows([bounds]))
+        outcome = inside if inside.closed else outcome
     found = all_branches(closure, guess, held, outcome, random, starts) if branches else []
     if not outcome.closed and not found:
         raise _failure(closure, outcome, held)
@@ -227,13 +245,10 @@ def _granted(
 ) -> Outcome | None:
     """Close the loops with every wish met exactly, if that can be."""
     all_held = held | hopes.columns
-    bound, closure.extra = closure.extra, closure.extra + hopes.chords
-    try:
-        rows = len(closure.scales.rows) + sum(chord.count for chord in closure.extra)
-        tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
-        return closure.close(guess, all_held, random, starts=tries)
-    finally:
-        closure.extra = bound
+    exact = closure.with_rows(hopes.chords)
+    rows = len(exact.scales.rows) + sum(chord.count for chord in exact.extra)
+    tries = starts if rows > (~all_held).sum() else max(starts, _WISH_STARTS)
+    return exact.close(guess, all_held, random, starts=tries)
 
 
 # ---- from names to numbers
@@ -295,10 +310,10 @@ def _failure(closure: Closure, outcome: Outcome, held: NDArray[np.bool_]) -> Ass
         off = np.abs(chord.residual(model, q))
         if (chord.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
             unit = "rad" if chord.turns[int(off.argmax())].any() else "m"
-            shown.append(f"{chord.chord.name!r} is off by {off.max():.3g} {unit} from where it is held")
+            shown.append(f"{chord.name!r} is off by {off.max():.3g} {unit} from where it is held")
     head = f"system {model.system.name!r} does not close"
     names = [name for name, mark in zip(model.speed_names, held, strict=True) if mark]
-    names += [chord.chord.name for chord in closure.extra]
+    names += [chord.name for chord in closure.extra]
     holding = ", ".join(names)
     while_held = f" while {holding} {'is' if len(names) == 1 else 'are'} held" if names else ""
     if outcome.flipped:

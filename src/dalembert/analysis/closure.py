@@ -15,6 +15,7 @@ section 3.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ from ..model.once import once_per_model
 from .freedoms import freedoms_of
 from .held import Held, HeldChord
 from .held_chains import WishedChain
+from .held_limits import HeldLimits
 from .relative import relative
 from .scales import Scales
 from .unfolded import unfolded
@@ -81,7 +83,7 @@ class Wishes:
     scales: Scales
 
     @property
-    def hopes(self) -> list[HeldChord | WishedChain]:
+    def hopes(self) -> list[HeldChord | WishedChain | HeldLimits]:
         """What is held at chords, as wishes."""
         return [chord.wished for chord in self.chords]
 
@@ -132,6 +134,12 @@ class Closure:
             return model.initial_state().q
         start: Array = model.integrate(model._coordinates("assemble", q), np.zeros(model.nv))
         return start
+
+    def with_rows(self, rows: list[Held]) -> Closure:
+        """Return the same with more rows that hold something."""
+        more = copy(self)
+        more.extra = [*self.extra, *rows]
+        return more
 
     # -- the equations
 

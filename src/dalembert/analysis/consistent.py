@@ -58,7 +58,7 @@ def consistent_speeds(
     held = freedoms_of(model, fixed, item=f"{item}: fixed")
     scales = Scales.of(model, t=t)
     wanted = _with_values(held, fixed, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
-    if not model.nc:
+    if not model.nc and not held.cut:
         return v
     free = ~held.marks
     x = v / scales.columns
@@ -194,7 +194,7 @@ def consistent_accelerations(
     held = freedoms_of(model, fixed, item=f"{item}: fixed")
     scales = Scales.of(model, t=t)
     wanted = _with_values(held, fixed, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
-    if not model.nc:
+    if not model.nc and not held.cut:
         return a
     free = ~held.marks
     P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)

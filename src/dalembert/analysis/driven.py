@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,14 +23,25 @@ from .closure import Closure
 from .consistent import consistent_accelerations, consistent_speeds
 from .drive_limits import unreachable_drive
 from .held import hold_places
+from .led_drives import follow_drives, leads_positions, led_model, undeformed
 from .scales import Scales, singular_values
-from .starts import Starts
+from .starts import Starts, within_limits
 
-__all__ = ["DrivenMotion", "drive_unit", "driven_motion", "driven_positions", "drives_at", "motion_with"]
+__all__ = [
+    "DrivenMotion",
+    "drive_unit",
+    "driven_motion",
+    "driven_positions",
+    "drives_at",
+    "motion_with",
+    "start_positions",
+]
 
 Array = NDArray[np.float64]
 
 _CROSSING = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
+_CLOSED = 1e-9  # scaled residual of a start
+_FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J changes by about as much as q
 _LED = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
 
 
@@ -45,6 +56,8 @@ class DrivenMotion:
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
     model : Model
+    notes : tuple of str
+        Where the branch of the start ends before t, so that the position is of another one.
     """
 
     t: float
@@ -52,6 +65,7 @@ class DrivenMotion:
     v: Array
     a: Array
     model: Model
+    notes: tuple[str, ...] = ()
 
 
 def driven_motion(
@@ -62,6 +76,10 @@ def driven_motion(
     Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
     linear solves (KSP/1, KSP/2). If the drives leave freedoms open, the rest is nearest to the guess: positions to `q`,
     speeds to `v`, accelerations to zero.
+
+    If they leave none, the position is on the branch of a start: drives lead from there to t, straight through
+    positions in which branches meet, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
+    one at t = 0. A branch that ends on the way is noted.
 
     Parameters
     ----------
@@ -98,12 +116,56 @@ def driven_motion(
     if guess is not None and guess.shape != (model.nq,):
         raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
+    guess, notes = _on_branch(model, t, guess)
 
     def speeds_at(at: Array, paced: dict[str, float]) -> Array:
         _mind_crossing(model, at, t)
         return _nearest_speeds(model, at, speeds, paced, t)
 
-    return motion_with(model, t, guess, speeds_at)
+    return replace(motion_with(model, t, guess, speeds_at), notes=notes)
+
+
+def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, tuple[str, ...]]:
+    """Return a guess (nq,) on the branch of a start that drives lead to t, and where that branch ends.
+
+    The start is q (nq,), if it closes the loops, or that at t = 0.
+    """
+    if not model.nc or not leads_positions(model):
+        return q, ()
+    begin, direct = q, q
+    try:
+        begin = driven_positions(model, 0.0) if q is None else q
+        direct = driven_positions(model, t, q)
+    except (AssemblyError, ModelError):  # said where the position at t is sought, unless drives lead there
+        if begin is None:
+            return q, ()
+    assert begin is not None
+    scales = Scales.of(model, t=t)
+    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
+        return direct, ()
+    if direct is not None:
+        step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
+        slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
+        if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
+            return direct, ()
+    if q is None:
+        way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
+    else:
+        values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
+        led = led_model(model, values, t)
+        way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
+    if way.status == "finished":
+        return way.q[-1], ()
+    if way.status not in ("ended", "far", "contradicted"):  # drives leave freedoms, or the start is singular
+        return direct, ()
+    place = ", ".join(
+        f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
+        for d in model.drives[:4]
+    )
+    return direct, (
+        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {place}; the position is of a "
+        "branch near by",
+    )
 
 
 def motion_with(
@@ -112,12 +174,15 @@ def motion_with(
     guess: Array | None,
     speeds_at: Callable[[Array, dict[str, float]], Array],
     starts: Starts | None = None,
+    *,
+    limits: bool = False,
 ) -> DrivenMotion:
     """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
 
-    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name.
+    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name. `limits`: whether
+    start values lead to positions within the limits of joints, if they can.
     """
-    at = driven_positions(model, t, guess, starts)
+    at = driven_positions(model, t, guess, starts, limits=limits)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     paced = _paced(model, t)
@@ -132,8 +197,12 @@ def motion_with(
     return DrivenMotion(t, at, speeds, rates, model)
 
 
-def driven_positions(model: Model, t: float, guess: Array | None = None, starts: Starts | None = None) -> Array:
+def driven_positions(
+    model: Model, t: float, guess: Array | None = None, starts: Starts | None = None, *, limits: bool = False
+) -> Array:
     """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
+
+    `limits`: whether start values lead to positions within the limits of joints, if they can.
 
     Raises
     ------
@@ -146,14 +215,15 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
     q_given = model.drive_motion(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
-    if not model.nc and not (guess is None and starts.places):
+    cut = model.compiled.names.cut_q  # a free joint beside another connection is cut without a row
+    if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
         return at
     closure = Closure(model, 1e-12, 100, t=t)
     held: dict[str, Any] = {name: None for d in model.hinge_drives if d.level == 0 for name in d.speed_names}
     try:
         if guess is not None:
             return close_loops(closure, closure.guess(at), held, dict.fromkeys(model.flexible_names), []).q
-        return _from_starts(closure, closure.guess(at), held, starts)
+        return _from_starts(closure, closure.guess(at), held, starts, limits)
     except AssemblyError as error:
         if not model.drives:
             raise
@@ -161,6 +231,12 @@ def driven_positions(model: Model, t: float, guess: Array | None = None, starts:
         failure = AssemblyError(f"{drives_at(model, t, 0)}: {limit or error}")
         failure.q, failure.residuals = error.q, error.residuals
         raise failure from None
+
+
+def start_positions(model: Model, t: float = 0.0) -> Array:
+    """Return the positions (nq,) in which a run of a model starts: as described, driven, closed, within limits."""
+    starts, _ = within_limits(model, Starts.of(model))
+    return driven_positions(model, t, None, starts, limits=True)
 
 
 def _mind_crossing(model: Model, q: Array, t: float) -> None:
@@ -209,7 +285,7 @@ def _led(model: Model, t: float, starts: Starts) -> Array:
     return np.asarray(q)
 
 
-def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts) -> Array:
+def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: Starts, limits: bool) -> Array:
     """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
     model, first = closure.model, starts.first
     placed, everything = hold_places(model, starts.places), starts.positions(model, driven=True)
@@ -218,12 +294,12 @@ def _from_starts(closure: Closure, guess: Array, held: dict[str, Any], starts: S
         rest = starts.positions(model, beside=first, driven=True)
         demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
         firm = hold_places(model, first.places)
-        others = [p for p in placed if p.chord.name not in {f.chord.name for f in firm}]
+        others = [p for p in placed if p.name not in {f.name for f in firm}]
         try:
-            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8).q
+            return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q
         except AssemblyError:
             pass
-    return close_loops(closure, guess, held, everything, placed).q
+    return close_loops(closure, guess, held, everything, placed, limits=limits).q
 
 
 def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:

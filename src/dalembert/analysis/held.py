@@ -28,6 +28,7 @@ from ..model import Model
 from ..rotation import quaternion_from_matrix
 from ..starting import Place
 from .held_chains import ALL, HeldChain, hold_chain
+from .held_limits import HeldLimits
 from .relative import relative
 
 __all__ = ["Held", "HeldChord", "hold_chord", "hold_places"]
@@ -53,6 +54,11 @@ class HeldChord:
     position: Array
     turns: Array
     moves: Array
+
+    @property
+    def name(self) -> str:
+        """Name of the chord."""
+        return self.chord.name
 
     @property
     def count(self) -> int:
@@ -89,7 +95,7 @@ class HeldChord:
         return J
 
 
-Held = HeldChord | HeldChain
+Held = HeldChord | HeldChain | HeldLimits
 
 
 def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
@@ -122,6 +128,13 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
     if value is not None:
         size = element.nq if which is None else 1
         given = [value] if size == 1 and np.ndim(value) == 0 else value
+        if (
+            isinstance(given, np.ndarray)
+            and given.shape == (size,)
+            and element.nq != element.nv
+            and np.isnan(given).any()
+        ):
+            return _hold_part(chord, element, position, given)
         numbers = finite_array(given, (size,), item=item, field="value")
         position[slice(None) if which is None else slice(which, which + 1)] = numbers
     C, c = element.pose(position)
@@ -133,6 +146,20 @@ def hold_chord(model: Model, name: str, value: Any = None) -> Held | None:
     return HeldChord(chord, C, c, turns, moves)
 
 
+def _hold_part(chord: Connection, element: Hinge, position: Array, given: Array) -> HeldChord:
+    """Return what holds an attitude as a whole, or displacements in axes of the first marker, where they are given."""
+    C, c = element.pose(np.where(np.isnan(given), position, given))
+    turned, moved = not np.isnan(given[:4]).any(), np.flatnonzero(~np.isnan(given[4:]))
+    return _of_pose(chord, C, c, turned, moved)
+
+
+def _of_pose(chord: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]) -> HeldChord:
+    """Return what holds a pose: its rotation if `turned`, and displacements along these axes of the first marker."""
+    turns = np.vstack([np.eye(3)[: 3 * turned], np.zeros((len(moved), 3))])
+    moves = np.vstack([np.zeros((3 * turned, 3)), np.eye(3)[moved]])
+    return HeldChord(chord, rotation, position, turns, moves)
+
+
 def hold_places(model: Model, places: Mapping[str, Place]) -> list[Held]:
     """Return what holds bodies where `System.place` puts them: as a free hinge from ground would."""
     held: list[Held] = []
@@ -141,14 +168,13 @@ def hold_places(model: Model, places: Mapping[str, Place]) -> list[Held]:
             continue
         body, ground = model.system.bodies[name], model.system.ground
         second = body.at() if body.flexible is not None else body.origin
-        turned, moved = place.rotation is not None, place.position is not None
         held.append(
-            HeldChord(
+            _of_pose(
                 Connection(f"{name}.place", Free(), ground.origin, second),
                 place.rotation if place.rotation is not None else np.eye(3),
                 place.position if place.position is not None else np.zeros(3),
-                np.vstack([np.eye(3)[: 3 * turned], np.zeros((3 * moved, 3))]),
-                np.vstack([np.zeros((3 * turned, 3)), np.eye(3)[: 3 * moved]]),
+                place.rotation is not None,
+                np.arange(0 if place.position is None else 3),
             )
         )
     return held

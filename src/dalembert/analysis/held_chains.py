@@ -54,6 +54,11 @@ class HeldChain:
     _last: dict[str, Array] = field(default_factory=dict, repr=False)  # where the next search begins
 
     @property
+    def name(self) -> str:
+        """Name of the chord."""
+        return self.chord.name
+
+    @property
     def count(self) -> int:
         """The number of coordinates that are held."""
         return int((~np.isnan(self.asked)).sum())

@@ -87,7 +87,7 @@ def _normal_of_motions(model: Model, q: Array, scales: Scales, free: Marks) -> A
 
 def _in_plane(model: Model, q: Array, scales: Scales, n: Array) -> list[int]:
     """Return the freedoms in the plane that every hinge and every chord leaves."""
-    cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0] if model.nc else q[:0]
+    cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
     found = []
     for hinge in model.forest.hinges:
         first = hinge.outboard if hinge.reversed else hinge.inboard

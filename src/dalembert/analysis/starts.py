@@ -16,6 +16,7 @@ from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.chains import KinematicChain
 from ..connections.hinges import Hinge
 from ..model import Model
+from ..rotation import rotation_vectors
 from ..starting import Initial, Place
 from .held_chains import ALL, PacedChain
 from .relative import relative
@@ -115,6 +116,8 @@ class Starts:
             elif hinge is None or kind == "speeds" or hinge.nq == hinge.nv:  # an attitude is held as a whole
                 names = _part_names(model, name, kind)
                 asked |= {names[k]: values[k : k + 1] for k in free}
+            elif free and name in model.compiled.names.cut_q and len({*free} & {*range(4)}) in (0, 4):
+                asked[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
         return asked
 
 
@@ -169,8 +172,10 @@ def _part_names(model: Model, name: str, kind: str) -> list[str]:
 def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None) -> list[str]:
     """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
     starts = Starts.of(model) if starts is None else starts
-    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv)) if model.nc else (q[:0], v[:0], v[:0])
+    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
+    placed = any(place.position is not None or place.rotation is not None for place in starts.places.values())
+    why = f"loops and drives{' beside places of bodies' * placed} permit no more"
     for name, initial in starts.initials.items():
         hinge = _hinge(model, name)
         if name in (*model.hinge_names, *model.flexible_names):
@@ -184,7 +189,7 @@ def missed_starts(model: Model, q: Array, v: Array, starts: Starts | None = None
             continue
         places, rates = _labels(name, hinge, len(position))
         if initial.meant is not None:
-            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position))
+            missed += _missed(places, initial.meant, position, _off(hinge, initial.meant, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     for paced in starts.paced_chains(model):
@@ -244,11 +249,16 @@ def _labels(name: str, hinge: Hinge | None, modes: int) -> tuple[list[tuple[str,
     ]
 
 
-def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array) -> list[str]:
-    """Say which of some numbers differ from what was asked, by more than rounding."""
+def _missed(
+    labels: list[tuple[str, str]],
+    asked: Array,
+    used: Array,
+    off: Array,
+    why: str = "loops and drives permit no more",
+) -> list[str]:
+    """Say which of some numbers differ from what was asked, by more than rounding, and why."""
     return [
-        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: "
-        "loops and drives permit no more"
+        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
         for k, (label, unit) in enumerate(labels)
         if off[k] > NEAR * (1.0 + abs(asked[k]))
     ]
@@ -256,26 +266,48 @@ def _missed(labels: list[tuple[str, str]], asked: Array, used: Array, off: Array
 
 def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, Place]) -> list[str]:
     """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
-    missed = []
+    poses: list[str] = []
+    rates: list[str] = []
+    shifts: dict[str, float] = {}
+    turns: dict[str, float] = {}
     for name, place in places.items():
-        pose, rates = model.pose(name, q), model.velocity(name, q, v)
+        pose, speeds = model.pose(name, q), model.velocity(name, q, v)
         turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
-        angle = float(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1.0, 1.0)))
+        angle = float(np.linalg.norm(rotation_vectors(turn[None])))
         if angle > 1e-7:
-            missed.append(
+            turns[name] = angle
+            poses.append(
                 f"{name!r} starts turned by {angle:.6g} rad from where it was placed: loops and drives permit no less"
             )
-        for given, used, what, unit in (
-            (place.position, pose.position, "position", "m"),
-            (place.velocity, rates[3:], "velocity", "m/s"),
-            (place.angular_velocity, rates[:3], "angular velocity", "rad/s"),
+        for given, used, what, unit, missed in (
+            (place.position, pose.position, "position", "m", poses),
+            (place.velocity, speeds[3:], "velocity", "m/s", rates),
+            (place.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
         ):
             if given is not None and np.abs(given - used).max() > NEAR * (1.0 + np.abs(given).max()):
                 asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
+                away = ""
+                if what == "position":
+                    shifts[name] = float(np.linalg.norm(given - used))
+                    away = f", {shifts[name]:.3g} m away"
                 missed.append(
-                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}): its hinges permit no more"
+                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its hinges permit no "
+                    "more"
                 )
-    return missed
+    return [*(poses if len({*shifts, *turns}) < 2 else [_largest_corrections(shifts, turns)]), *rates]
+
+
+def _largest_corrections(shifts: Mapping[str, float], turns: Mapping[str, float]) -> str:
+    """Say how far several bodies start from where they were placed, at most; m and rad, by name of the body."""
+    parts = []
+    for away, verb, unit in ((shifts, "moved", "m"), (turns, "turned", "rad")):
+        if away:
+            worst = max(away, key=lambda name: away[name])
+            parts.append(f"{verb} by at most {away[worst]:.3g} {unit} ({worst!r})")
+    return (
+        f"{len({*shifts, *turns})} bodies start {' and '.join(parts)} from where they were placed: this is the nearest "
+        "configuration found that loops, drives and joints permit"
+    )
 
 
 def _hinge(model: Model, name: str) -> Hinge | None:

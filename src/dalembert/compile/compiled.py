@@ -22,7 +22,7 @@ from .closures import chord_order, flatten_chords, lean_rows, scales
 from .element_tables import ElementTables
 from .elements import flatten_elements
 from .frames import FrameMap
-from .inertia import lent_inertia, needs_no_inertia, refuse_idle_freedoms
+from .inertia import has_modes, lent_inertia, needs_no_inertia, refuse_idle_freedoms
 from .joints import JointTables
 from .laws import LawTables, flatten_drives
 from .names import Names, rows_of
@@ -153,11 +153,12 @@ def _mind_inertia(
 ) -> None:
     """Refuse freedoms of a tree that move no inertia and need some."""
     held = needs_no_inertia(forest, names, drives)
-    if held.any():  # an armature without end holds them
+    flexible = has_modes(forest)
+    if held.any() and flexible:  # an armature without end holds them
         own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
         skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
     generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-    refuse_idle_freedoms(skeleton, forest, names, generic)
+    refuse_idle_freedoms(skeleton, forest, names, generic, None if flexible else held)
 
 
 def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..angles import skew
 from ..connections.drives import Drive
 from ..connections.hinges import CustomHinge, Hinge
 from ..errors import ModelError
@@ -16,6 +17,7 @@ from .names import Names
 
 __all__ = [
     "freedoms_without_inertia",
+    "has_modes",
     "lent_inertia",
     "motions_without_inertia",
     "needs_no_inertia",
@@ -25,6 +27,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _NOTHING = 1e-13  # of the largest inertia that a freedom could have with the same bodies: round-off of an exact zero
+_ROUNDING = 1e-14  # of the terms that a pivot is made of: 3e-16 were found for exact zeros
 
 _LENT = 1e-7  # of the inertia of the whole system: what is lent to freedoms whose loops bring theirs, and taken back
 
@@ -55,6 +58,10 @@ def freedoms_without_inertia(
     weak = ~(pivots > _NOTHING * scale)
     if not weak.any():
         return []
+    if not has_modes(forest):  # long chains have composite inertias beside which what is locally enough looks like none
+        local = whole.idle_freedoms(forest, names, q, held)
+        if not local or rows is None or not len(rows):
+            return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
     M = np.asarray(model.mass_matrix(q))
     turns = np.where(_turns(forest, names), 2.0, 1.0)
     if (held is not None and held.any()) or (rows is not None and len(rows)):
@@ -70,6 +77,16 @@ def freedoms_without_inertia(
         own[names.v[names.hinges[k]]] = turns[names.v[names.hinges[k]]]
         found |= _idle(M, scale, np.array(outboard), own, None)
     return [names.speeds[j] for j in sorted(found)]
+
+
+def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
+    """Return those of idle freedoms that are at fault: the outermost, and those that carry nothing at all.
+
+    One that moves nothing spoils those further in.
+    """
+    own = [{*range(*names.v[name].indices(len(scale)))} for name in names.hinges]
+    spoilt = {ancestor - 1 for k, mine in enumerate(own) if mine & idle for ancestor in forest.path(k + 1)[1:]}
+    return idle - {j for k in spoilt for j in own[k] if scale[j] > 0.0}
 
 
 def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
@@ -127,13 +144,18 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
         motions = Vt[int((s > 1e-9 * s.max(initial=0.0)).sum()) :]
     sizes, vectors = np.linalg.eigh(motions @ (M[np.ix_(some, some)] * unit * unit[:, None]) @ motions.T)
     idle = vectors.T[sizes < _NOTHING * len(some)] @ motions * prefer[some]
+    return {int(some[column]) for column in _most_moved(idle)}
+
+
+def _most_moved(idle: Array) -> set[int]:
+    """Return as many freedoms as there are independent motions (k, n): those that move most, one after the other."""
     found = set()
     for _ in range(len(idle)):  # the freedom that moves most; then the motions that leave it at rest
         lengths = np.linalg.norm(idle, axis=0)
         column = int(lengths.argmax())
         if not lengths[column]:
             break
-        found.add(int(some[column]))
+        found.add(column)
         weight = idle[:, column] / lengths[column]
         idle = idle - np.outer(weight, weight @ idle)
     return found
@@ -185,6 +207,109 @@ class _Whole:
                 mass[parent] = both
         return sizes
 
+    def idle_freedoms(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
+        """Return the freedoms of rigid bodies along which nothing resists, judged by what their own pivots are made of.
+
+        Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
+
+            D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
+
+        freedom by freedom, and both are added to those of the parent. |P| is diagonal in axes of the joint, to which
+        kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot is none if it is
+        below the rounding of H' N H. It depends on what the joint carries as far as that is felt there: joints farther
+        out relieve it of what they carry. Freedoms that are `held` (nv,) bool relieve nothing.
+        """
+        nb = len(self.mass)
+        P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
+        found: set[int] = set()
+        for k in range(nb - 1, -1, -1):
+            hinge, parent = forest.hinges[k], int(forest.parent[k]) - 1
+            own = self._inertia(forest, k)
+            P[k] += own
+            N[k] += _in_all_directions(own)
+            span = names.v[hinge.name]
+            free = [j for j in range(span.stop - span.start) if held is None or not held[span.start + j]]
+            if free:
+                H, axes = self._motion(forest, k, q[names.q[hinge.name]])
+                H = H[:, free]
+                armature = np.zeros(hinge.element.nv) if hinge.element.armature is None else hinge.element.armature
+                weights = [2.0 if hinge.element.speed_units[j] == "rad" else 1.0 for j in free]
+                idle = _eliminate(P[k], N[k], H, axes, armature[free], np.array(weights))
+                found |= {span.start + free[j] for j in idle}
+            if parent >= 0:
+                shift = np.eye(6)
+                shift[:3, 3:] = skew(self.p[k] - self.p[parent])
+                P[parent] += shift @ P[k] @ shift.T
+                N[parent] += shift @ N[k] @ shift.T
+        return found
+
+    def _inertia(self, forest: Forest, k: int) -> Array:
+        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [turning; sliding]."""
+        body = forest.system.bodies[forest.bodies[k + 1]]
+        S = skew(self.centre[k] - self.p[k])
+        mass = float(self.mass[k])
+        turned = self.R[k] @ body.inertia @ self.R[k].T - mass * S @ S
+        return np.block([[turned, mass * S], [-mass * S, mass * np.eye(3)]])
+
+    def _motion(self, forest: Forest, k: int, q: Array) -> tuple[Array, Array]:
+        """Return H (6, nv) of the joint that carries body k, up to its sign, at the body's origin, and its axes (3, 3).
+
+        In world axes; the third axis is that of the joint, if it has one.
+        """
+        hinge = forest.hinges[k]
+        ends = []
+        for marker in (hinge.inboard, hinge.outboard):
+            number = forest.number[marker.body.name] - 1
+            R, p = (self.R[number], self.p[number]) if number >= 0 else (np.eye(3), np.zeros(3))
+            ends.append((R @ marker.rotation, p + R @ marker.position))
+        first, second = reversed(ends) if hinge.reversed else ends
+        H = hinge.element.motion(q)
+        turning = first[0] @ H[:3]
+        sliding = first[0] @ H[3:] + np.cross(turning, self.p[k] - second[1], axis=0)
+        return np.vstack([turning, sliding]), first[0] @ hinge.element.frame()
+
+
+def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefer: Array) -> set[int]:
+    """Relieve P and N (6, 6) of the freedoms H (6, n), in place, by (1); return those along which nothing resists.
+
+    One freedom after the other, the best determined first, so that rounding is that of P alone.
+    """
+    D, scale = H.T @ P @ H + np.diag(armature), np.diag(H.T @ N @ H) + armature
+    open_ones = list(range(H.shape[1]))
+    while open_ones:
+        pivots = {j: float(H[:, j] @ P @ H[:, j] + armature[j]) for j in open_ones}
+        sizes = {j: float(H[:, j] @ N @ H[:, j] + armature[j]) for j in open_ones}
+        best = max(open_ones, key=lambda j: pivots[j] / sizes[j] if sizes[j] > 0.0 else -1.0)
+        if not pivots[best] > _ROUNDING * sizes[best]:
+            break
+        open_ones.remove(best)
+        u = P @ H[:, best]
+        A = np.eye(6) - np.outer(u, H[:, best]) / pivots[best]
+        N[:] = A @ N @ A.T + _along(axes, P)
+        P -= np.outer(u, u) / pivots[best]
+    if not open_ones:
+        return set()
+    unit = 1.0 / np.sqrt(np.where(scale > 0.0, scale, 1.0))
+    vectors = np.linalg.eigh(D * unit * unit[:, None])[1]
+    return _most_moved(vectors.T[: len(open_ones)] * prefer)
+
+
+def _along(axes: Array, P: Array) -> Array:
+    """Return |P| (6, 6): what P (6, 6) has along axes (3, 3), columns; times 6 not less than any part of it."""
+    F = np.zeros((6, 6))
+    F[:3, :3] = F[3:, 3:] = axes
+    return np.asarray(6.0 * (F * np.einsum("ji,jk,ki->i", F, P, F)) @ F.T)
+
+
+def _in_all_directions(P: Array) -> Array:
+    """Return an inertia (6, 6) with the moment and the mass of another, as those of a ball."""
+    return np.diag(np.repeat([np.trace(P[:3, :3]), np.trace(P[3:, 3:])], 3))
+
+
+def has_modes(forest: Forest) -> bool:
+    """Return whether a body is flexible."""
+    return any(body.flexible is not None for body in forest.system.bodies.values())
+
 
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
     """Return (nv,) which freedoms may move nothing: those that drives or the time give, and hinges without any mass.
@@ -216,6 +341,8 @@ def lent_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> 
     whole = _Whole.of(model, forest, q)
     own = np.maximum(whole.along_freedoms(forest, names, q), model._composite_diagonal(q))
     weak = ~(pivots > _NOTHING * own)
+    if weak.any() and not has_modes(forest) and not whole.idle_freedoms(forest, names, q, None):
+        return np.zeros(0)
     if not weak.any():
         return np.zeros(0)
     lent = np.zeros(len(names.speeds))
@@ -227,9 +354,11 @@ def lent_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> 
     return np.where(weak, lent, 0.0)
 
 
-def refuse_idle_freedoms(skeleton: _core.Model, forest: Forest, names: Names, q: Array) -> None:
-    """Refuse freedoms without inertia, found as vanishing pivots of the mass matrix at a generic configuration q."""
-    weak = freedoms_without_inertia(skeleton, forest, names, q)
+def refuse_idle_freedoms(
+    skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
+) -> None:
+    """Refuse freedoms without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
+    weak = freedoms_without_inertia(skeleton, forest, names, q, held=held)
     for body, hinge in zip(names.bodies, forest.hinges, strict=True):
         span = names.v[hinge.name]
         idle = [name for name in names.speeds[span.start : span.stop] if name in weak]

@@ -20,6 +20,9 @@ __all__ = ["too_far", "why_ended"]
 
 Array = NDArray[np.float64]
 
+CLOSED = 1e-9  # scaled residual: loops are closed
+SINGULAR = 1e-4  # singular values that are left where loops were closed at a singular position: the root of rounding
+
 
 def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError | SingularityError]]:
     """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
@@ -29,6 +32,9 @@ def why_ended(request: Request, found: Swept) -> tuple[str, type[AssemblyError |
     if found.status == "undetermined":
         return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
+        gaps = np.abs(Scales.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
+        if float(gaps.max(initial=0.0)) <= CLOSED:  # they do, but Newton's method does not converge where J loses rank
+            return _left_open(model, found, axis.at(found.t_last), SINGULAR), SingularityError
         return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
     where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
     if found.status == "far":
@@ -60,13 +66,13 @@ def _better(model: Model, q: Array, t: float) -> str:
     return " or ".join(map(repr, names[:2]))
 
 
-def _left_open(model: Model, found: Swept, where: str) -> str:
-    """Say which freedoms drives leave open, or that the start is singular."""
+def _left_open(model: Model, found: Swept, where: str, least: float = 1e-9) -> str:
+    """Say which freedoms drives leave open, or that the start is singular; singular values below `least` are none."""
     J = Scales.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)
     _, s, Vt = np.linalg.svd(J[:, free])
-    rank = int((s > 1e-9 * max(1.0, float(s.max(initial=0.0)))).sum())
+    rank = int((s > least * max(1.0, float(s.max(initial=0.0)))).sum())
     motions = Vt[rank:]
     moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]
     count = len(motions)

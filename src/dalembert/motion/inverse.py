@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..analysis.bounds import Bounds
 from ..analysis.freedoms import names_of
 from ..checks import finite_number, positive
 from ..errors import ModelError
 from ..model import Model, State, as_model
 from ..system import System
-from .bounds import Bounds, columns_of
+from .bounds import columns_of
 from .contradictions import mind_contradictions, mind_motion
 from .paths import Jump, along, fitted
 from .reaching import Reach

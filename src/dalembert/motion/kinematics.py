@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..analysis.driven import driven_positions
-from ..analysis.scales import Scales
+from ..analysis.led_drives import follow_drives, undeformed
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Model
-from ..model.driven_rates import Swept, swept
+from ..model.driven_rates import Swept
 from ..result import Result, Stats
 from ..result.outputs import always
 from ..system import System
 from .ends import why_ended
+from .first_positions import approached
 from .request import Request, asked, renamed
 from .rolling import rolled
 
@@ -61,7 +62,8 @@ def kinematics(
         Of the one that is driven; default 1, so that rates are with respect to it, and t is its value. Values that do
         not increase are gone through in their order at that speed, t being the travel.
     q : (nq,) rad or m
-        Guess of the first position; if left out, start values as in `simulate`.
+        Guess of the first position; if left out, start values as in `simulate`. A first position that is singular, or
+        that closes only as a singular one from there, is reached by leading the drives from the start values to it.
     on_error : str
         ``"raise"``, or ``"return"`` for the motion so far, its status ``"failed"``, its message saying why.
 
@@ -105,8 +107,7 @@ def kinematics(
     request = asked(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)
-    first = _first(request, q)
-    path = _across(model, _in_parts(request, first, held), held)
+    path = _across(model, _path(request, q, held), held)
     message, kind = why_ended(request, path)
     result = _result(request, path, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(path.t)):
@@ -144,15 +145,11 @@ class Between:
         return q, v, np.tile(self.model.state_starts(), (len(times), 1))
 
 
-def _floor(model: Model) -> float:
-    return Scales.of(model, prescribed=False).floor
-
-
 def _followed(model: Model, times: Array, q: Array, held: Conditions | None) -> Swept:
     """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
     if not all(model.holonomic):
         return rolled(model, times, q, held)
-    return swept(model, times, q, floor=_floor(model), conditions=held)
+    return follow_drives(model, times, q, held)
 
 
 def _in_parts(request: Request, first: Array, held: Conditions | None) -> Swept:
@@ -190,7 +187,7 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
         t, scale = float(found.t[row]), float(np.abs(found.v[row - 1]).max(initial=1.0))
         d = min(_ASIDE / scale, 0.25 * float(np.diff(found.t[row - 1 : row + 2]).min()))
         times = np.array([found.t[row - 1], t - d, t, t + d])
-        sides = swept(model, times, found.q[row - 1], floor=_floor(model), conditions=held)
+        sides = follow_drives(model, times, found.q[row - 1], held)
         if sides.status != "finished" or not sides.slack[[1, 3]].all():
             continue
         way = model.difference(sides.q[1], sides.q[3])
@@ -199,12 +196,26 @@ def _across(model: Model, found: Swept, held: Conditions | None) -> Swept:
     return replace(found, v=v, a=a)
 
 
-def undeformed(model: Model) -> Conditions | None:
-    """Return conditions in which flexible bodies keep their shape; None if there are none."""
-    if not model.flexible_names:
-        return None
-    modes = [k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))]
-    return Conditions(model, model.conditions().parameters, frozenset(modes))
+def _path(request: Request, guess: ArrayLike | None, held: Conditions | None) -> Swept:
+    """Return the motion from its first position, which drives lead to from the start values if it is singular."""
+
+    def follow(one: Request, q: Array) -> Swept:
+        return _in_parts(one, q, held if one.model is request.model else undeformed(one.model))
+
+    failure, found = None, None
+    try:
+        first = _first(request, guess)
+        found = follow(request, first)
+    except AssemblyError as error:
+        failure = error
+    if guess is None and (found is None or not len(found.t)):
+        other = approached(request, follow)
+        if other is not None:
+            return other
+    if found is None:
+        assert failure is not None
+        raise renamed(failure, request.axis, float(request.times[0])) from None
+    return found if len(found.t) else replace(found, q_last=first, t_last=float(request.times[0]))
 
 
 def _first(request: Request, guess: ArrayLike | None) -> Array:
@@ -213,10 +224,7 @@ def _first(request: Request, guess: ArrayLike | None) -> Array:
     start = None if guess is None else model._coordinates(_ITEM, guess)
     if start is not None and _closed(model, start, t):
         return start
-    try:
-        return driven_positions(model, t, start)
-    except AssemblyError as error:
-        raise renamed(error, request.axis, t) from None
+    return driven_positions(model, t, start)
 
 
 def _closed(model: Model, q: Array, t: float) -> bool:

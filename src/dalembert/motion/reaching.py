@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import Reach as Core
+from ..analysis.bounds import Bounds
 from ..analysis.closure import axes_against
 from ..analysis.freedoms import freedoms_of
 from ..analysis.scales import Scales
 from ..connections.hinges import Hinge
 from ..model import Model
-from .bounds import Bounds
 from .equations import RelativeEquations
 from .goals import Goal, bent
 

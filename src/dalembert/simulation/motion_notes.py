@@ -68,7 +68,7 @@ def _hinge_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
     hinges = _hinges_with_data(model)
     if not hinges:
         return
-    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v)) if model.nc else (q[:, :0], v[:, :0], v)
+    cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v))
     names = model.compiled.names
     for name, hinge in hinges.items():
         cut = name in names.cut_v

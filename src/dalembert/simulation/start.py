@@ -242,7 +242,9 @@ def _known_starts(model: Model) -> dict[tuple[float, bool], tuple[State, list[st
 def _from_starts(model: Model, starts: Starts, t: float, limits: bool) -> tuple[State, list[str]]:
     """Return a state that meets start values as far as loops and drives permit, and what it does not meet."""
     starts, moved = within_limits(model, starts) if limits else (starts, {})
-    motion = motion_with(model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts)
+    motion = motion_with(
+        model, t, None, lambda at, paced: _wished_speeds(model, at, paced, t, starts), starts, limits=limits
+    )
     mind_inertia(model, motion.q, t)
     placed = model.initial_state(starts.initials).q
     stays = {name for name, p, q in zip(model.coordinate_names, placed, motion.q, strict=True) if p == q}

@@ -148,8 +148,7 @@ class Equilibrium(State):
         """Return name, value, unit and steady speed of all coordinates in the order of the description."""
         model, found = self.model, []
         still = np.zeros(model.nv)
-        cut_q = model.cut_motion(self.q, self.v, still)[0] if model.nc else np.zeros(0)
-        cut_v = model.cut_motion(self.q, self.v, still)[1] if model.nc else np.zeros(0)
+        cut_q, cut_v, _ = model.cut_motion(self.q, self.v, still)
         for connection in model.system.connections.values():
             hinge, name = connection.element, connection.name
             if not isinstance(hinge, Hinge):

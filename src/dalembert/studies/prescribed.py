@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.led_drives import undeformed
 from ..analysis.scales import Scales
 from ..errors import GradientError, ModelError
 from ..model import Model
 from ..model.conditions import parameter_value
 from ..model.driven_rates import rates_at
 from ..motion import kinematics
-from ..motion.kinematics import undeformed
 from ..motion.request import asked
 from ..result import Output, Result
 from ..result.outputs import always

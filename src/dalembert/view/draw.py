@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..analysis.assemble import assemble
+from ..analysis.driven import start_positions
 from ..bodies.markers import Marker
 from ..bodies.rigid import Body
 from ..checks import finite_number
@@ -62,7 +62,7 @@ def draw(
     ----------
     system : System or Model
     q : (nq,) or (n, nq) rad or m
-        Configuration; the assembled start configuration if left out. Of several, the last is drawn in full and a few
+        Configuration; where a run starts, drives included, if left out. Of several, the last is drawn in full and a few
         of the others faintly.
     view : str
         ``"xy"``, ``"xz"``, ``"yz"``, ``"3d"``; ``"auto"`` takes the plane in which everything moves, if there is one.
@@ -180,9 +180,9 @@ def new_picture(
 
 
 def configurations(model: Model, q: ArrayLike | None) -> Array:
-    """Return q as rows (n, nq): what the user gives, or the assembled start configuration."""
+    """Return q as rows (n, nq): what the user gives, or where a run starts."""
     if q is None:
-        return (assemble(model).q if model.nc else model.initial_state().q)[None]
+        return start_positions(model)[None]
     try:
         rows = np.atleast_2d(np.asarray(q, dtype=np.float64))
     except (TypeError, ValueError):

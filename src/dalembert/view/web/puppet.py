@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...analysis.assemble import assemble
 from ...analysis.closure import Closure, rank_of
+from ...analysis.driven import start_positions
 from ...checks import finite_array, finite_number
 from ...errors import ModelError
 from ...model import Model
@@ -51,7 +52,7 @@ class Puppet:
     def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
         self.model = model
         self._closure = Closure(model, _TOLERANCE, _ITERATIONS, t=t)
-        self.start: Array = assemble(model, q=q, t=t).q
+        self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
         self.q: Array = self.start.copy()
         self._all = np.ones(model.nv, dtype=bool)
         self.low, self.high = _limits(model)

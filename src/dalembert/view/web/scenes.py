@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...analysis.assemble import assemble
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -81,7 +80,7 @@ def scene_of_system(
     """Return the stage and the description of a system at one configuration, or at rows of them."""
     model = as_model(system)
     wanted = wanted or Wanted()
-    rows = configurations(model, assemble(model).q if q is None else q)
+    rows = configurations(model, q)
     stage = wanted.stage(model, rows)
     scene = stage.description() | {"motion": stage.motion(np.zeros(1), rows[-1:]), "panel": True}
     scene["arrows"] = stage.loads(np.zeros(1))
