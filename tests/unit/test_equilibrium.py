@@ -225,6 +225,24 @@ def test_friction_holds_within_its_band_and_else_lets_slide_to_its_edge() -> Non
     assert da.equilibrium(s, friction="off")["A"] == pytest.approx(np.pi / 2)
 
 
+def test_a_joint_with_friction_that_is_held_leaves_the_others_to_their_rest() -> None:
+    s = pendulum(friction=0.3)
+    s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
+    eq = da.equilibrium(s, hold="A")  # no joint is left whose friction could hold anything
+    assert (eq["A"], eq["B"]) == pytest.approx((0.0, np.pi / 2), abs=1e-12)
+    assert eq.efforts["A"] == pytest.approx(-(2.0 * 0.5 + 1.0) * G)
+    assert eq.friction == []
+
+
+def test_a_rest_beside_a_held_joint_has_its_own_stiffness() -> None:
+    s = pendulum()
+    s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
+    eq = da.equilibrium(s, hold={"A": 0.4})
+    assert eq.stable and "energy is least" in eq.stable.reason
+    assert eq.look.stiffness[0, 0] == pytest.approx(1.0 * G * 0.25)  # m g l / 2, whatever holds the first rod
+    assert eq.residual < 1e-14
+
+
 def test_friction_of_several_hinges_of_a_loop_shares_what_there_is_to_hold() -> None:
     rub = {"friction": 0.5}
     s = rubbing_four_bar(A=rub, B=rub, C=rub, D=rub)

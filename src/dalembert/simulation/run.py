@@ -303,7 +303,7 @@ class Run:
             states = self.track.within_step(t[ends], q[ends], v[ends], x[ends], fractions)
             return t[k] + fractions * (t[k + 1] - t[k]), *states
 
-        lost = self.inner.lost_after(self.conditions, t, q, v, x, between)
+        lost = self.inner.lost_after(self.conditions, t, q, v, x, between, self.segments[-1].begin)
         if lost is None:
             return rows, 0.0
         length = float(t[lost + 1] - t[lost])
