@@ -381,7 +381,7 @@ def test_trim_of_a_loop_finds_the_effort_that_inverse_dynamics_finds() -> None:
     s.connect("motor", da.Effort(0.0), "A")
     eq = da.equilibrium(s, unknown=["motor.effort"], hold={"A": 0.9})
     model = eq.model
-    wanted = da.inverse_dynamics(model, eq.q, eq.v, 0 * eq.v, actuators="A")["A"][0]
+    wanted = da.inverse_dynamics(model, eq.q, eq.v, 0 * eq.v, actuators="A")["A"]
     assert eq.unknown["motor.effort"] == pytest.approx(wanted)
     held = da.equilibrium(s, hold={"A": 0.9})
     assert held.efforts["A"] == pytest.approx(wanted)

@@ -131,6 +131,7 @@ class Result(Files, Pictures):
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
+        self.ends_between = False  # whether the last state is that of an event, at a time that was not asked for
         self.resume_point: dict[str, Any] | None = None
         self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
