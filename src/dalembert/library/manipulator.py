@@ -77,7 +77,9 @@ def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
     for arm, disk in (("a", 1), ("b", 2)):
         upper, lower = (_link(system, f"{which}_{arm}", mass, length) for which in ("upper", "lower"))
         plate = system.body(f"disk_{disk}", mass=0.25 * mass, inertia=(0.5 * inertia, 0.5 * inertia, inertia))
-        system.connect(f"shoulder_{arm}", _by_angles() if angles else Spherical(), main.at(0.0, 0.0, -6.0 * length), upper)
+        system.connect(
+            f"shoulder_{arm}", _by_angles() if angles else Spherical(), main.at(0.0, 0.0, -6.0 * length), upper
+        )
         system.connect(f"elbow_{arm}", Revolute("y"), upper.at(0.0, 0.0, -36.0 * length), lower)
         system.connect(f"grip_{disk}", Fixed(), lower.at(0.0, 0.0, -36.0 * length), plate)
     return system

@@ -87,5 +87,7 @@ def gives_numbers(
     found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
     parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
     own = [place for signal, place in model.compiled.elements.signals.items() if signal.startswith(f"{name}.")]
-    given = np.column_stack([parts["forces"][:, model.compiled.elements.places[name].measures], parts["signals"][:, own]])
+    given = np.column_stack(
+        [parts["forces"][:, model.compiled.elements.places[name].measures], parts["signals"][:, own]]
+    )
     return np.asarray(np.isfinite(given).all(axis=1))

@@ -177,9 +177,12 @@ def _far_from_start(inside: Inside, model: Model, given: Array) -> NDArray[np.in
 def _left_within(inside: Inside, conditions: Conditions, states: States, begun: bool) -> bool:
     """Return whether (1) leads elsewhere, or a search that began elsewhere fails within the step."""
     try:
-        if not begun and not np.isfinite(
-            inside.nodes_at(conditions.model, conditions, *states(np.linspace(0.0, 1.0, _PARTS + 1)[1:-1]))
-        ).all():
+        if (
+            not begun
+            and not np.isfinite(
+                inside.nodes_at(conditions.model, conditions, *states(np.linspace(0.0, 1.0, _PARTS + 1)[1:-1]))
+            ).all()
+        ):
             return True
         return _left(inside, conditions, states)
     except IntegrationError:  # no dense output

@@ -337,7 +337,9 @@ def _no_rest(request: Request, found: Descent) -> EquilibriumError:
 
 def _ways_out(model: Model) -> str:
     """Say what to do where no rest was found."""
-    name = next(iter(model.input_names), "load.fz")
+    constant = [name for name in model.input_names if name in model.parameter_names]
+    acting = [name for name in constant if model.parameters[model.parameter_names[name]] != 0.0]
+    name = next(iter((*acting, *model.input_names)), "load.fz")
     path = f"da.equilibrium_path(system, {name!r}, 0.0, value)"
     return (
         f"Let the load grow from zero with {path}, which follows the equilibrium; or start elsewhere, take "

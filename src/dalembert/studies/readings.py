@@ -14,7 +14,18 @@ from ..result import Output, Result
 from ..simulation import Ensemble
 from ..statics import Stability
 
-__all__ = ["Column", "Reading", "as_readings", "blank", "read", "read_runs", "reduced", "rows_of", "to_its_end", "together"]
+__all__ = [
+    "Column",
+    "Reading",
+    "as_readings",
+    "blank",
+    "read",
+    "read_runs",
+    "reduced",
+    "rows_of",
+    "to_its_end",
+    "together",
+]
 
 Array = NDArray[Any]
 TIME = "time"
