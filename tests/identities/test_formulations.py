@@ -10,9 +10,9 @@ from random_systems import HINGES, coin, every_hinge_both_ways, random_body, ran
 from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 
 import dalembert as da
-from dalembert.formulations.compare import Compared, deviations
 from dalembert import formulations, library
 from dalembert.bodies.modal_integrals import modal_integrals
+from dalembert.formulations.compare import Compared, deviations
 from dalembert.library import mechanisms
 from dalembert.oracles.kane import Kane
 from dalembert.result.outputs import Output

@@ -157,7 +157,8 @@ def impulse(
     contact : Contacts
         Unilateral contacts between markers, or of a marker with a plane; see `Contact`.
     axes : str
-        ``"world"``, or ``"marker"`` (``"body"`` is the same): impulses at markers are given in axes of their marker (of a body, its own).
+        ``"world"``, or ``"marker"`` (``"body"`` is the same): impulses at markers are given in axes of their marker
+        (of a body, its own).
     t : float, s
         Time, for drives: driven coordinates keep the speed that their law prescribes; where a law gives accelerations
         only, the speed does not jump.

@@ -416,7 +416,7 @@ class ParameterNames(dict[str, int]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the place of a parameter."""
-        return self[name] if name in self else default
+        return super().get(self.aliases.get(name, name), default)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (dict(self), self.aliases)
