@@ -71,8 +71,8 @@ class _Turning:
         """Return the rotation vector (n, 3) at the states of a motion, under the conditions that held."""
         found = np.empty((len(motion.t), 3))
         for rows, model, conditions in periods_of(motion):
-            states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = self.vectors(model, *states, conditions)
+            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+            found[rows] = self.vectors(model, t, q, v, x, conditions)
         return found
 
     @staticmethod
