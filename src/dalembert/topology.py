@@ -253,7 +253,7 @@ class Forest:
         Examples
         --------
         >>> from dalembert.library import space_manipulator
-        >>> print(space_manipulator().forest().mass_table().splitlines()[2])
+        >>> print(space_manipulator(units="slug in").forest().mass_table().splitlines()[2])
           2 upper_a   0.5   0, 0, -18    0, 0, -6  54 n21n21 + 54 n22n22
         """
         rows = [("", "body", "mass", "r", "xi", "inertia")]

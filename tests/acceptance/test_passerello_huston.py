@@ -32,7 +32,7 @@ FORMULATIONS = ("kane", "operators", "compiled")
 
 @pytest.fixture
 def system() -> System:
-    return space_manipulator()
+    return space_manipulator(units="slug in")
 
 
 def mixed_problem(system: System, formulation: str) -> Mixed:
@@ -77,6 +77,21 @@ def test_mass_data_of_the_manipulator(system: System) -> None:
         "lower_b": "upper_b",
         "disk_2": "lower_b",
     }
+
+
+def test_outputs_of_the_manipulator_are_in_the_units_that_they_are_asked_in() -> None:
+    bare, metric = space_manipulator(units="slug in"), space_manipulator()
+    blow = da.impulse(metric, START, np.zeros(14), {"main": [da.units.si(100.0, "lbf s"), 0, 0]}).v
+    assert blow[3] == pytest.approx(da.units.si(112.038952, "in/s"), rel=1e-8)
+    scale = np.ones(14)
+    scale[3:6] = da.units.si(1.0, "in")
+    struck = da.impulse(bare, START, np.zeros(14), {"main": [100 * POUND, 0, 0]}).v
+    np.testing.assert_allclose(blow, scale * struck, atol=1e-9 * np.abs(struck).max())
+    for name in ("disk_1", "disk_2"):  # 72 in along y, 36 in along x
+        at = da.Result(metric.compile(), [0.0], START[None], np.zeros((1, 14)))[f"{name}.position [in]"][0]
+        assert np.abs(at).max() == pytest.approx({"disk_1": 72.0, "disk_2": 42.0}[name])
+    with pytest.raises(da.ModelError, match="units is 'mm'; use 'SI' or 'slug in'"):
+        space_manipulator(units="mm")
 
 
 def test_starting_pose(system: System) -> None:
@@ -311,7 +326,7 @@ def test_plates_meet_at_the_end(system: System) -> None:
 
 def driven_arms(T: float) -> System:
     """The paper's coordinates x7 .. x14 as laws of time."""
-    system = space_manipulator()
+    system = space_manipulator(units="slug in")
     shut = da.Ramp(0.0, -RIGHT, T)
     system.drive("shoulder_a", rotation=da.BryantAngles(RIGHT, 0.0, 0.0))
     system.drive("elbow_a", position=shut)
@@ -347,7 +362,7 @@ def test_the_shipped_manipulator_is_held(way: str) -> None:
 
 def test_one_angle_of_a_ball_joint_is_given_and_the_others_are_free() -> None:
     """PH (3.30): the third angle of shoulder B shuts, the other two swing; only the conjugate moment is needed."""
-    system = space_manipulator()
+    system = space_manipulator(units="slug in")
     system.drive("shoulder_b", rotation=da.BryantAngles(None, None, da.Ramp(0.0, 0.5, 1.0)))
     system.initial("elbow_b", position=0.7)
     system.initial("elbow_a", position=-0.4)
@@ -422,7 +437,7 @@ def test_chain_with_joint_springs_is_a_beam(formulation: str) -> None:
 
 def test_increments_in_the_papers_own_coordinates() -> None:
     """x1 to x14 of Fig. 17 from (4.9): at x12 = -90 deg A has rank 13; the smallest jump has x11 = x13 = 0."""
-    system = space_manipulator(angles=True)
+    system = space_manipulator(angles=True, units="slug in")
     start = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])
     kane = Kane(system, start)
     assert [h.name for h in kane.forest.hinges if h.element.nv] == [
@@ -451,7 +466,7 @@ def test_increments_in_the_papers_own_coordinates() -> None:
 
 def test_a_blow_at_the_lock_names_the_two_angles_that_it_leaves_open() -> None:
     """At x12 = -90 deg, x11 and x13 turn about one line: equal rates of both move nothing."""
-    model = space_manipulator(angles=True).compile()
+    model = space_manipulator(angles=True, units="slug in").compile()
     q = np.array([0, 0, 0, 0, 0, 0, RIGHT, 0, 0, 0, 0, -RIGHT, 0, RIGHT])
     with pytest.raises(da.SingularityError, match=r"'shoulder_b\.a' \+1 with 'shoulder_b\.c' \+1: .*gimbal lock"):
         da.impulse(model, q, np.zeros(14), {"main": (0, 0, 0, 100 * POUND, 0, 0)})
@@ -464,7 +479,7 @@ def test_a_blow_at_the_lock_names_the_two_angles_that_it_leaves_open() -> None:
 
 def test_momentum_and_velocities_in_angles_are_those_of_quaternions(system: System) -> None:
     rng = np.random.default_rng(4)
-    angles = space_manipulator(angles=True).compile()
+    angles = space_manipulator(angles=True, units="slug in").compile()
     q, v = rng.uniform(-0.8, 0.8, size=(2, 14))
     other = system.compile()
     names = {

@@ -195,6 +195,6 @@ def test_with_all_freedoms_driven_efforts_follow_from_the_motion(name: str) -> N
     efforts = model.drive_efforts(0.0, motion.q, motion.v, loads=case.loads)
     size = max(1.0, *map(abs, efforts.values()))
     for name in hinges:
-        assert found[name][0] == pytest.approx(efforts[name], abs=1e-7 * size)
+        assert found[name] == pytest.approx(efforts[name], abs=1e-7 * size)
     lam = model.multipliers(motion.q, motion.v, loads=case.loads, t=0.0)
     assert np.allclose(found.multipliers, lam, atol=1e-7 * size)

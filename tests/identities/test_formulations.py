@@ -12,6 +12,7 @@ from test_flexible_custom import BENT, OPTIONS, mixed_loops, mixed_tree
 import dalembert as da
 from dalembert import formulations, library
 from dalembert.bodies.modal_integrals import modal_integrals
+from dalembert.formulations.compare import Compared, deviations
 from dalembert.library import mechanisms
 from dalembert.oracles.kane import Kane
 from dalembert.result.outputs import Output
@@ -376,3 +377,27 @@ def test_what_comes_from_no_energy_is_refused() -> None:
     rng = np.random.default_rng(3)
     with pytest.raises(da.ModelError, match="no energy"):
         formulations.lagrange(mixed_tree(rng, 3, order="ruthless"))
+
+
+def test_lagrange_takes_steps_as_large_as_modes_are() -> None:
+    """Free modes turn nodes by many rad for a unit coordinate: a step in them has to be that much smaller."""
+    s, before = da.System("beams on universal joints"), None
+    for k in range(3):
+        body = da.beam(0.5, da.Section.circle(0.005), da.materials.steel, elements=6, modes=da.FreeModes(4))
+        beam = s.body(f"beam_{k}", body)
+        s.connect(f"U_{k}", da.Universal("y", "z"), before or s.ground, beam.at(node=0))
+        before = beam.at(node=6)
+    model, rng = s.compile(), np.random.default_rng(0)
+    q, v = 0.3 * rng.normal(size=model.nq), rng.normal(size=model.nv)
+    for name in model.flexible_names:
+        q[model.q_slice(name)] *= 3e-3
+        v[model.v_slice(name)] *= 1e-2
+    table = da.formulations.compare(model, da.State(q=q, v=v))
+    assert max(row.difference for row in table.rows) < 1e-9
+    assert table.notes == ()
+
+
+def test_a_formulation_that_differs_is_named() -> None:
+    rows = [Compared("Kane", 3, 0.0, 1e-9), Compared("Lagrange", 3, 0.0, 5e-2)]
+    (note,) = deviations(rows)
+    assert note.startswith("Lagrange differs from the kernels by 5.0e-02")

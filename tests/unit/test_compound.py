@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from random_systems import random_marker, random_state, random_system
 
 import dalembert as da
+from dalembert.connections.formulas.expressions import Program
 from dalembert.connections.hinges import Prismatic, Revolute
 
 Array = NDArray[np.float64]
@@ -256,3 +257,28 @@ def test_a_node_without_equilibrium_is_named() -> None:
     )
     with pytest.raises(da.UserFunctionError, match=r"'link' finds no unknowns m_rate"):
         da.simulate(block_on_slide(compound), 1.0)
+
+
+def test_a_large_compound_without_equilibrium_is_refused_without_a_search_in_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The law falls where its nodes move, so that every search is cut step by step: the core alone does that."""
+    wave = da.Element("distance", "-100*sin(9*s)/(1 + s**2) - 500")
+    compound = da.Compound(
+        ("a", "b"),
+        {"one": (wave, "a", "m"), "two": (wave, "m", "n"), "three": (spring(10.0, 0.2), "n", "b")},
+        nodes={"m": ("point", (0.4, 0.1, 0.0)), "n": ("point", (0.8, 0.1, 0.1))},
+    )
+    system = block_on_slide(compound).compile()
+    evaluations = 0
+    evaluate = Program.evaluate
+
+    def counted(self: Program, inputs: Any) -> Any:
+        nonlocal evaluations
+        evaluations += 1
+        return evaluate(self, inputs)
+
+    monkeypatch.setattr(Program, "evaluate", counted)
+    with pytest.raises(da.UserFunctionError, match=r"'link' finds no unknowns"):
+        da.simulate(system, 1.0)
+    assert evaluations < 20

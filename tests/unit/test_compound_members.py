@@ -160,7 +160,7 @@ def three_ended() -> da.Element:
     return da.Element(("place", "place"), None, {"k": 12.0}, energy=f"k*({sides})/2")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -> None:
     """Members of all kinds, of two and three ends, at offsets, turned, damped in part, meeting at three nodes."""
     rng = np.random.default_rng(seed)
@@ -205,6 +205,10 @@ def test_random_compounds_have_exact_tangents_and_close_the_balance(seed: int) -
     result = da.simulate(model, 0.3, state=da.State(q=q, v=0.2 * v), rtol=1e-9, atol=1e-11)
     size = 1 + np.abs(result["energy.total"]).max()
     assert np.abs(result["energy.balance"]).max() < 1e-6 * size
+    between = result.at(np.linspace(0.0, 0.3, 200))  # the nodes are found within steps too
+    assert np.isfinite(between.q).all() and np.isfinite(between["net.p_x_at"]).all()
+    if seed == 3:  # it moves far from where the search for its nodes begins: only the run knows from where to search
+        return
     x = result.x[-1]
     by_q, by_v, *_ = model.d_dynamics(0.0, q, v, x).a
     for k, e in enumerate(np.eye(model.nv)):

@@ -225,6 +225,24 @@ def test_friction_holds_within_its_band_and_else_lets_slide_to_its_edge() -> Non
     assert da.equilibrium(s, friction="off")["A"] == pytest.approx(np.pi / 2)
 
 
+def test_a_joint_with_friction_that_is_held_leaves_the_others_to_their_rest() -> None:
+    s = pendulum(friction=0.3)
+    s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
+    eq = da.equilibrium(s, hold="A")  # no joint is left whose friction could hold anything
+    assert (eq["A"], eq["B"]) == pytest.approx((0.0, np.pi / 2), abs=1e-12)
+    assert eq.efforts["A"] == pytest.approx(-(2.0 * 0.5 + 1.0) * G)
+    assert eq.friction == []
+
+
+def test_a_rest_beside_a_held_joint_has_its_own_stiffness() -> None:
+    s = pendulum()
+    s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
+    eq = da.equilibrium(s, hold={"A": 0.4})
+    assert eq.stable and "energy is least" in eq.stable.reason
+    assert eq.look.stiffness[0, 0] == pytest.approx(1.0 * G * 0.25)  # m g l / 2, whatever holds the first rod
+    assert eq.residual < 1e-14
+
+
 def test_friction_of_several_hinges_of_a_loop_shares_what_there_is_to_hold() -> None:
     rub = {"friction": 0.5}
     s = rubbing_four_bar(A=rub, B=rub, C=rub, D=rub)
@@ -363,7 +381,7 @@ def test_trim_of_a_loop_finds_the_effort_that_inverse_dynamics_finds() -> None:
     s.connect("motor", da.Effort(0.0), "A")
     eq = da.equilibrium(s, unknown=["motor.effort"], hold={"A": 0.9})
     model = eq.model
-    wanted = da.inverse_dynamics(model, eq.q, eq.v, 0 * eq.v, actuators="A")["A"][0]
+    wanted = da.inverse_dynamics(model, eq.q, eq.v, 0 * eq.v, actuators="A")["A"]
     assert eq.unknown["motor.effort"] == pytest.approx(wanted)
     held = da.equilibrium(s, hold={"A": 0.9})
     assert held.efforts["A"] == pytest.approx(wanted)
@@ -483,3 +501,47 @@ def test_the_answer_prints_as_a_table() -> None:
     text = repr(da.equilibrium(spring_four_bar()))
     assert "equilibrium of 'four-bar' at t = 0 s: stable" in text
     assert "rad" in text and "°" in text and "residual" in text
+
+
+# ---- outputs and loads without a potential
+
+
+def test_an_equilibrium_answers_every_output_by_name() -> None:
+    s = pendulum()
+    s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
+    eq = da.equilibrium(s, state={"A": 1.0})
+    tip = eq["bob.at(1, 0, 0).position"]
+    np.testing.assert_allclose(tip, eq.model.pose(s.bodies["bob"].at(1.0, 0, 0), eq.q).position, atol=1e-15)
+    assert eq["A.position"] == eq["A"]
+    assert eq["bob.at(1, 0, 0).position.x [mm]"] == pytest.approx(1e3 * tip[0])
+    np.testing.assert_allclose(eq["A.force"], [-3.0, 0.0, 2.0 * G], atol=1e-9)
+    pulled = da.equilibrium(s, state={"A": 1.0}, inputs={"P.fx": 5.0})  # in place of what the load says
+    assert pulled["A.force.x"] == pytest.approx(-5.0)
+    with pytest.raises(da.ModelError, match="bob"):
+        eq["bub.position"]
+    found = da.sweep(s, {"bob.mass": [1.0, 2.0]}, task="equilibrium", outputs=["A", "A.force"])
+    np.testing.assert_allclose(found["A.force"].values[:, 2], [G, 2.0 * G], rtol=1e-9)
+
+
+def test_a_strip_bent_to_a_semicircle_by_a_moment_is_found() -> None:
+    """M = pi E I / l: the end is 2 l / pi away from the clamp. A moment about a fixed axis has no potential."""
+    s = da.System("elastica", gravity=(0, 0, 0))
+    section, steel = da.Section.circle(0.002), da.materials.steel
+    strip = da.cable(s, "strip", 1.0, section, steel, segments=10, bending="y")
+    s.connect("clamp", da.Fixed(), s.ground, strip.start)
+    s.connect("M", da.Load(moment=(0, np.pi * steel.E * np.pi / 4 * 0.002**4, 0)), strip.end)
+    eq = da.equilibrium(s)
+    assert eq.stable and any("Newton" in note for note in eq.notes)
+    line = strip.line(eq)
+    assert line.shape == (11, 3)
+    assert np.linalg.norm(line[-1] - line[0]) == pytest.approx(2 / np.pi, rel=1e-4)
+    np.testing.assert_allclose(np.abs(strip.curvature(eq)[:, 0]), np.pi, rtol=1e-6)
+    assert strip.tension(eq).shape == (9,)
+
+
+def test_where_no_rest_is_found_the_way_by_growing_loads_is_named() -> None:
+    s = pendulum()
+    s.connect("P", da.Load(force=(3.0, 0, 0)), s.bodies["bob"].at(1.0, 0, 0))
+    s.connect("jump", da.Element("hinge", "where(s > 1.2, -30, 30)"), "A")
+    with pytest.raises(EquilibriumError, match=r"da.equilibrium_path\(system, 'P.fx', 0.0, value\)"):
+        da.equilibrium(s, max_steps=50)

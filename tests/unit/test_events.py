@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -249,6 +250,73 @@ def test_stiffness_that_changes_on_the_way() -> None:
     assert np.abs(result["P.position"] - exact).max() < 1e-10
     assert np.abs(result["k.effort"] + np.where(t > first, 16.0, 4.0) * exact).max() < 1e-9
     assert "k.stiffness = 16" in result.events[0].message
+
+
+def dropped(**slide: object) -> da.System:
+    """A weight of 2 kg, 1 m above where it strikes with 19.62 J."""
+    s = da.System("dropped")
+    s.connect("Z", da.Prismatic("z", **slide), s.ground, s.body("weight", da.sphere(0.1, mass=2.0)))
+    return s
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
+def test_energy_lost_at_a_stop_is_dissipated(restitution: float) -> None:
+    result = da.simulate(dropped(lower=-1.0, restitution=restitution), 0.6, **TIGHT)
+    assert result["energy.dissipated"][-1] == pytest.approx(19.62 * (1 - restitution**2), abs=1e-9)
+    assert np.abs(result["energy.work"]).max() < 1e-12
+    assert np.abs(result["energy.balance"]).max() < 1e-9
+    assert (np.diff(result["energy.dissipated"]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("act", "lost", "work"),
+    [
+        (lambda now: now.bounce("weight", (0, 0, 1), 0.3), 19.62 * (1 - 0.09), 0.0),
+        (lambda now: now.lock("Z"), 19.62, 0.0),
+        (lambda now: now.impulse("weight", (0, 0, 4.0)), 0.0, -4.0 * np.sqrt(19.62) + 4.0),
+        (lambda now: setattr(now, "v", 2 * now.v), 0.0, 3 * 19.62),
+    ],
+    ids=["bounce", "lock", "impulse", "speeds of its own"],
+)
+def test_impacts_dissipate_and_actions_do_work(act: object, lost: float, work: float) -> None:
+    result = da.simulate(dropped(), 0.6, events=da.Event("hit", "Z", -1.0, -1, action=act), **TIGHT)
+    assert result["energy.dissipated"][-1] == pytest.approx(lost, abs=1e-8)
+    assert result["energy.work"][-1] == pytest.approx(work, abs=1e-8)
+    assert np.abs(result["energy.balance"]).max() < 1e-8
+
+
+def test_an_impact_computed_by_an_action_says_what_it_loses() -> None:
+    def strike(now: da.Situation) -> None:
+        hit = da.impulse(now.model, now.q, now.v, lock="Z", t=now.t)
+        now.v = hit.v
+        now.dissipated += hit.energy_loss
+
+    result = da.simulate(dropped(), 0.6, events=da.Event("hit", "Z", -1.0, -1, action=strike, terminal=True), **TIGHT)
+    assert result["energy.dissipated"][-1] == pytest.approx(19.62, abs=1e-8)
+    assert np.abs(result["energy.work"]).max() < 1e-8
+
+
+def test_a_drive_works_in_an_impact_and_the_rest_is_lost() -> None:
+    """A striker driven at 3 m/s, restitution 0.5: momentum 2 (4.5 - 0) N s, work 27 J, kinetic energy 20.25 J."""
+    s = da.System("striker", gravity=(0, 0, 0))
+    striker, block = s.body("striker", da.sphere(0.1, mass=1.0)), s.body("block", da.sphere(0.1, mass=2.0))
+    s.connect("A", da.Prismatic("x"), s.ground, striker)
+    s.connect("B", da.Prismatic("x", lower=0.1, restitution=0.5), striker, block)
+    s.drive("A", speed=3.0)
+    s.initial("B", position=0.5, speed=-3.0)
+    result = da.simulate(s, 1.0)
+    assert result["energy.work"][-1] == pytest.approx(27.0)
+    assert result["energy.dissipated"][-1] == pytest.approx(6.75)
+    assert np.abs(result["energy.balance"]).max() < 1e-9
+
+
+def test_losses_of_impacts_stay_known_in_files_ensembles_and_runs_that_go_on(tmp_path: Path) -> None:
+    s = dropped(lower=-1.0, restitution=0.4)
+    whole = da.simulate(s, 0.9)["energy.dissipated"][-1]
+    runs = da.simulate(s, 0.9, state=da.State(q=[[0.0], [0.1]], v=[[0.0], [0.0]]), times=[0.0, 0.9])
+    assert runs[0]["energy.dissipated"][-1] == pytest.approx(whole, rel=1e-9)
+    da.simulate(s, 0.9).save(tmp_path / "run.nc")
+    assert da.Result.load(tmp_path / "run.nc", model=s)["energy.dissipated"][-1] == pytest.approx(whole, rel=1e-9)
 
 
 def test_energy_of_a_changed_spring_is_counted() -> None:

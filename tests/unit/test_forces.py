@@ -267,3 +267,27 @@ def test_elements_are_connected_where_they_can_act() -> None:
         with pytest.raises(da.DalembertError):
             s.connect("x", element, *ends)
     assert "x" not in s.forces
+
+
+def test_a_load_goes_by_its_names_everywhere() -> None:
+    """As an input "P.fz", as a parameter "P.fz.value": both names are taken in both places, and axes likewise."""
+    s = da.System("arm")
+    arm = s.body("arm", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("y"), s.ground, arm)
+    s.connect("P", da.Load(force=(0, 0, 5.0), axes="marker"), arm.at(1.0, 0, 0))
+    model = s.compile()
+    names = ("P.fz", "P.fz.value")
+    first, second = (model.input_values({name: 1.0}) for name in names)
+    np.testing.assert_array_equal(first, second)
+    ends = [da.simulate(model, 0.1, parameters={name: 1.0}).q[-1, 0] for name in names]
+    assert ends[0] == ends[1] != da.simulate(model, 0.1).q[-1, 0]
+    slopes = [da.sensitivity(model, {"q": ("A.position", "final")}, name, 0.1)["q"] for name in names]
+    np.testing.assert_allclose(*slopes, rtol=1e-12)
+    rests = [da.equilibrium(model, inputs={name: 1.0})["A"] for name in names]
+    assert rests[0] == rests[1]
+    assert "P.fz" not in list(model.parameter_names) and "P.fz" in model.parameter_names
+    q, v = np.array([0.3]), np.zeros(1)
+    blows = [da.impulse(model, q, v, {arm.at(1.0, 0, 0): (0, 0, 1.0)}, axes=axes).v for axes in ("marker", "body")]
+    np.testing.assert_array_equal(*blows)
+    same = [da.Load(force=(0, 0, 5.0), axes=axes).each_measure for axes in ("marker", "body")]
+    assert same[0] == same[1]

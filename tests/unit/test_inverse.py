@@ -98,7 +98,7 @@ def test_reactions_of_a_driven_motion_are_those_of_the_free_one() -> None:
     assert set(free) == {"A", "B", "C", "D"}
     for name, load in free.items():
         assert np.allclose(given[name], load, atol=1e-9)
-    assert efforts["A"][0] == pytest.approx(given["A"][2])  # the moment about the driven axis is the effort
+    assert efforts["A"] == pytest.approx(given["A"][2])  # the moment about the driven axis is the effort
 
 
 def test_too_few_actuators_are_named() -> None:
@@ -135,3 +135,17 @@ def test_an_open_chain_gets_plain_inverse_dynamics() -> None:
     a, loads = np.ones(5), np.ones((5, 6))
     efforts = inverse_dynamics(model, state.q, state.v, a, loads=loads)
     assert np.allclose(efforts.tau, model.inverse_dynamics(state.q, state.v, a, loads=loads), atol=1e-10)
+
+
+def test_efforts_have_the_shapes_of_outputs() -> None:
+    s = da.System("arm")
+    arm = s.body("arm", da.rod(0.5, 1.0, radius=0.02))
+    s.connect("A", da.Revolute("y"), s.ground, arm)
+    s.connect("B", da.Spherical(), arm.at(0.5, 0, 0), s.body("hand", da.rod(0.2, 0.3, radius=0.02)))
+    motion = da.simulate(s, 0.2)
+    efforts = da.inverse_dynamics(s, motion)
+    for name in ("A", "A.effort"):
+        assert efforts[name].shape == efforts.result["A.effort"].shape == (len(motion),)
+    assert efforts["B"].shape == (len(motion), 3)
+    one = da.inverse_dynamics(s, motion.q[0], motion.v[0], motion.a[0])
+    assert np.ndim(one["A"]) == 0 and one["B"].shape == (3,)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import dalembert as da
+from dalembert.library.mechanisms import four_bar
 
 G = 9.81
 
@@ -171,6 +172,19 @@ def test_position_speed_and_acceleration_of_a_drive_are_inputs() -> None:
     )
 
 
+@pytest.mark.parametrize("angle", [0.3, 1.2, 2.5, 4.0, 5.5])
+def test_a_joint_driven_at_constant_speed_is_the_coordinate_and_nothing_grows(angle: float) -> None:
+    """Where the crank is stays as it is; any other joint angle would grow or decay as the linkage moves."""
+    s = four_bar(angle=angle)
+    s.drive("A", speed=5.0)
+    lin = da.linearize(s)
+    assert lin.coordinates == ("A",) and lin.speeds == ()
+    assert abs(lin.eigenvalues[0]) < 1e-12
+    modes = da.modes(s)
+    assert modes.rigid.all() and "grows" not in str(modes)
+    assert da.linearize(s, independent=["B"]).coordinates == ("B",)
+
+
 def test_a_driven_distance_is_an_input() -> None:
     def made(law: tuple[float, float, float]) -> da.Model:
         s = da.System("winch")
@@ -256,3 +270,36 @@ def test_unknown_names_are_refused_with_what_there_is() -> None:
         da.linearize(double_pendulum(), outputs="lower.colour")
     with pytest.raises(da.ModelError, match="State"):
         da.linearize(double_pendulum(), 3.0)
+
+
+@pytest.mark.parametrize("t", [0.0, 1.0, 3.0])
+def test_a_loop_is_linear_at_the_knots_of_a_load_over_time(t: float) -> None:
+    """At the ends of a spline there are values on one side only."""
+    spline = da.Spline([0, 1, 2, 3], [0.0, 3.0, 1.0, 2.0])
+
+    def loaded(load: object) -> da.System:
+        s = four_bar()
+        s.connect("W", da.Load(force=(0, 0, load)), s.bodies["rocker"])
+        return s
+
+    model, twin = loaded(spline).compile(), loaded(spline(t)[0]).compile()
+    state = da.start_state(model)[0]
+    state.t = t
+    assert_allclose(da.linearize(model, state).A, da.linearize(twin, state).A, rtol=1e-12)
+    assert_allclose(da.modes(model, state).eigenvalues, da.modes(twin, state).eigenvalues, rtol=1e-9)
+    assert np.isfinite(da.linearize(model, state, "W.fz").frequency_response(frequencies=[1.0]).values).all()
+    d = model.d_dynamics(t, state.q, state.v)
+    assert_allclose(d.a.t, spline(t)[1] * d.a.inputs[:, model.input_names.index("W.fz")], rtol=1e-6)
+    assert np.isfinite(d.lam.t).all()
+    model.d_forward_dynamics(state.q, state.v, t=t)
+
+
+def test_a_state_on_a_knot_of_a_table_has_the_slope_of_one_side_and_a_note() -> None:
+    table = da.Table([0.0, 1.0, 2.0], values=[0.0, -1.0, -5.0], kind="linear")
+    s = da.System("bent spring", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(1, 1, 1, mass=1.0)))
+    s.connect("k", da.Element("hinge", "f(s)", tables={"f": table}), "X")
+    for at, sides in ((0.0, (1.0,)), (1.0, (1.0, 4.0)), (2.0, (4.0,)), (1.5, ())):
+        lin = da.linearize(s, {"X": at})
+        assert any("'k' has a knot" in note for note in lin.notes) == bool(sides)
+        assert lin.stiffness[0, 0] in (sides or (4.0,))

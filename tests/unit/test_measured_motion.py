@@ -123,7 +123,7 @@ def test_loops_stay_closed_and_the_crank_needs_what_it_needs_when_driven() -> No
     driven = da.simulate(described, 1.0, times=t)
     inner = slice(5, -5)
     needed = da.inverse_dynamics(s, partly, actuators="A")
-    np.testing.assert_allclose(needed["A"][inner, 0], driven["A.effort"][inner], rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(needed["A"][inner], driven["A.effort"][inner], rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(needed.result["D.force"][inner], driven["D.force"][inner], atol=1e-3)
     # all coordinates, with noise that opens the loop
     model = s.compile()
@@ -132,7 +132,7 @@ def test_loops_stay_closed_and_the_crank_needs_what_it_needs_when_driven() -> No
     noisy = da.measured_motion(s, t, dict(zip(model.hinge_names, rows.T, strict=True)), cutoff=4.0)
     assert np.abs(model.constraint_residual(noisy.q)).max() < 1e-11
     assert np.abs(noisy.q - (rows - noise)).max() < 2e-3
-    smooth = da.inverse_dynamics(s, noisy, actuators="A")["A"][10:-10, 0]
+    smooth = da.inverse_dynamics(s, noisy, actuators="A")["A"][10:-10]
     assert np.abs(smooth - driven["A.effort"][10:-10]).max() < 0.03 * np.abs(driven["A.effort"]).max()
 
 
@@ -141,7 +141,7 @@ def test_any_hinge_drives_the_loop_wherever_it_was_cut() -> None:
     t = np.linspace(0.0, 1.0, 21)
     motion = da.measured_motion(s, t, {"A": lambda t: 1.0 + 0.8 * np.sin(2.0 * t)})
     speed = {name: motion[f"{name}.speed"] for name in "ABCD"}
-    power = {name: da.inverse_dynamics(s, motion, actuators=name)[name][:, 0] * speed[name] for name in "ABCD"}
+    power = {name: da.inverse_dynamics(s, motion, actuators=name)[name] * speed[name] for name in "ABCD"}
     for name in "BCD":
         np.testing.assert_allclose(power[name], power["A"], atol=1e-6 * np.abs(power["A"]).max())
 
@@ -182,9 +182,9 @@ def test_what_is_free_is_integrated_while_the_rest_is_given() -> None:
     mixed = da.measured_motion(s, T, {"shoulder": shoulder})
     assert any("1 freedoms were integrated" in note for note in mixed.stats.notes)
     efforts = da.inverse_dynamics(s, mixed, actuators="shoulder")  # the elbow needs none
-    np.testing.assert_allclose(efforts["shoulder"][:, 0], mixed["shoulder.effort"], atol=1e-9)
+    np.testing.assert_allclose(efforts["shoulder"], mixed["shoulder.effort"], atol=1e-9)
     # forward again with this effort
-    torque = da.Spline(T, efforts["shoulder"][:, 0], 5)
+    torque = da.Spline(T, efforts["shoulder"], 5)
     again = da.simulate(
         s, 1.0, times=T, state=mixed.at(0.0), control=lambda state: {"shoulder": torque(state.t)[0]}, rtol=1e-8
     )
@@ -283,8 +283,8 @@ def test_motors_and_loads_act_through_their_inputs() -> None:
     a = np.array([1.0, -2.0])
     found = da.inverse_dynamics(s, state.q, state.v, a, actuators=["motor", "elbow"])
     plain = da.inverse_dynamics(s, state.q, state.v, a)
-    assert found["motor"] == pytest.approx(plain["shoulder"][0], rel=1e-9)
-    assert found["elbow"][0] == pytest.approx(plain["elbow"][0], rel=1e-9)
+    assert found["motor"] == pytest.approx(plain["shoulder"], rel=1e-9)
+    assert found["elbow"] == pytest.approx(plain["elbow"], rel=1e-9)
 
 
 def test_bounds_that_are_too_narrow_are_named() -> None:
@@ -295,7 +295,7 @@ def test_bounds_that_are_too_narrow_are_named() -> None:
     told = da.inverse_dynamics(s, still, still, still, bounds={"shoulder": (-5.0, 5.0)}, missing="tell")
     whole = da.inverse_dynamics(s, still, still, still)
     np.testing.assert_allclose(told.tau + told.missing, whole.tau, atol=1e-7)
-    assert told["shoulder"][0] == pytest.approx(5.0)
+    assert told["shoulder"] == pytest.approx(5.0)
 
 
 def test_inputs_that_act_through_states_are_told_apart() -> None:
@@ -307,7 +307,7 @@ def test_inputs_that_act_through_states_are_told_apart() -> None:
         da.inverse_dynamics(s, still, still, still, actuators=["motor.u", "elbow"])
     current = da.inverse_dynamics(s, still, still, still, actuators=["motor.i", "elbow"])
     bare = da.inverse_dynamics(s, still, still, still)
-    assert 0.1 * current["motor.i"] == pytest.approx(bare["shoulder"][0], rel=1e-8)
+    assert 0.1 * current["motor.i"] == pytest.approx(bare["shoulder"], rel=1e-8)
 
 
 # ---- moment arms

@@ -117,3 +117,15 @@ def test_a_live_run_starts_by_names() -> None:
 def test_names_and_values_that_say_nothing_are_refused(given: dict, words: str) -> None:
     with pytest.raises(da.ModelError, match=words):
         da.start_state(four_bar(), given)
+
+
+def test_a_quaternion_that_has_not_length_one_is_divided_by_it_with_a_note() -> None:
+    s = da.System("free")
+    s.connect("F", da.Free(), s.ground, s.body("ball", da.sphere(0.1, mass=1.0)))
+    for state in ({"F": (2.0, 0, 0, 0, 0, 0, 0)}, da.State(q=[2.0, 0, 0, 0, 0, 0, 0], v=np.zeros(6))):
+        result = da.simulate(s, 0.1, state=state)
+        assert result.q[0, 0] == 1.0
+        assert any("quaternion of 'F' has length 2" in note for note in result.stats.notes)
+    assert da.start_state(s, {"F": (0.7071, 0.7071, 0, 0, 0, 0, 0)})[1] == []  # rounded digits
+    many = da.State(q=[[1.0, 0, 0, 0, 0, 0, 0], [0, 3.0, 0, 0, 0, 0, 0]], v=np.zeros((2, 6)))
+    assert any("'F' has length 3" in note for note in da.simulate(s, 0.1, state=many).stats.notes)

@@ -263,3 +263,22 @@ def test_a_search_has_a_picture_and_a_model(tmp_path: Path) -> None:
     assert (tmp_path / "search.png").stat().st_size > 5000
     again = da.simulate(found.best_model(), 1.0, times=np.linspace(0, 1, 401), rtol=1e-9)
     assert np.abs(again["A.position"]).max() == pytest.approx(found["swing"], rel=1e-7)
+
+
+def test_the_end_of_a_run_that_an_event_ends_is_seen() -> None:
+    """A ball thrown up lands after 2 v / g + ...: the time of flight grows with the speed, smoothly."""
+    s = da.System("thrown")
+    s.connect("Z", da.Prismatic("z"), s.ground, s.body("ball", da.sphere(0.1, mass=1.0)))
+    s.initial("Z", position=1.0)
+    floor = da.Event("floor", "Z", 0.0, -1, terminal=True)
+    outputs = {"flight": lambda r: r.t[-1], "end": ("Z.position", "final"), "height": "Z.position"}
+    speeds = np.array([1.0, 2.0])
+    found = da.sweep(s, {"Z.speed": speeds}, t_end=3.0, events=floor, outputs=outputs)
+    np.testing.assert_allclose(found["flight"], (speeds + np.sqrt(speeds**2 + 2 * 9.81)) / 9.81, rtol=1e-9)
+    np.testing.assert_allclose(found["end"], 0.0, atol=1e-9)
+    assert np.isfinite(found["height"].values).sum(axis=1).tolist() == [19, 24]  # on the times of all cases alone
+    best = da.optimize(
+        s, {"Z.speed": (0.5, 5.0)}, minimize="miss", outputs={"miss": lambda r: (r.t[-1] - 0.9) ** 2}, t_end=3.0,
+        events=floor,
+    )  # fmt: skip
+    assert best.values["Z.speed"] == pytest.approx(9.81 * 0.45 - 1 / 0.9, abs=1e-3)

@@ -364,7 +364,7 @@ def test_efforts_of_a_drive_leave_out_what_springs_give(sprung: da.Result) -> No
     assert np.allclose(sprung["coil.effort"], coil, atol=1e-13)
     for k in (0, 5, 11):
         state = (sprung.q[k], sprung.v[k], sprung.a[k])
-        needed = da.inverse_dynamics(model, *state, actuators="A", t=float(sprung.t[k]))["A"][0]
+        needed = da.inverse_dynamics(model, *state, actuators="A", t=float(sprung.t[k]))["A"]
         assert np.isclose(sprung["A.effort"][k], needed, atol=1e-7)
         assert np.isclose(sprung["tau"][k, model.v_slice("A").start], needed + coil[k], atol=1e-7)
 

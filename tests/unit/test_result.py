@@ -423,3 +423,19 @@ def test_netcdf_needs_nothing_but_scipy(loop: da.Result, tmp_path: Path) -> None
 
     data = xarray.load_dataset(tmp_path / "run.nc", engine="scipy")
     assert np.array_equal(data["q"].sel(coordinate="C"), loop.q[:, 2])
+
+
+def test_extrema_are_those_of_the_motion_between_its_steps() -> None:
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    result = da.simulate(s, 4.0)
+    value, t = result.max("A.speed")
+    assert value == pytest.approx(np.sqrt(3 * 9.81), rel=1e-7)  # it falls by half its length
+    assert result["A.position"][np.searchsorted(result.t, t) - 1] < np.pi / 2 + 2 * np.pi
+    assert result.output("A.speed", [t])[0] == value
+    assert result.min("A.position").value == pytest.approx(0.0, abs=1e-6)
+    few = da.simulate(s, 4.0, times=[0.0, 4.0])
+    assert few.max("A.speed").value == pytest.approx(value, rel=1e-9)
+    assert result.max("bob.velocity.norm [mm/s]").value == 0.0  # the frame of the rod is at its pin
+    with pytest.raises(da.ModelError, match="name one"):
+        result.max("bob.position")

@@ -295,3 +295,17 @@ def test_derivatives_are_printed_as_a_table() -> None:
     assert lines[4].split() == ["by", "A", f"{found['angle'][-1, 1]:.6g}", *(f"{d:.6g}" for d in found["tip"][:, 1])]
     modes = da.sensitivity(s, "eigenvalues", ["bob.mass"], task="modes")
     assert "by bob.mass" in str(modes)
+
+
+def test_backwards_where_a_change_of_the_state_has_no_derivative() -> None:
+    """A joint on its stop cannot be moved off it by a little; no name does that, and derivatives exist."""
+    s = da.System("stop")
+    upper, lower = s.body("upper", da.rod(0.5, 1.0)), s.body("lower", da.rod(0.5, 1.0))
+    s.connect("A", da.Revolute("y", friction=0.3, upper=1.0), s.ground, upper)
+    s.connect("B", da.Revolute("y", friction=0.2), upper.at(0.5, 0, 0), lower)
+    found = {
+        way: da.sensitivity(s, {"end": ("B.position", "final")}, ["A.friction", "lower.mass"], 0.42, way=way)
+        for way in ("forward", "adjoint")
+    }
+    np.testing.assert_allclose(found["adjoint"]["end"], found["forward"]["end"], rtol=1e-9)
+    assert any("carried forward" in note for note in found["adjoint"].notes)

@@ -92,7 +92,7 @@ def test_bodies_take_dyadics() -> None:
 
 def test_the_table_of_the_manipulator_is_that_of_the_paper() -> None:
     """Fig. 10, with n32n32 in the inertia of body 3; a model built from the table is the model."""
-    forest = space_manipulator().forest()
+    forest = space_manipulator(units="slug in").forest()
     rows = [line.split(None, 2) for line in forest.mass_table().splitlines()[1:]]
     found = {row[1]: row[2] for row in rows}
     assert found["main"].split("  ")[-1] == "240 n11n11 + 240 n12n12 + 240 n13n13"

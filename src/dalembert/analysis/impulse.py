@@ -157,7 +157,8 @@ def impulse(
     contact : Contacts
         Unilateral contacts between markers, or of a marker with a plane; see `Contact`.
     axes : str
-        ``"world"``, or ``"marker"``: impulses at markers are given in axes of their marker (of a body, its own).
+        ``"world"``, or ``"marker"`` (``"body"`` is the same): impulses at markers are given in axes of their marker
+        (of a body, its own).
     t : float, s
         Time, for drives: driven coordinates keep the speed that their law prescribes; where a law gives accelerations
         only, the speed does not jump.
@@ -182,8 +183,9 @@ def impulse(
     """
     model = as_model(system)
     t = finite_number(t, item=_ITEM, field="t")
-    if axes not in ("world", "marker"):
+    if axes not in ("world", "marker", "body"):
         raise ModelError(_ITEM, "axes", axes, "use 'world' or 'marker'")
+    axes = "marker" if axes == "body" else axes
     applied, contacts = find_applied(model, impulses or {}, axes), find_contacts(model, contact)
     request = Request(model, applied, find_locks(model, lock), find_closing(model, close), contacts, t)
     q_, v_, tau_, batch = find_states(model, q, v, tau, applied)

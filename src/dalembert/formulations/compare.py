@@ -17,9 +17,11 @@ from .lagrange import lagrange
 from .newton_euler import newton_euler
 from .setting import setting
 
-__all__ = ["Compared", "Comparison", "compare"]
+__all__ = ["Compared", "Comparison", "compare", "deviations"]
 
 Array = NDArray[np.float64]
+
+_AGREES = 1e-6  # of the largest acceleration: differences of order eight and redundant rows leave less
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,25 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Formulations of one system at one state."""
+    """Formulations of one system at one state.
+
+    Attributes
+    ----------
+    system : str
+    rows : tuple of Compared
+    notes : tuple of str
+        Formulations that differ from the kernels by more than rounding and differences explain.
+    """
 
     system: str
     rows: tuple[Compared, ...]
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{'formulation':14s} {'unknowns':>8s} {'time':>10s} {'difference':>10s}"]
         for row in self.rows:
             lines.append(f"{row.name:14s} {row.unknowns:8d} {row.seconds * 1e3:7.3f} ms {row.difference:10.1e}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.rows)} formulations of {self.system!r}>\n{self}"
@@ -102,7 +113,17 @@ def compare(
     add("Kane", lambda: kane(model, at, speeds=speeds, **given), lambda found: len(found.names))
     add("Newton-Euler", lambda: newton_euler(model, at, **given), lambda found: len(found.U) + len(found.lam))
     add("Lagrange", lambda: lagrange(model, at, **given), lambda found: len(found.v_dot) + len(found.lam))
-    return Comparison(model.system.name, tuple(rows))
+    return Comparison(model.system.name, tuple(rows), tuple(deviations(rows)))
+
+
+def deviations(rows: list[Compared]) -> list[str]:
+    """Return a note for each formulation that differs by more than rounding."""
+    return [
+        f"{row.name} differs from the kernels by {row.difference:.1e} of the largest acceleration, more than the "
+        f"{_AGREES:.0e} that rounding explains: the state is nearly singular, or a formulation is wrong there"
+        for row in rows
+        if not row.difference <= _AGREES
+    ]
 
 
 def _timed(make: Callable[[], Any], times: int) -> tuple[Any, float]:

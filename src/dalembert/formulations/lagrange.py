@@ -136,7 +136,7 @@ def lagrange(
             raise ModelError(f"Lagrange's equations of body {body.name!r}", "order", body.flexible.order, remedy)
     model, q, v, nv = here.model, here.q, here.v, here.model.nv
     A, dA, dU = _mass(model, q), np.zeros((nv, nv, nv)), np.zeros(nv)
-    lengths = np.array([1.0 if unit else model.length for unit in _turning(model)])
+    lengths = _lengths(model)
     for k in range(nv):
         h = step * lengths[k]
         for offset, weight in _STENCIL:
@@ -169,17 +169,20 @@ def _potential(model: Model, q: Array) -> float:
     return float(model.energy(q, np.zeros(model.nv), bare=True).potential)
 
 
-def _turning(model: Model) -> list[bool]:
-    """Return for each speed whether it is one of turning (or of a mode: its shape has the length)."""
-    units = []
-    for hinge, nm in zip(model.forest.hinges, _modes(model), strict=True):
-        units += [unit != "m" for unit in hinge.element.speed_units] + [True] * nm
-    return units
+def _lengths(model: Model) -> Array:
+    """Return for each speed the motion (nv,) that turns something by about 1 rad, or moves it by a length.
 
-
-def _modes(model: Model) -> list[int]:
-    bodies = [model.system.bodies[name] for name in model.body_names]
-    return [body.flexible.nm if body.flexible else 0 for body in bodies]
+    Modal coordinates have the size that their shapes give them: one of a mode normalised by mass may be many rad.
+    """
+    found: list[float] = []
+    for hinge, name in zip(model.forest.hinges, model.body_names, strict=True):
+        found += [model.length if unit == "m" else 1.0 for unit in hinge.element.speed_units]
+        body = model.system.bodies[name].flexible
+        if body is not None:
+            turns, moves = (np.abs(body.shapes[:, part]).max(axis=(0, 1)) for part in (slice(3), slice(3, 6)))
+            size = np.maximum(turns, moves / model.length)
+            found += np.where(size > 0.0, 1.0 / np.where(size > 0.0, size, 1.0), 1.0).tolist()
+    return np.array(found)
 
 
 def _bracket(here: Setting) -> Array:

@@ -118,10 +118,9 @@ def inverse_dynamics(
     >>> arm = s.body("arm", da.rod(length=2.0, mass=3.0))
     >>> _ = s.connect("A", da.Revolute("-y"), s.ground, arm)
     >>> inverse_dynamics(s, [0.0], [0.0], [0.0])["A"].round(3)  # m g l / 2 holds it level
-    array([29.43])
+    np.float64(29.43)
     >>> inverse_dynamics(s, [[0.0], [1.0]], [[0.0], [2.0]], [[0.0], [0.0]])["A"].round(3)
-    array([[29.43 ],
-           [15.901]])
+    array([29.43 , 15.901])
     """
     model = as_model(system)
     samples, single = samples_of(model, q, v, a, t, x, loads, bare, _ITEM)

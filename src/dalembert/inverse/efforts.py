@@ -94,11 +94,17 @@ class Efforts:
         return "N m" if self.model.compiled.names.speed_units[names.index(name)] == "rad" else "N"
 
     def __getitem__(self, name: str) -> Array:
-        """Return the effort at a hinge (n, nv of it), N m or N; or what one actuator does, (n,)."""
-        if name in self.cut:
-            return self.cut[name]
-        if name in self.model.hinge_names or name in self.model.flexible_names:
-            return self.tau[..., self.model.v_slice(name)]
+        """Return the effort at a joint, N m or N, or what one actuator does, (n,).
+
+        Of a joint with several velocities (n, nv of it); of one state without n. ``"A.effort"`` is the same as ``"A"``,
+        as in `result`.
+        """
+        joint = name.removesuffix(".effort") if isinstance(name, str) else name
+        if joint in self.cut:
+            return _alone(self.cut[joint])
+        if joint in self.model.hinge_names or joint in self.model.flexible_names:
+            found = self.tau[..., self.model.v_slice(joint)]
+            return _alone(found) if joint in self.model.hinge_names else found
         if name in self.names:
             return self.values[..., self.names.index(name)]
         mine = [k for k, known in enumerate(self.names) if known.rpartition(".")[0] == name]
@@ -148,6 +154,11 @@ class Efforts:
         cut = {name: between(one) for name, one in self.cut.items()}
         values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.missing))
         return Efforts(there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs))
+
+
+def _alone(efforts: Array) -> Array:
+    """Return efforts (..., nv) of a joint; (...) if it has one velocity."""
+    return np.asarray(efforts[..., 0]) if efforts.shape[-1] == 1 else efforts
 
 
 def _between(t: Array, known: Array, values: Array) -> Array:

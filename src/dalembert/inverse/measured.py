@@ -101,7 +101,7 @@ def measured_motion(
     >>> motion["A.acceleration"][50].round(6)
     np.float64(1.0)
     >>> da.inverse_dynamics(s, motion)["A"][0].round(2)  # m l^2/3 + m g l/2
-    array([33.43])
+    np.float64(33.43)
     """
     model = as_model(system)
     t = times_of(times, _ITEM)

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from ..bodies.rigid import Body
 from ..connections.hinges import CustomHinge, Fixed, Free, Revolute, Spherical
+from ..errors import ModelError
 from ..system import System
+from ..units import si
 
 __all__ = ["POUND", "space_manipulator"]
 
 POUND = 12.0
-"""One pound-force in the units of the manipulator: slug in/s2. Impulses: 1 lb s = 12 slug in/s."""
+"""One pound-force in the units of the paper, slug in/s2: 1 lb s = 12 slug in/s."""
+
+_UNITS = ("SI", "slug in")
 
 
-def space_manipulator(*, angles: bool = False) -> System:
+def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
     """Return a weightless main body with two arms of two links, each carrying a disk.
 
-    The numbers are those of the paper's Fig. 10 in its own units, *slug and inch*, not SI: forces are
-    in slug in/s2, moments in slug in2/s2 (divide by `POUND` for lb and in lb), times in s.
+    The numbers are those of the paper's Fig. 10, given there in slug and inch.
+
+    Parameters
+    ----------
+    angles : bool
+        Whether coordinates are the paper's angles; see below.
+    units : str
+        ``"SI"``: in kg and m, as everything else; ``"main.position [in]"`` then has the paper's numbers.
+        ``"slug in"``: the bare numbers of the table. Outputs are then in slug and inch whatever their labels say:
+        forces in slug in/s2, moments in slug in2/s2 (divide by `POUND` for lb and in lb).
 
     ========= ====== =============== ===================== ========================
     body      mass   mass centre     origin on its parent  inertia about mass centre
@@ -42,7 +54,7 @@ def space_manipulator(*, angles: bool = False) -> System:
 
     Examples
     --------
-    >>> s = space_manipulator()
+    >>> s = space_manipulator(units="slug in")
     >>> sum(body.mass for body in s.bodies.values())
     12.5
     >>> print(s.forest())
@@ -55,15 +67,21 @@ def space_manipulator(*, angles: bool = False) -> System:
           └─ elbow_b: Revolute → lower_b
              └─ grip_2: Fixed → disk_2
     """
+    if units not in _UNITS:
+        raise ModelError("space_manipulator", "units", units, "use 'SI' or 'slug in'")
+    mass, length = (1.0, 1.0) if units == "slug in" else (float(si(1.0, "slug")), float(si(1.0, "in")))
+    inertia = mass * length**2
     system = System("space manipulator", gravity=(0.0, 0.0, 0.0))
-    main = system.body("main", mass=10.0, inertia=(240.0, 240.0, 240.0))
+    main = system.body("main", mass=10.0 * mass, inertia=(240.0 * inertia,) * 3)
     system.connect("base", _by_angles("x", "y", "z") if angles else Free(), system.ground, main)
     for arm, disk in (("a", 1), ("b", 2)):
-        upper, lower = _link(system, f"upper_{arm}"), _link(system, f"lower_{arm}")
-        plate = system.body(f"disk_{disk}", mass=0.25, inertia=(0.5, 0.5, 1.0))
-        system.connect(f"shoulder_{arm}", _by_angles() if angles else Spherical(), main.at(0.0, 0.0, -6.0), upper)
-        system.connect(f"elbow_{arm}", Revolute("y"), upper.at(0.0, 0.0, -36.0), lower)
-        system.connect(f"grip_{disk}", Fixed(), lower.at(0.0, 0.0, -36.0), plate)
+        upper, lower = (_link(system, f"{which}_{arm}", mass, length) for which in ("upper", "lower"))
+        plate = system.body(f"disk_{disk}", mass=0.25 * mass, inertia=(0.5 * inertia, 0.5 * inertia, inertia))
+        system.connect(
+            f"shoulder_{arm}", _by_angles() if angles else Spherical(), main.at(0.0, 0.0, -6.0 * length), upper
+        )
+        system.connect(f"elbow_{arm}", Revolute("y"), upper.at(0.0, 0.0, -36.0 * length), lower)
+        system.connect(f"grip_{disk}", Fixed(), lower.at(0.0, 0.0, -36.0 * length), plate)
     return system
 
 
@@ -73,5 +91,6 @@ def _by_angles(*place: str) -> CustomHinge:
     return CustomHinge((*place, "a", "b", "c"), position=place or None, rotation=turns)
 
 
-def _link(system: System, name: str) -> Body:
-    return system.body(name, mass=0.5, com=(0.0, 0.0, -18.0), inertia=(54.0, 54.0, 0.0))
+def _link(system: System, name: str, mass: float, length: float) -> Body:
+    inertia = 54.0 * mass * length**2
+    return system.body(name, mass=0.5 * mass, com=(0.0, 0.0, -18.0 * length), inertia=(inertia, inertia, 0.0))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
+from ..connections.elements.element import Element
 from ..connections.hinges import Hinge
 from ..errors import DalembertError, ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State
@@ -27,6 +29,9 @@ Array = NDArray[np.float64]
 
 _ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
 _NEARLY = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
+_SIDE = 1e-6  # rad or lengths: the step to either side that shows a knot
+_KINK = 1e-2  # of the largest slope: change of slope from side to side that no curvature makes in such a step
+_FEW_STATES = 200  # beyond, laws are not evaluated beside the state
 REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
@@ -57,7 +62,7 @@ def linearize(
     t : float, s
         Time; of a `Result`, which of its states: the last if left out. Laws of time are as they are then.
     independent : names of coordinates
-        In which the equations are written; those that pivoting finds best if left out.
+        In which the equations are written; if left out, those with driven speeds, then those that pivoting finds best.
     speeds : names of speeds
         Those among them that are independent where wheels, skates or drives bind speeds alone.
     conditions : Conditions
@@ -127,6 +132,7 @@ def linear_at(
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
     said = [*notes, *_uncertain(space), *(unrest(space, A) or drifting(space, A)), *_rubbing(model), *_on_stops(space)]
+    said += _at_knots(space)
     return Linear(space, A, B, tuple(changes), read, tuple(said))
 
 
@@ -180,6 +186,45 @@ def _on_stops(space: Tangent) -> list[str]:
         f"{', '.join(map(repr, on[:6]))} at its stop: the linear equations are those without; lock it (conditions=), "
         "or put a da.Distance in the place of a taut rope"
     ]
+
+
+def _at_knots(space: Tangent) -> list[str]:
+    """Return a note if laws have different slopes on both sides of the state: at knots, ends of tables, thresholds."""
+    model, s, n = space.model, space.state, space.size
+    owners = [name for name, each in model.system.forces.items() if isinstance(each.element, Element)]
+    if not owners or not 0 < n <= _FEW_STATES:
+        return []
+    xi, dv, dx = (part.T for part in space.directions)
+    sides, still = np.array([1.0, -1.0, 0.0]), np.zeros((1, n))
+    along = _SIDE * np.vstack([sides[0] * np.eye(n), sides[1] * np.eye(n), still])
+    shift = along * np.concatenate([_scales(space), np.ones(model.nx)])
+    q = model.integrate(np.repeat(s.q[None], len(shift), axis=0), shift @ xi)
+    states = {"t": np.full(len(q), float(s.t)), "x": s.x + shift @ dx}
+    inputs = None if space.inputs is None else np.broadcast_to(space.inputs, (len(q), len(space.inputs)))
+    number = _core.report_parts.index("forces")
+    how: dict[str, Any] = {**states, "conditions": space.conditions, "inputs": inputs}
+    try:
+        forces = model._report([number], q, s.v + shift @ dv, **how)[0]
+    except DalembertError:  # a function in Python that refuses a neighbour
+        return []
+    up, down, here = forces[:n], forces[n : 2 * n], forces[2 * n]
+    rise, fall = (up - here) / _SIDE, (here - down) / _SIDE
+    size = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (rise, fall))
+    size = max(size, float(np.abs(here[np.isfinite(here)]).max(initial=0.0)), 1e-300)
+    kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > _KINK * size)).any(axis=0)
+    places = model.compiled.elements.places
+    names = [name for name in owners if kinked[places[name].measures].any()]
+    if not names:
+        return []
+    return [
+        f"the law of {', '.join(map(repr, names[:6]))} has a knot, an end of a table or a threshold at this state: "
+        "derivatives are those of one side"
+    ]
+
+
+def _scales(space: Tangent) -> Array:
+    D = np.asarray(space.model.compiled.tables["column_scale"])
+    return np.concatenate([D[space.positions], D[space.speeds]])
 
 
 def drifting(space: Tangent, A: Array) -> list[str]:

@@ -45,6 +45,7 @@ Marks = NDArray[np.bool_]
 
 RANK = 1e-9  # of scaled rows at a closed position: below it is rounding
 CLOSED = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
+_DRIVEN = 1e-5  # weight of coordinates with driven speeds: independent wherever they determine the position
 _STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
 
 
@@ -224,7 +225,7 @@ def tangent_space(
     state : State
         As `start_state` gives it.
     independent : names of coordinates
-        As many as there are; else those that pivoting finds best.
+        As many as there are; else those with driven speeds, then those that pivoting finds best.
     speeds : names of speeds
         Those of them whose speeds are independent, where rows bind speeds alone; else by pivoting.
     prefer : names of coordinates
@@ -263,6 +264,7 @@ def tangent_space(
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
     weight = np.ones(model.nv)
     weight[_named(model, prefer, item, "free")] = 1e-3  # pivots last
+    weight[rows.paced & ~rows.placed] = _DRIVEN
     positions, Q = _split(model, J[rows.placing], D, free, wanted, weight, item)
     if len(positions) > _expected(model, rows, len(free)):
         _mind_singular(model, state, rows, positions, Q)

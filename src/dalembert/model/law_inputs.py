@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .conditions import Conditions
     from .model import Model
 
-__all__ = ["law_inputs", "laws_that_fail"]
+__all__ = ["gives_numbers", "law_inputs", "laws_that_fail"]
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
         if any(isinstance(source, Reaction) for source in element.sources.values()):
             continue  # what it takes is found together with what it gives
         inputs = law_inputs(model, name, t, q, v, x, conditions)
-        bad = np.flatnonzero(~np.isfinite(element.answers(inputs)).all(axis=1))
+        bad = np.flatnonzero(~gives_numbers(model, name, element, inputs, (t, q, v, x), conditions))
         if not len(bad):
             continue
         numbers = ", ".join(f"{key} = {value:.6g}" for key, value in zip(element.takes, inputs[bad[0]], strict=True))
@@ -71,3 +71,23 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
             )
         return f"element {name!r} is not finite: {numbers}"
     return ""
+
+
+def gives_numbers(
+    model: Model, name: str, element: Element, inputs: Array, states: tuple[Array, ...], conditions: Conditions | None
+) -> NDArray[np.bool_]:
+    """Return at which states (n,) all that a law gives is finite.
+
+    Unknowns of a law are searched by the core: a search in Python that fails takes seconds for a large compound.
+    """
+    if not element.unknowns:
+        return np.asarray(np.isfinite(element.answers(inputs)).all(axis=1))
+    t, q, v, x = states
+    numbers = sorted(_core.report_parts.index(part) for part in ("forces", "signals"))
+    found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
+    parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
+    own = [place for signal, place in model.compiled.elements.signals.items() if signal.startswith(f"{name}.")]
+    given = np.column_stack(
+        [parts["forces"][:, model.compiled.elements.places[name].measures], parts["signals"][:, own]]
+    )
+    return np.asarray(np.isfinite(given).all(axis=1))

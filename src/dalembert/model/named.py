@@ -181,7 +181,8 @@ class NamedModel(_core.Model):
         """
         laws = self.compiled.elements.inputs_by_law
         columns: dict[str, Array] = {}
-        for name, value in given.items():
+        for asked, value in given.items():
+            name = asked.removesuffix(".value") if isinstance(asked, str) and asked not in laws else asked
             if name not in laws:
                 known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
                 raise ModelError("input_values", "input", name, f"known are: {known}")
@@ -393,13 +394,43 @@ class NamedModel(_core.Model):
         refusals.refuse_result(cast("Model", self), kernel.lstrip("_"), value)
 
 
+class ParameterNames(dict[str, int]):
+    """Places of parameters by name. An input that is a constant, ``"P.fz"``, stands for ``"P.fz.value"``.
+
+    Parameters
+    ----------
+    names : dict of str to int
+    aliases : dict of str to str
+        Further names; they are not listed.
+    """
+
+    def __init__(self, names: Mapping[str, int], aliases: Mapping[str, str]) -> None:
+        super().__init__(names)
+        self.aliases = dict(aliases)
+
+    def __missing__(self, name: str) -> int:
+        return self[self.aliases[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.aliases
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the place of a parameter."""
+        return super().get(self.aliases.get(name, name), default)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self), self.aliases)
+
+
 @once_per_model
 def _parameter_names(model: Model) -> dict[str, int]:
     """Return where parameters of elements, then own numbers, stand, by name."""
     elements = model.compiled.elements
     first = len(elements.parameters)
     own = {name: first + k for name, k in model.compiled.numbers.names.items()}
-    return {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}
+    names = {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}
+    inputs = [name for name in elements.inputs_by_law if name not in names and f"{name}.value" in names]
+    return ParameterNames(names, {name: f"{name}.value" for name in inputs})
 
 
 def _counts_turns(drive: Drive) -> bool:

@@ -77,9 +77,11 @@ class EventRecord:
         Before what the event did.
     x : (nx,)
     energy : float, J
-        By what the event did, if anything, changed the total energy; counted as work.
+        Change of the total energy by what the event did.
     message : str
         What it did.
+    dissipated : float, J
+        Energy lost in impacts, locks and constraints that closed. The rest of the change, energy + dissipated, is work.
     """
 
     name: str
@@ -89,6 +91,7 @@ class EventRecord:
     x: Array = field(repr=False, default_factory=lambda: np.zeros(0))
     energy: float = 0.0
     message: str = ""
+    dissipated: float = 0.0
 
 
 @dataclass(frozen=True)

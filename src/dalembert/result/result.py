@@ -14,6 +14,7 @@ from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
 from ..model.shared_efforts import shared_efforts
+from .extrema import Extremum, extremum
 from .files import Files
 from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.history import continuous, work_and_loss
@@ -131,6 +132,7 @@ class Result(Files, Pictures):
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
+        self.ends_between = False  # whether the last state is that of an event, at a time that was not asked for
         self.resume_point: dict[str, Any] | None = None
         self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
 
@@ -281,6 +283,27 @@ class Result(Files, Pictures):
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
         return self._values(output, self._motion)
+
+    def max(self, name: str) -> Extremum:
+        """Return the largest value of an output over time, between stored times too, and when it occurs.
+
+        ``result["A.effort"].max()`` is that of the stored times alone.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("thrown")
+        >>> _ = s.connect("Z", da.Prismatic("z"), s.ground, s.body("ball", da.sphere(0.1, mass=1.0)))
+        >>> result = da.simulate(s, 1.0, state={"Z.speed": 4.0}, times=[0.0, 0.3, 1.0])
+        >>> value, t = result.max("Z.position")
+        >>> round(value, 6), round(t, 6), round(float(result["Z.position"].max()), 6)  # v^2 / 2g, v / g
+        (0.815494, 0.407747, 0.75855)
+        """
+        return extremum(self, name, 1.0)
+
+    def min(self, name: str) -> Extremum:
+        """Return the smallest value of an output over time, between stored times too, and when; see `max`."""
+        return extremum(self, name, -1.0)
 
     def outputs(self, *names: str) -> dict[str, Array]:
         """Return several outputs by name."""

@@ -33,7 +33,10 @@ _PLAIN = (
 def packed(point: dict[str, Any]) -> bytes:
     """Return a snapshot of a run as bytes: a head, a digest, an uncompressed .npz."""
     t, q, v, x = point["records"]
-    events = [(e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist(), e.energy, e.message) for e in point["events"]]
+    events = [
+        (e.name, e.t, e.q.tolist(), e.v.tolist(), e.x.tolist(), e.energy, e.message, e.dissipated)
+        for e in point["events"]
+    ]
     rest = {key: point[key] for key in _PLAIN} | {"events": events, "segments": point["segments"]}
     buffer = io.BytesIO()
     np.savez(
@@ -63,10 +66,8 @@ def unpacked(blob: bytes) -> dict[str, Any]:
         parts = {name: file[name] for name in file.files}
     point: dict[str, Any] = json.loads(parts["rest"].tobytes())
     point["events"] = [
-        EventRecord(
-            name, t, np.array(q, dtype=float), np.array(v, dtype=float), np.array(x, dtype=float), energy, message
-        )
-        for name, t, q, v, x, energy, message in point["events"]
+        EventRecord(name, t, np.array(q, dtype=float), np.array(v, dtype=float), np.array(x, dtype=float), *others)
+        for name, t, q, v, x, *others in point["events"]
     ]
     point["checkpoint"] = parts["checkpoint"].tobytes()
     point["records"] = tuple(parts[name] for name in "tqvx")

@@ -14,7 +14,7 @@ from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, Model, State
 from ..result import ByTime, Motion, Output
 from ..result.outputs.output import value_of
-from .jumps import mind_open, renumbered, speeds_after_jump
+from .jumps import mind_open, renumbered, speeds_after_jump, work_of_drives
 
 __all__ = ["Event", "Situation", "Watch"]
 
@@ -101,12 +101,15 @@ class Situation:
     model : Model
     energy_loss : float, J
         Kinetic energy that impulses, locks and closing constraints have taken so far.
+    dissipated : float, J
+        Energy lost so far in bounces, locks and constraints that closed. An action that sets speeds after an impact of
+        its own, as by `da.impulse`, adds what that loses; all else that it changes is counted as work.
     """
 
     def __init__(self, conditions: Conditions, state: State) -> None:
         self.conditions = conditions
         self.t, self.q, self.v, self.x = state.t, state.q.copy(), state.v.copy(), state.x.copy()
-        self.energy_loss = 0.0
+        self.energy_loss = self.dissipated = 0.0
         self.before: State | None = None  # of a jump that began a moment earlier
         self.stopped = False
         self.done: list[str] = []
@@ -160,7 +163,7 @@ class Situation:
                 finite_array(force, (3,), item="impulse", field="force"),
             ]
         )
-        self._jump(self.model.jacobian(marker, self.q).T @ load)
+        self._jump(self.model.jacobian(marker, self.q).T @ load, works=True)
         self.done.append("impulse")
 
     def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
@@ -186,10 +189,16 @@ class Situation:
     def _after(self, impulse: Array | None) -> Array:
         return speeds_after_jump(self.conditions, self.q, self.v, self.t, impulse)
 
-    def _jump(self, impulse: Array | None = None) -> None:
-        before = self.model.energy(self.q, self.v, bare=True).kinetic
+    def _jump(self, impulse: Array | None = None, *, works: bool = False) -> None:
+        """Let speeds jump by an impulse (nv,), which is one of a contact, or from outside and does work."""
+        before, v = self.model.energy(self.q, self.v, bare=True).kinetic, self.v
         self.v = self._after(impulse)
-        self.energy_loss += before - self.model.energy(self.q, self.v, bare=True).kinetic
+        lost = float(before - self.model.energy(self.q, self.v, bare=True).kinetic)
+        self.energy_loss += lost
+        work = work_of_drives(self.conditions, self.q, v, self.v, self.t, applied=impulse)
+        if works and impulse is not None:
+            work += 0.5 * float(impulse @ (v + self.v))
+        self.dissipated += lost + work
 
 
 class Watch:

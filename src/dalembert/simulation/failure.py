@@ -15,7 +15,7 @@ from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 from ..connections.elements.unknowns import least_slope, slopes_of_unknowns
 from ..errors import DalembertError, IntegrationError, SingularityError, UserFunctionError
-from ..model.law_inputs import law_inputs, laws_that_fail
+from ..model.law_inputs import gives_numbers, law_inputs, laws_that_fail
 from .inner_jumps import fold_words
 from .led_angles import axes_meet
 from .settling import what_jumps
@@ -118,7 +118,10 @@ def folded_element(run: Run) -> str:
             continue
         if any(isinstance(source, Reaction) for source in element.sources.values()):
             continue
-        here = law_inputs(run.model, name, np.array([t]), q[None], v[None], x[None], run.conditions)
+        state = np.array([t]), q[None], v[None], x[None]
+        here = law_inputs(run.model, name, *state, run.conditions)
+        if not gives_numbers(run.model, name, element, here, state, run.conditions).all():
+            continue
         J = slopes_of_unknowns(element, here[0])
         if not np.isfinite(J).all():
             continue

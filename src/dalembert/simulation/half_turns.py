@@ -14,10 +14,11 @@ from ..connections.elements.plain import ForceConnection
 from ..connections.elements.signals import MEASURES
 from ..connections.formulas.parts import inputs_of
 from ..errors import SingularityError
-from ..model import Model
+from ..model import Conditions, Model
 from ..model.law_inputs import law_inputs
 from ..result import Result
 from ..rotation import from_rotation_vector, rotation_vectors
+from .inner_jumps import periods_of
 
 __all__ = ["half_turns_of_many", "passed_half_turn"]
 
@@ -48,7 +49,9 @@ class _Turning:
             f"member {self.member!r} of element {self.force.name!r}" if self.member else f"element {self.force.name!r}"
         )
 
-    def vectors(self, model: Model, t: Array, q: Array, v: Array, x: Array) -> Array:
+    def vectors(
+        self, model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None
+    ) -> Array:
         """Return the rotation vector (n, 3) of the end against the first, at states."""
         if not self.member:
             ends = model.system.forces[self.force.name].ends  # of a model with other numbers its own
@@ -56,17 +59,25 @@ class _Turning:
             return np.asarray(rotation_vectors(np.einsum("kji,kjl->kil", A, B)))
         element = self.force.element
         assert isinstance(element, Compound)
-        inputs = law_inputs(model, self.force.name, t, q, v, x)
-        signals = model.report(["signals"], t, q, v, x)["signals"]
+        inputs = law_inputs(model, self.force.name, t, q, v, x, conditions)
+        signals = model.report(["signals"], t, q, v, x, conditions=conditions)["signals"]
         places = model.compiled.elements.signals
         found = {name: places.get(f"{self.force.name}.{name}_at") for name in element.unknowns}
         zero = np.zeros(len(t))  # rates, which are no matter
         unknowns = [zero if place is None else signals[:, place] for place in found.values()]
         return element.turns_of(self.member, self.port, np.column_stack([inputs, *unknowns]))
 
-    def jumps(self, model: Model, t: Array, q: Array, v: Array, x: Array) -> NDArray[np.intp]:
-        """Return after which states of a motion the vector has gone over to its opposite."""
-        phi = self.vectors(model, t, q, v, x)
+    def along(self, motion: Result) -> Array:
+        """Return the rotation vector (n, 3) at the states of a motion, under the conditions that held."""
+        found = np.empty((len(motion.t), 3))
+        for rows, model, conditions in periods_of(motion):
+            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
+            found[rows] = self.vectors(model, t, q, v, x, conditions)
+        return found
+
+    @staticmethod
+    def jumps(phi: Array) -> NDArray[np.intp]:
+        """Return after which of the vectors (n, 3) of a motion the next is its opposite."""
         near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
         return near[[_between(phi[k], phi[k + 1]) < _LONGEST for k in near]] if len(near) else near
 
@@ -83,7 +94,7 @@ def passed_half_turn(result: Result) -> SingularityError | None:
     assert model is not None
     first: tuple[float, _Turning] | None = None
     for turning in _all_turning(model):
-        for k in turning.jumps(model, result.t, result.q, result.v, result.x):
+        for k in turning.jumps(turning.along(result)):
             if first is not None and result.t[k] >= first[0]:
                 break
             if _load_jumps(result, turning, int(k)):
@@ -120,14 +131,13 @@ def half_turns_of_many(
             good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
             if good.sum() < 2:
                 continue
-            at = turning.jumps(model_of(run), t[good], q[good], v[good], x[good])
+            at = turning.jumps(turning.vectors(model_of(run), t[good], q[good], v[good], x[good]))
             if len(at):
                 jumped[run] = int(at[0])
         if not jumped:
             continue
         alone = again(next(iter(jumped)))
-        assert alone.model is not None
-        places = turning.jumps(alone.model, alone.t, alone.q, alone.v, alone.x)
+        places = turning.jumps(turning.along(alone))
         if any(_load_jumps(alone, turning, int(k)) for k in places):
             found |= {run: _words(float(t[k]), turning) for run, k in jumped.items() if run not in found}
     return found
@@ -146,13 +156,10 @@ def _load_jumps(result: Result, turning: _Turning, k: int) -> bool:
 
     Laws that use the rotation itself, by sines and cosines of the vector, do not mind.
     """
-    model = result.model
-    assert model is not None
     a, b = float(result.t[k]), float(result.t[k + 1])
 
     def vector(t: float) -> Array:
-        at = result.at(np.array([t]))
-        return np.asarray(turning.vectors(model, at.t, at.q, at.v, at.x)[0])
+        return np.asarray(turning.along(result.at(np.array([t])))[0])
 
     before = vector(a)
     for _ in range(40):

@@ -23,7 +23,7 @@ from ..model.law_inputs import law_inputs
 from ..result import Result
 from ..rotation import from_rotation_vector
 
-__all__ = ["Inside", "all_inside", "fold_words", "inner_jump"]
+__all__ = ["Inside", "all_inside", "fold_words", "inner_jump", "periods_of"]
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Inside:
     def nodes(self, motion: Result) -> Array:
         """Return positions of nodes (n, k) at the states of a motion; NaN where there are none."""
         found = np.empty((len(motion.t), len(self.columns)))
-        for rows, model, conditions in _periods(motion):
+        for rows, model, conditions in periods_of(motion):
             states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
             found[rows] = self.nodes_at(model, conditions, *states)
         return found
@@ -62,7 +62,7 @@ class Inside:
     def inputs(self, motion: Result) -> Array:
         """Return what the law takes at the states of a motion, (n, takes)."""
         found = np.empty((len(motion.t), len(self.element.takes)))
-        for rows, model, conditions in _periods(motion):
+        for rows, model, conditions in periods_of(motion):
             states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
             found[rows] = self.inputs_at(model, conditions, *states)
         return found
@@ -123,7 +123,7 @@ class Inside:
         return found
 
 
-def _periods(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions | None]]:
+def periods_of(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions | None]]:
     """Return rows of a motion, and the model and conditions that hold there."""
     assert motion.model is not None
     if motion.conditions is None:

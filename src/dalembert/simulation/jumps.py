@@ -9,7 +9,7 @@ from ..analysis.jumps import Jumps
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions
 
-__all__ = ["FAR", "loop_rates", "mind_open", "renumbered", "speeds_after_jump"]
+__all__ = ["FAR", "loop_rates", "mind_open", "renumbered", "speeds_after_jump", "work_of_drives"]
 
 Array = NDArray[np.float64]
 
@@ -70,3 +70,36 @@ def speeds_after_jump(conditions: Conditions, q: Array, v: Array, t: float, impu
             f"at t = {t:.6g} s no speeds obey all locks, drives and constraints: they contradict each other"
         )
     return v_new
+
+
+def work_of_drives(
+    conditions: Conditions,
+    q: Array,
+    v: Array,
+    after: Array,
+    t: float,
+    *,
+    applied: Array | None = None,
+    rows: Array | None = None,
+) -> float:
+    """Return the work of drives, J, while speeds jump from v to `after` (nv,).
+
+    Drives keep their speeds meanwhile, locks theirs, zero. Impulses of drives are what is left of the change of
+    momentum after the impulses applied, those of loops, and those of contacts.
+
+    Parameters
+    ----------
+    applied : (nv,) N m s or N s
+    rows : (n, nv)
+        Along which contacts may act.
+    """
+    model, held = conditions.model, np.asarray(conditions.paced, dtype=bool)
+    P, missing = loop_rates(conditions, q, v, t)
+    rates = missing + P @ v
+    if not (after[held].any() or rates.any()):
+        return 0.0
+    impulse = model.mass_matrix(q) @ (after - v) - (0.0 if applied is None else applied)
+    acting = P if rows is None else np.vstack([P, rows])
+    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=1e-12)[0]
+    drives = (impulse - acting.T @ sizes)[held]
+    return float(drives @ after[held] + sizes[: len(P)] @ rates)

@@ -23,7 +23,7 @@ from .dry import Change, Dry
 from .events import Situation, Watch
 from .failure import failure, folded_element
 from .inner_branches import InnerBranches
-from .jumps import speeds_after_jump
+from .jumps import speeds_after_jump, work_of_drives
 from .options import Options
 from .pace import Chatter, Pace
 from .past import remember, remember_jump
@@ -304,7 +304,7 @@ class Run:
             states = self.track.within_step(t[ends], q[ends], v[ends], x[ends], fractions)
             return t[k] + fractions * (t[k + 1] - t[k]), *states
 
-        lost = self.inner.lost_after(self.conditions, t, q, v, x, between)
+        lost = self.inner.lost_after(self.conditions, t, q, v, x, between, self.segments[-1].begin)
         if lost is None:
             return rows, 0.0
         length = float(t[lost + 1] - t[lost])
@@ -439,7 +439,8 @@ class Run:
                 self.records.drop_after(now.before.t)
                 self.records.add(moment, before.q, before.v, before.x)
             energy = self._gain(before, now.conditions, after)
-            record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, ", ".join(now.done))
+            done = ", ".join(now.done)
+            record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, done, now.dissipated)
             self.events.append(record)
             self._take_conditions(now.conditions)
             before = after
@@ -468,8 +469,8 @@ class Run:
         now = Situation(self.conditions, state)
         change = self.dry.settle(now, passed)
         after = State(q=now.q, v=now.v, t=state.t, x=now.x)
-        energy = self._gain(state, now.conditions, after) if change.loses else 0.0
-        self._after_change(change, now, energy)
+        gain, lost = self._impact(state, now.conditions, after) if change.loses else (0.0, 0.0)
+        self._after_change(change, now, gain, lost)
         self.conditions = now.conditions
         return after
 
@@ -484,7 +485,7 @@ class Run:
         if change is None:
             return False
         after = State(q=now.q, v=now.v, t=t, x=x)
-        self._after_change(change, now, self._gain(before, now.conditions, after))
+        self._after_change(change, now, *self._impact(before, now.conditions, after))
         self.conditions = now.conditions
         self._collect_counts()
         self.integrator = self.present.integrator(self.conditions, self.breaks)
@@ -492,13 +493,20 @@ class Run:
         self._begin_segment(after)
         return True
 
-    def _after_change(self, change: Change, now: Situation, energy: float = 0.0) -> None:
+    def _after_change(self, change: Change, now: Situation, energy: float = 0.0, lost: float = 0.0) -> None:
         """Put a change of friction and stops on record."""
         assert self.dry is not None
         self.dry.hits.add(change, now.t)
         for words in change.words:
-            self.events.append(EventRecord(words, now.t, now.q, now.v, now.x, energy))
-            energy = 0.0
+            self.events.append(EventRecord(words, now.t, now.q, now.v, now.x, energy, dissipated=lost))
+            energy = lost = 0.0
+
+    def _impact(self, before: State, conditions: Conditions, after: State) -> tuple[float, float]:
+        """Return by how much the energy is more after an impact on stops, and how much it has lost, J each."""
+        assert self.dry is not None
+        gain = self._gain(before, conditions, after)
+        rows = self.dry.rows.jacobian(after.q)
+        return gain, work_of_drives(self.conditions, after.q, before.v, after.v, after.t, rows=rows) - gain
 
     def _gain(self, before: State, conditions: Conditions, after: State) -> float:
         """Return by how much kinetic and potential energy, of elements too, is more after a change, J."""

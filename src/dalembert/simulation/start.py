@@ -39,6 +39,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _SAID = 20  # notes on start values of many runs
+_UNIT = 1e-3  # by which the length of a quaternion may differ from one: rounded digits
 TIGHT, NOTED = 1e-12, 1e-9  # what rounding leaves; what is worth a note
 
 
@@ -189,7 +190,8 @@ def start_state(
     if isinstance(state, Mapping):
         count = named_count(model, state)
         if count is None:
-            return _from_starts(model, named_starts(model, state), t, limits)
+            found, notes = _from_starts(model, named_starts(model, state), t, limits)
+            return found, notes + _normalized(model, state)
         q, v, x, notes = start_states(model, state, t, count, limits=limits)
         return State(q=q, v=v, t=t, x=x), notes
     if state is None:
@@ -199,6 +201,7 @@ def start_state(
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
+    notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.hinges})
     if model.nc:
         residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[model.holonomic]
         worst = float(residual.max()) if len(residual) else 0.0
@@ -218,6 +221,20 @@ def start_state(
     return State(q=motion.q, v=motion.v, t=t, x=x), notes + misfits(model, motion.q, t=t) + shared_drives(
         model, motion.q, t
     )
+
+
+def _normalized(model: Model, given: Mapping[str, Any]) -> list[str]:
+    """Return notes on quaternions among start values by joint, (nq,) or (B, nq), that have not length one."""
+    notes = []
+    for hinge in model.forest.hinges:
+        if hinge.element.nq == hinge.element.nv or given.get(hinge.name) is None:
+            continue
+        values = np.atleast_2d(np.asarray(given[hinge.name], dtype=float))
+        lengths = np.linalg.norm(values[:, :4], axis=1)
+        worst = float(lengths[np.abs(lengths - 1.0).argmax()])
+        if abs(worst - 1.0) > _UNIT:
+            notes.append(f"the quaternion of {hinge.name!r} has length {worst:.6g} and was divided by it")
+    return notes
 
 
 def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
@@ -328,6 +345,8 @@ def start_states(
     if given is None:
         given, notes = start_state(model, state, t_start, limits=limits)
     q = rows_of("state.q", given.q, count, model.nq)
+    if isinstance(state, State):
+        notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.hinges})
     v = rows_of("state.v", given.v, count, model.nv)
     x = rows_of("state.x", given.x if np.size(given.x) else model.state_starts(), count, model.nx)
     if not isinstance(state, State) or not (model.nc or model.drives):

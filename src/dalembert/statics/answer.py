@@ -14,6 +14,8 @@ from ..connections.hinges import Hinge
 from ..errors import ModelError, SingularityError
 from ..model import ConnectionLoads, Model, State
 from ..model.conditions import Conditions
+from ..result import Periods, Result
+from ..result.outputs import Motion
 from .balance import Look
 from .rubbing import Held
 from .stability import Stability
@@ -128,8 +130,16 @@ class Equilibrium(State):
             found.setdefault(measure.name, float(mu / measure.scale))
         return found
 
+    @cached_property
+    def result(self) -> Result:
+        """The state as a `Result` of one time: every output by name, pictures, files."""
+        return _RestResult(self)
+
     def __getitem__(self, name: str) -> float | Array:
-        """Return a coordinate, those of a hinge, an element state, or a number that was found, by name."""
+        """Return a coordinate, those of a joint, an element state, a number that was found, or an output, by name.
+
+        Outputs are those of a `Result`, ``"arm.tip.position"``, ``"A.force.x [kN]"``, at this state.
+        """
         if name in self.unknown:
             return self.unknown[name]
         model = self.model
@@ -141,8 +151,11 @@ class Equilibrium(State):
         parts = [value for key, (value, _, _) in values.items() if key.startswith(f"{name}.")]
         if parts:
             return np.array(parts)
-        known = ", ".join(map(repr, list(values)[:12]))
-        raise ModelError("equilibrium", "name", name, f"there are the coordinates {known}")
+        if not isinstance(name, str):
+            known = ", ".join(map(repr, list(values)[:12]))
+            raise ModelError("equilibrium", "name", name, f"there are the coordinates {known}, and outputs of a Result")
+        found = self.result[name][0]
+        return float(found) if np.ndim(found) == 0 else found
 
     def _coordinates(self) -> list[tuple[str, tuple[float, str, float | None]]]:
         """Return name, value, unit and steady speed of all coordinates in the order of the description."""
@@ -195,6 +208,34 @@ class Equilibrium(State):
                 lines += [f"{title}:", *_columns(rows)]
         lines += [f"residual {self.residual:.1e}", *(f"note: {note}" for note in self.notes)]
         return "\n".join(lines)
+
+
+class _RestMotion(Motion):
+    """A state of rest or steady motion under inputs in place of laws."""
+
+    given: Array | None = None
+
+    def _reported(self, parts: list[str]) -> dict[str, Array]:
+        if self.given is None:
+            return super()._reported(parts)
+        assert self.conditions is not None
+        conditions = self.conditions(self.t)[0][1]
+        inputs = np.broadcast_to(self.given, (len(self), len(self.given)))
+        states = self.t, self.q, self.v, self.x
+        return self.model.report(parts, *states, inputs=inputs, conditions=conditions)
+
+
+class _RestResult(Result):
+    """An equilibrium as a result of one time."""
+
+    def __init__(self, eq: Equilibrium) -> None:
+        periods = Periods([eq.t], [eq.conditions])
+        super().__init__(eq.model, [eq.t], eq.q[None], eq.v[None], eq.x[None], conditions=periods)
+        self._given = eq.look.balance._inputs
+
+    @property
+    def _kind(self) -> type[Motion]:
+        return type("RestMotion", (_RestMotion,), {"given": self._given})
 
 
 def _said(held: Held) -> str:

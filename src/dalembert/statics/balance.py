@@ -7,10 +7,11 @@ motion, weights, less what elements do), P the rows of loops, H those of coordin
     g = F^T f = F^T r                 F: virtual motions, P F = 0                                                 (2)
     dg = F^T (f_q - (P^T lam)_q) B dy = -F^T M a_q B dy                                                           (3)
 
-g vanishes at rest. In (3) a are the accelerations of `Model.dynamics` under hinge forces r, which are none, so that
-lam are the multipliers, and the derivatives of the core, exact for trees and loops, give the stiffness: that of
-springs, of weights, and of loads that turn with rows and bodies. Speeds, element states, inputs and numbers of elements
-follow alike. y are motions along B, an orthonormal basis in rad and lengths of the system.
+g vanishes at rest. In (3) a are the accelerations of `Model.dynamics` under joint forces r and those of holds. They are
+zero, so that the derivative of M does not enter and lam are the multipliers. The derivatives of the core, exact for
+trees and loops, give the stiffness: that of springs, of weights, and of loads that turn with rows and bodies.
+Velocities, element states, inputs and parameters of elements follow alike. y are motions along B, an orthonormal basis
+in rad and lengths of the system.
 """
 
 from __future__ import annotations
@@ -192,18 +193,24 @@ class Look:
         self.g = self.F.T @ (D * self.f)
 
     def _shares(self, loops: Array, held: Array, allowed: Marks, lam: Array | None) -> None:
-        """Find f, lam, mu and r of (1)."""
+        """Find f, lam, mu and r of (1), and the joint forces tau under which nothing accelerates.
+
+        tau holds the efforts of drives and holds at tree coordinates besides r; those at cut joints are multipliers.
+        """
         balance, model = self.balance, self.balance.model
         D = balance.scales
         self.f = balance.supplied(self.q, self.x, lam)
         rows = np.vstack([loops, held])
         self.lam, self.mu, self.r = np.zeros(model.nc), np.zeros(len(held)), self.f.copy()
+        self.tau = self.f.copy()
         if len(rows):
             y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0].astype(float)
             P = model.constraint_jacobian(self.q, t=balance.t)
             self.lam = self._multipliers(y[: len(loops)])
             self.mu = y[len(loops) :]
+            of_tree = np.array([m.column >= 0 for m in balance.held], dtype=bool)
             self.r = self.f - P.T @ self.lam - (held.T @ self.mu) / D
+            self.tau = self.r + (held[of_tree].T @ self.mu[of_tree]) / D
         self.r[~allowed] = 0.0
 
     def _multipliers(self, y: Array) -> Array:
@@ -236,7 +243,7 @@ class Look:
         if not model.nx:
             return np.zeros(0)
         how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking}
-        found = model.report(["dx"], balance.t, self.q, balance.v, self.x, tau=self.r, **how)
+        found = model.report(["dx"], balance.t, self.q, balance.v, self.x, tau=self.tau, **how)
         rates = np.asarray(found["dx"])
         return np.where(balance.idle, 0.0, rates) if len(balance.idle) else rates
 
@@ -245,7 +252,7 @@ class Look:
         balance, model = self.balance, self.balance.model
         how: dict[str, Any] = {"inputs": balance._inputs, "conditions": balance.locking, "multipliers": False}
         try:
-            d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.r, parameters=parameters, **how)
+            d = model.d_dynamics(balance.t, self.q, balance.v, self.x, tau=self.tau, parameters=parameters, **how)
         except (SingularityError, ModelError):
             if parameters or model.nx or self.balance.v.any():
                 raise

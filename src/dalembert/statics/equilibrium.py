@@ -28,6 +28,8 @@ __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
 
+_TRIAL = 5  # part of the steps after which a descent is looked at
+_PROGRESS = 0.1  # of the forces at the start: what is left after these steps if it gets on
 _SINGULAR = 1e-5  # scaled singular values of loops below this are lost
 
 
@@ -143,10 +145,35 @@ def solved(request: Request, *, friction: str = "hold", nearest: bool = False, m
     if rubs:
         descent, held = rest_with_friction(request, most=max_steps)
     else:
-        descent = descend(request.balance, request.q, request.x, request.stops, most=max_steps)
+        descent, by_newton = _descended(request, max_steps)
+        if by_newton is not None:
+            return by_newton
     if not descent.found:
         raise _no_rest(request, descent)
     return _answered(request, descent, held)
+
+
+def _descended(request: Request, max_steps: int) -> tuple[Descent, Equilibrium | None]:
+    """Return where a descent led; or, if it makes no progress, a stable rest that Newton's method finds at once.
+
+    Loads that turn with bodies have no potential: there may be no way along which they do work all the time.
+    """
+    balance, stops = request.balance, request.stops
+    few = -(-max_steps // _TRIAL)
+    first = descend(balance, request.q, request.x, stops, most=few)
+    if first.found or first.falls is not None or first.steps < few:
+        return first, None
+    begin = float(np.abs(balance.look(request.q, request.x).g).max(initial=0.0))
+    if float(np.abs(first.look.g).max(initial=0.0)) > _PROGRESS * begin:
+        found, met = trim(request)
+        within = all(m.lower <= float(m.values(found.look.q)) <= m.upper for m in stops)
+        eq = answered_trim(request, found) if met and within else None
+        if eq is not None and eq.stable:
+            eq.notes.append("a descent made no progress: this rest was found by Newton's method, as with nearest=True")
+            return first, eq
+    rest = descend(balance, first.look.q, first.look.x, stops, most=max(max_steps - few, 1))
+    rest.steps, rest.left = rest.steps + first.steps, rest.left or first.left
+    return rest, None
 
 
 def _lasting_states(request: Request) -> bool:
@@ -316,9 +343,21 @@ def _no_rest(request: Request, found: Descent) -> EquilibriumError:
         text = (
             f"{name}: no rest was found in {found.steps} steps; forces along {where} are "
             f"still out of balance by {float(np.abs(look.g).max(initial=0.0)) / max(look.size, 1e-300):.2g} of the "
-            "loads. Start elsewhere, allow more max_steps, or smooth what jumps"
+            f"loads. {_ways_out(model)}"
         )
     return _with_state(text, look)
+
+
+def _ways_out(model: Model) -> str:
+    """Say what to do where no rest was found."""
+    constant = [name for name in model.input_names if name in model.parameter_names]
+    acting = [name for name in constant if model.parameters[model.parameter_names[name]] != 0.0]
+    name = next(iter((*acting, *model.input_names)), "load.fz")
+    path = f"da.equilibrium_path(system, {name!r}, 0.0, value)"
+    return (
+        f"Let the load grow from zero with {path}, which follows the equilibrium; or start elsewhere, take "
+        "nearest=True, allow more max_steps, or smooth what jumps"
+    )
 
 
 def _not_balanced(request: Request, found: Trim) -> EquilibriumError:

@@ -122,7 +122,8 @@ class Rubbing:
         others = {m: value for m, value in balance.held.items() if m not in self.measures}
         free = replace(balance, held=others).look(look.q, look.x)
         scale = np.array([m.scale for m in self.measures])
-        H = np.array([m.row(look.q) for m in self.measures]) * balance.scales / scale[:, None]
+        rows = np.array([m.row(look.q) for m in self.measures]).reshape(n, balance.model.nv)
+        H = rows * balance.scales / scale[:, None]
         stuck = self.sign == 0.0
         A = free.F.T @ H[stuck].T
         mu = -self.sign * static * scale

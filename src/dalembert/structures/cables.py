@@ -15,7 +15,9 @@ the fourth power of the segments' length; with shapes=1, where curvature is cons
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +129,22 @@ def cable(
     return SlenderBody(name, tuple(bodies), tuple(joints), line, shapes, bending, torsion, stretching)
 
 
+def _also_at_rest(read: Callable[[SlenderBody, Result], Array]) -> Callable[[SlenderBody, Any], Array]:
+    """Let a reading of a result take an equilibrium too; that has one state, and no axis n."""
+
+    @wraps(read)
+    def reading(self: SlenderBody, result: Any) -> Array:
+        if hasattr(result, "q") and hasattr(result, "outputs"):
+            return read(self, result)
+        motion = getattr(result, "result", None)
+        if motion is None:
+            raise ModelError(f"cable {self.name!r}", read.__name__, result, "give a Result or an Equilibrium")
+        found = read(self, motion)
+        return found[0] if np.ndim(getattr(result, "q", motion.q)) == 1 else found
+
+    return reading
+
+
 @dataclass(frozen=True, eq=False)
 class SlenderBody:
     """A slender body in a system; made by `cable`.
@@ -178,14 +196,16 @@ class SlenderBody:
             return self.bodies[k].at(node=2 * round(along))
         return self.bodies[k].at(*(along * (self.points[k + 1] - self.points[k])))
 
-    # ---- along a result
+    # ---- along a result; of an equilibrium the same without the axis n
 
+    @_also_at_rest
     def line(self, result: Result) -> Array:
         """Return the places (n, segments + 1, 3) m of the ends of all segments in the world."""
         model, q = result._model(), result.q
         places = [model.pose(marker, q)[1] for marker in (*(b.at(node=0) for b in self.bodies), self.end)]
         return np.stack(places, axis=1)
 
+    @_also_at_rest
     def curvature(self, result: Result) -> Array:
         """Return the mean curvatures (n, segments, 2) 1/m of the segments about the section's y and z axes."""
         found = np.zeros((len(result.q), len(self.bodies), 2))
@@ -193,18 +213,21 @@ class SlenderBody:
             found[:, :, "yz".index(axis)] = self._turns(result, k) / self._lengths
         return found
 
+    @_also_at_rest
     def twist(self, result: Result) -> Array:
         """Return the twists (n, segments) rad/m of the segments."""
         if not self.torsion:
             return np.zeros((len(result.q), len(self.bodies)))
         return self._turns(result, len(self.bending) * self.shapes) / self._lengths
 
+    @_also_at_rest
     def strain(self, result: Result) -> Array:
         """Return the strains (n, segments) of the segments; zero where the line does not stretch."""
         if not self.stretching:
             return np.zeros((len(result.q), len(self.bodies)))
         return self._turns(result, len(self.bending) * self.shapes + self.torsion)
 
+    @_also_at_rest
     def tension(self, result: Result) -> Array:
         """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
         found = np.empty((len(result.q), len(self.joints)))

@@ -22,7 +22,7 @@ from ..simulation import Ensemble, simulate
 from ..statics import equilibrium
 from ..system import System
 from .cases import Case, Cases
-from .readings import Column, Reading, read, read_runs, rows_of, together
+from .readings import Column, Reading, read, read_runs, rows_of, to_its_end, together
 
 __all__ = ["TASKS", "Block", "Interrupted", "Job", "carry_out", "join", "packed", "settle", "sorted_names"]
 
@@ -109,7 +109,7 @@ class Job:
         for case in cases:
             try:
                 answer = self._answer(case)
-                answers.append(read(answer, self.readings))
+                answers.append(read(to_its_end(answer), self.readings))
                 errors.append("")
                 notes += [f"case {case.number}: {note}" for note in _notes(answer)]
             except Interrupted:

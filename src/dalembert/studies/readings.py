@@ -14,7 +14,18 @@ from ..result import Output, Result
 from ..simulation import Ensemble
 from ..statics import Stability
 
-__all__ = ["Column", "Reading", "as_readings", "blank", "read", "read_runs", "reduced", "rows_of", "together"]
+__all__ = [
+    "Column",
+    "Reading",
+    "as_readings",
+    "blank",
+    "read",
+    "read_runs",
+    "reduced",
+    "rows_of",
+    "to_its_end",
+    "together",
+]
 
 Array = NDArray[Any]
 TIME = "time"
@@ -126,7 +137,9 @@ def _one(answer: Any, reading: Reading) -> Column:
         return _plain(reading.label, reading.function(answer))
     assert reading.name is not None
     if isinstance(answer, Result):
-        return _over_time(answer.t, answer.output(reading.name), answer.about(reading.name), reading)
+        values = answer.output(reading.name)
+        rows = slice(len(answer) - 1 if reading.reduce is None and answer.ends_between else len(answer))
+        return _over_time(answer.t[rows], values[rows], answer.about(reading.name), reading)
     if isinstance(answer, Mapping) and reading.name in answer:
         value = answer[reading.name]
     elif hasattr(answer, reading.name):
@@ -144,6 +157,24 @@ def _one(answer: Any, reading: Reading) -> Column:
     dims = _DIMENSIONS.get(reading.name, ())
     known = len(dims) == column.values.ndim
     return Column(dims if known else column.dims, column.values, _UNITS.get(reading.name, column.unit), column.coords)
+
+
+def to_its_end(answer: Any) -> Any:
+    """Return a run that an event has ended between the times asked for with its last state besides.
+
+    Reductions and functions see it; outputs over time keep the times that all cases have.
+    """
+    if not isinstance(answer, Result) or answer.status != "event" or answer.dense is None or not answer.events:
+        return answer
+    end = answer.events[-1].t
+    if not end > answer.t[-1]:
+        return answer
+    own = (answer.t, answer.q, answer.v, answer.x)
+    last = (np.array([end]), *answer.dense(np.array([end])))
+    whole = answer._like(*(np.concatenate(pair) for pair in zip(own, last, strict=True)))
+    whole.stats, whole.status, whole.message = answer.stats, answer.status, answer.message
+    whole.ends_between = True
+    return whole
 
 
 def _over_time(t: Array, values: Array, output: Output | None, reading: Reading) -> Column:

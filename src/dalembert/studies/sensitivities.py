@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import IntegrationError, ModelError
+from ..errors import GradientError, IntegrationError, ModelError
 from ..model import Model, Sampled, as_model
 from ..result import Result
 from ..simulation import Event, simulate
@@ -169,7 +169,8 @@ def sensitivity(
     way : str
         ``"forward"``: changes are carried along the run; ``"adjoint"``: outputs are followed back along it, which costs
         the more the more outputs there are, but hardly more with more names; ``"auto"``: by their numbers. Both give
-        the same derivatives to rounding. Back across a switch every number of the state takes a few short runs.
+        the same derivatives to rounding. Back across a switch every number of the state takes a few short runs. Where
+        a switch has no derivative by one of these, as off a stop, derivatives are carried forward, with a note.
     settings
         Others of `simulate`: ``events``, ``friction``, ``control``, ``method``, ...
 
@@ -226,9 +227,16 @@ def sensitivity(
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(way, directions, readings, wanted, not switches)
     course = Course.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
-    values, sorted_ones, units, growth = (_by_outputs if backwards else _by_directions)(course, readings)
-    derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     notes = list(result.stats.notes)
+    found = None
+    if backwards:
+        try:
+            found = _by_outputs(course, readings)
+        except GradientError as error:  # a change of the state that no name leads to, such as one off a stop
+            notes.append(f"derivatives were carried forward, as with way='forward': backwards, {error}")
+            backwards = False
+    values, sorted_ones, units, growth = found or _by_directions(course, readings)
+    derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     if growth * rtol > _CHAOS:
         notes.append(
             f"small changes grew by {growth:.3g}: derivatives are of this motion, and say little of finite changes"

@@ -197,7 +197,7 @@ class Load(ForceElement):
     moment : (3,) N m
         Each component is a number, a callable of t, or a law.
     axes : str
-        ``"world"``, or ``"body"`` for the axes of the marker, which turn with its body.
+        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which turn with its body.
     """
 
     force: Any = (0.0, 0.0, 0.0)
@@ -215,8 +215,10 @@ class Load(ForceElement):
                 as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True)
             )
             object.__setattr__(self, field, laws)
-        if self.axes not in ("world", "body"):
-            raise ModelError("Load", "axes", self.axes, "use 'world' or 'body'")
+        if self.axes not in ("world", "body", "marker"):
+            raise ModelError("Load", "axes", self.axes, "use 'world' or 'marker'")
+        if self.axes == "marker":
+            object.__setattr__(self, "axes", "body")
 
     @property
     def each_measure(self) -> tuple[str, ...]:

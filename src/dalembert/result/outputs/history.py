@@ -43,7 +43,8 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
     for event in result.events:
         after = int(np.searchsorted(result.t, event.t, side="right"))
         there = after > 0 and result.t[after - 1] == event.t  # the last of the states at that time is the one after it
-        work[after - there :] += event.energy
+        work[after - there :] += event.energy + event.dissipated
+        loss[after - there :] += event.dissipated
     return work, loss
 
 

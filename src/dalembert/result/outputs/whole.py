@@ -74,7 +74,9 @@ SYSTEM: dict[str, Maker] = {
     ),
     "energy.total": _number("J", "kinetic and potential energy", lambda m: m.energy.total + m.stored, "speed"),
     "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._works[0].copy()),
-    "energy.dissipated": _over_time("energy that dampers took since the start", lambda r: r._works[1].copy()),
+    "energy.dissipated": _over_time(
+        "energy lost in dampers, friction and impacts since the start", lambda r: r._works[1].copy()
+    ),
     "energy.balance": _over_time("change of total energy - work + dissipated: zero if all is right", _balance),
     "power": _number("W", "power that drives and outside loads put in", lambda m: m.power.copy(), "dynamics"),
     "momentum.linear": _vector("N s", "linear momentum of all bodies", lambda m: _momentum(m)[:, 3:], "speed"),
