@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,28 @@ def matplotlib() -> Any:
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Draw in our style inside this block; the user's settings are back after it."""
-    with matplotlib().rc_context(_RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}):
+    """Draw in our style inside this block; the user's values of the settings it changes are back after it.
+
+    All other settings stay as they are: a backend that is loaded inside the block keeps those it makes. The backend of
+    a notebook makes pyplot interactive, and without that no figure appears below a cell.
+    """
+    _load_notebook_backend()
+    settings = matplotlib().rcParams
+    rules = _RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}
+    before = {key: settings[key] for key in rules}
+    settings.update(rules)
+    try:
         yield
+    finally:
+        settings.update(before)
+
+
+def _load_notebook_backend() -> None:
+    """Load the backend of an IPython session now: it reads and changes settings that must be the user's."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and shell.get_ipython() is not None:
+        with contextlib.suppress(ImportError):  # a backend that cannot be loaded is reported where a figure is shown
+            importlib.import_module("matplotlib.pyplot").draw_if_interactive()
 
 
 def figure(width: float, height: float, *, shown: bool = False) -> Any:
