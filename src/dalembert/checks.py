@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from .expressions import Expression, plain
 __all__ = [
     "a_name",
     "at_least_one",
+    "did_you_mean",
     "finite",
     "finite_array",
     "finite_number",
@@ -158,3 +160,15 @@ def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
     return str(value)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
+    """Return a question that names what is spelt like `name`, or nothing if nothing is.
+
+    Examples
+    --------
+    >>> did_you_mean("simulat", ["simulate", "sweep"])
+    "did you mean 'simulate'?"
+    """
+    near = difflib.get_close_matches(name, list(known), most)
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -40,6 +40,7 @@ from .starting import Initial, Place, Turned, start_body, start_hinge
 if TYPE_CHECKING:
     from .analysis.mobility import Mobility
     from .model import Model
+    from .model.parameter_table import ParameterTable
     from .natural import NaturalModel
     from .structures import SegmentedBeam, SlenderBody
     from .topology import Forest
@@ -152,7 +153,7 @@ class System(Showing):
         return self.named[name]
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> ParameterTable:
         """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
         return self.compile().parameter_table
 
@@ -359,7 +360,7 @@ class System(Showing):
         acceleration: Any = None,
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
-    ) -> Any:
+    ) -> Drive | tuple[Drive, ...]:
         """Let coordinates of a hinge, what a constraint or coupling holds, or a body follow laws of time.
 
         Give one of position, speed and acceleration; rotation may go with a position.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,6 @@ from .outputs.output import value_of
 from .pictures import Pictures
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .stored import stored_about
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
@@ -172,7 +169,11 @@ class Result(Files, Pictures):
         """The last state."""
         return State(self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1]), self.x[-1].copy())
 
-    def at(self, t: ArrayLike) -> Any:
+    @overload
+    def at(self, t: float) -> State: ...
+    @overload
+    def at(self, t: Sequence[float] | NDArray[Any]) -> Result: ...
+    def at(self, t: ArrayLike) -> State | Result:
         """Return the state at a time, as a `State`; or at many times in order, as a `Result` at these.
 
         Parameters

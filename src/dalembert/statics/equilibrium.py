@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from .rubbing import Held, rest_with_friction
 from .stability import judged, named_motion
 from .trim import Trim, trim
 
+if TYPE_CHECKING:
+    from .several import Equilibria
+
 __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
@@ -29,6 +32,63 @@ Array = NDArray[np.float64]
 _SINGULAR = 1e-5  # scaled singular values of loops below this are lost
 
 
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: Literal[False] = False,
+    count: None = None,
+    max_steps: int = 1000,
+) -> Equilibrium: ...
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: Literal[True],
+    count: int | None = None,
+    max_steps: int = 1000,
+) -> Equilibria: ...
+@overload
+def equilibrium(
+    system: System | Model,
+    *,
+    state: State | Mapping[str, Any] | None = None,
+    t: float = 0.0,
+    hold: str | Iterable[str] | Mapping[str, Any] = (),
+    speeds: Mapping[str, float | None] | None = None,
+    unknown: str | Iterable[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    control: Callable[[State], Any] | None = None,
+    friction: str = "hold",
+    stable: bool = True,
+    nearest: bool = False,
+    all: bool = False,
+    count: int,
+    max_steps: int = 1000,
+) -> Equilibria: ...
 def equilibrium(
     system: System | Model,
     *,
@@ -46,7 +106,7 @@ def equilibrium(
     all: bool = False,
     count: int | None = None,
     max_steps: int = 1000,
-) -> Any:
+) -> Equilibrium | Equilibria:
     """Return where a system rests or moves steadily: with loops, springs, stops, friction, drives, flexible bodies.
 
     From the start it goes downhill, by steps that forces do work along, to where nothing falls: to a stable rest, as
