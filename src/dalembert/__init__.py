@@ -83,7 +83,7 @@ if TYPE_CHECKING:  # every name that `__getattr__` serves
     from .inverse import *  # noqa: F403
     from .io import load, save
     from .library import linkage
-    from .linear import *  # noqa: F403
+    from .linear import *  # type: ignore[assignment]  # noqa: F403  # Linear is the law
     from .model import *  # noqa: F403
     from .motion import *  # noqa: F403
     from .result import *  # noqa: F403

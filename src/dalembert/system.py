@@ -360,7 +360,7 @@ class System(Showing):
         acceleration: Any = None,
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
-    ) -> Drive | tuple[Drive, ...]:
+    ) -> Any:
         """Let coordinates of a hinge, what a constraint or coupling holds, or a body follow laws of time.
 
         Give one of position, speed and acceleration; rotation may go with a position.

@@ -241,6 +241,7 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
 def _motion(model: Model, state: State, period: float, rtol: float, options: dict[str, Any]) -> Result:
     more = {"rtol": rtol, "atol": 1e-2 * rtol, **options}
     result = simulate(model, float(state.t) + period, state=state, t_start=float(state.t), **more)
+    assert isinstance(result, Result)  # of one state
     if result.status != "finished":
         raise IntegrationError(f"floquet: the motion ended before its period: {result.status} {result.message}")
     jumps = np.flatnonzero(np.diff(result.t) == 0.0)
