@@ -19,7 +19,7 @@ def _no_press_waits() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _ctrl_c_is_heard() -> Iterator[None]:
-    """Tests that press Ctrl-C are heard where the shell has this program ignore it, as it has those in its background."""
+    """Ctrl-C pressed by a test is heard, also where the shell has programs in its background ignore it."""
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     ours = ignored and threading.current_thread() is threading.main_thread()
     if ours:
