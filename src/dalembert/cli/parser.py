@@ -200,6 +200,9 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--packages", action="append", default=[], metavar="FOLDER",
         help="where packages with meshes of a URDF or SDF file are; may be repeated",
     )  # fmt: skip
+    parser.add_argument(
+        "--root", metavar="FOLDER", help="that files may come from which MODEL includes (default: its own)"
+    )
 
 
 def _add_state(parser: argparse.ArgumentParser) -> None:

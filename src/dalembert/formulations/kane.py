@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked
 from ..errors import SingularityError
 from ..model import Model, State
 from ..system import System
@@ -146,6 +147,7 @@ class KaneEquations:
         return dict(zip(here.row_names, lam.tolist(), strict=True))
 
 
+@checked("state")
 def kane(
     system: System | Model,
     state: State | Mapping[str, Any] | None = None,

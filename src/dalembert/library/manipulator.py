@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..bodies.rigid import Body
+from ..checks import checked
 from ..connections.hinges import CustomHinge, Fixed, Free, Revolute, Spherical
 from ..system import System
 
@@ -12,6 +13,7 @@ POUND = 12.0
 """One pound-force in the units of the manipulator: slug in/s2. Impulses: 1 lb s = 12 slug in/s."""
 
 
+@checked("angles")
 def space_manipulator(*, angles: bool = False) -> System:
     """Return a weightless main body with two arms of two links, each carrying a disk.
 

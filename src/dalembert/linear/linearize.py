@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..connections.hinges import Hinge
 from ..errors import DalembertError, ModelError
 from ..model import Conditions, DynamicsDerivatives, Model, State
@@ -30,6 +31,7 @@ _NEARLY = 1e-4  # a singular value below which what closing leaves open, 1e-12, 
 REST = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
 
 
+@checked("inputs", "independent")
 def linearize(
     system: System | Model,
     state: Any = None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.laws import break_times
 from ..errors import DalembertError, ModelError
 from ..model import History, Model, Sampled, State, as_model
@@ -34,6 +34,7 @@ __all__ = ["Live"]
 LOOKS = 16  # times of one advance at which functions are looked at for jumps
 
 
+@checked("state", "events", "delay", "method", "stops")
 class Live:
     """A simulation in steps of the caller's: look at outputs, set inputs, go on.
 

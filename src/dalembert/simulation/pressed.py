@@ -7,7 +7,6 @@ is left alone; of the others, the states with the largest loads are put to the f
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible import FlexibleBody
 from ..bodies.rigid import Body
-from ..errors import BucklingWarning, ModesWarning
+from ..errors import BucklingWarning, ModesWarning, warn_user
 from ..model import Model
 from ..model.once import once_per_model
 from ..result import Motion
@@ -128,7 +127,7 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
             f": {100 / factor:.2g} % of its stiffness or more are not there; give it stiffening=True and load_nodes, "
             "the nodes that are pressed"
         )
-    warnings.warn(said, BucklingWarning, stacklevel=7)
+    warn_user(BucklingWarning(said))
     return said
 
 
@@ -152,7 +151,7 @@ def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
             f"deform it ({apart[k]:.2g} of {moved[k]:.2g} m, t = {motion.t[k]:.6g} s): take more, or "
             "modes=da.CraigBampton with the loaded nodes"
         )
-        warnings.warn(said, ModesWarning, stacklevel=7)
+        warn_user(ModesWarning(said))
         yield said
 
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import checked, finite_number
 from ..connections.constraints.reaches import is_tie
 from ..connections.laws import break_times
 from ..errors import ModelError
@@ -92,6 +92,18 @@ def simulate(
     resume: Result | bool | None = None,
     on_error: str = "raise",
 ) -> Result | Ensemble: ...
+@checked(
+    "times",
+    "parameters",
+    "method",
+    "events",
+    "delay",
+    "stops",
+    "progress",
+    "stream",
+    "resume",
+    "on_error",
+)
 def simulate(
     system: System | Model,
     t_end: float,
@@ -247,7 +259,7 @@ def simulate(
         max_step=max_step,
         step=step,
         spectral_radius=spectral_radius,
-        project=stabilization == "projection",
+        project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
     control = as_control(control, period, delay, item="simulate")

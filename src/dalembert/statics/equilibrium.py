@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.scales import Scales, singular_values
+from ..checks import checked
 from ..errors import EquilibriumError, ModelError
 from ..model import Model, State, as_model
 from ..motion.closed import Measure
@@ -89,6 +90,7 @@ def equilibrium(
     count: int,
     max_steps: int = 1000,
 ) -> Equilibria: ...
+@checked("hold", "speeds", "unknown", "friction", "stable", "nearest", "all", "max_steps")
 def equilibrium(
     system: System | Model,
     *,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.flexible import FlexibleBody
+from ..checks import checked
 from ..errors import ModelError
 from .structure import Structure
 
@@ -41,6 +42,7 @@ class BeamStresses:
     mises: Array
 
 
+@checked("body", "eta")
 def section_forces(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> Array:
@@ -74,6 +76,7 @@ def section_forces(
     return np.tensordot(values, forces, 1)
 
 
+@checked("body", "eta")
 def beam_stresses(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> BeamStresses:
@@ -98,6 +101,7 @@ def beam_stresses(
     return BeamStresses(axial, bending, normal, torsion, np.sqrt(normal**2 + 3 * torsion**2))
 
 
+@checked("body", "eta")
 def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
 

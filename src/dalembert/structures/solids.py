@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked
 from ..errors import MissingPackageError, ModelError
 from .elements import averaged
 from .sections import Material
@@ -24,6 +25,7 @@ __all__ = ["SolidElements", "solid_structure"]
 Array = NDArray[np.float64]
 
 
+@checked("order")
 def solid_structure(mesh: Any, material: Material, *, order: int = 2, total_mass: float | None = None) -> Structure:
     """Return the structure of an elastic solid.
 

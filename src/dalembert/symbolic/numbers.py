@@ -62,6 +62,8 @@ class Numbers:
     def of(cls, given: bool | str | Iterable[str], model: Model) -> Numbers:
         """Read what users ask for: True for all, names or owners for some."""
         wanted: set[str] | None = {given} if isinstance(given, str) else None
+        if not isinstance(given, (bool, str)) and not isinstance(given, Iterable):
+            raise ModelError("symbolic_equations", "symbols", given, "give True, False, or names")
         if isinstance(given, bool):
             wanted = None if given else set()
         elif not isinstance(given, str):

@@ -156,6 +156,8 @@ def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Pa
     with replacing(target) as new:
         fresh = new.with_name(new.name + target.suffix)  # writers look at the ending
         try:
+            if new.exists():  # with the permissions that it is to have meanwhile
+                new.rename(fresh)
             write(fresh)
             fresh.rename(new)
         finally:

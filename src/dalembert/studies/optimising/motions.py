@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import finite_number
+from ...checks import checked, finite_number, random_generator
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Result
@@ -79,6 +79,7 @@ class OptimalMotion:
         return "\n".join(lines)
 
 
+@checked("end", "efforts", "time", "minimize", "state", "limits", "steps", "guess", "seed", "tolerance", "most")
 def optimal_motion(
     system: System | Model,
     end: Mapping[str, float],
@@ -271,7 +272,7 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
     nv, T = program.model.nv, program.time_scale
     y = program.start + part[:, None] * (last - program.start)
     y[1:-1, nv : 2 * nv] = (last[:nv] - program.start[:nv]) / T
-    rng = np.random.default_rng(seed)
+    rng = random_generator(seed, item="optimal_motion", field="seed")
     u = 0.01 * program.effort_scale * rng.standard_normal((len(part), program.nu))
     return program.packed(y, u, T)
 
