@@ -369,7 +369,7 @@ def _sequence_kind(origin: type, parts: tuple[Any, ...]) -> _Kind:
 
     def allows(given: Any) -> bool:
         if isinstance(given, str):
-            return names
+            return names or Any in parts
         if isinstance(given, (bytes, type)) or not isinstance(given, Iterable):
             return False
         if ((names or origin is Iterable) and isinstance(given, np.ndarray)) or (

@@ -27,9 +27,9 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     """Give a place to write a file or a folder to, and put what was written at `path` when all went well.
 
     If writing fails, what was at `path` stays as it was and nothing else is left behind. A file is exchanged in one
-    step and keeps its mode; until then none but its owner may read it. A folder takes two: the old one is set aside under another name first, and put back if the
-    second step fails. A symbolic link is followed: what it points to is replaced, the link stays. What is written for a
-    device or a pipe is copied into it.
+    step and keeps its mode; until then none but its owner may read it. A folder takes two: the old one is set aside
+    under another name first, and put back if the second step fails. A symbolic link is followed: what it points to is
+    replaced, the link stays. What is written for a device or a pipe is copied into it.
 
     Parameters
     ----------
