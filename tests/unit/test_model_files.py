@@ -366,9 +366,7 @@ def test_a_wider_folder_may_be_allowed(tmp_path: Path) -> None:
     assert "hunter" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "given", ["{type: chain, n: 100000000}", "{type: windows, n: 20000}", "{type: chain, n: 1e9}"]
-)
+@pytest.mark.parametrize("given", ["{type: chain, n: 100000000}", "{type: windows, n: 20000}", "{type: chain, n: 1e9}"])
 def test_a_small_file_does_not_fill_the_memory(given: str, tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(f"dalembert: 1\nlibrary: {given}\n")
     with pytest.raises(da.FileError, match=r"m\.yaml:2:.*n is .*; (a model file takes at most 10000|.*whole number)"):

@@ -12,7 +12,10 @@ from typing import Any
 from ..errors import MissingPackageError, ModelError
 from ..io.atomic import replacing
 
-__all__ = ["FAINT", "INK", "PALETTE", "PAPER", "axes_for", "figure", "legible", "save", "styled", "tint", "written"]
+__all__ = [
+    *("FAINT", "INK", "PALETTE", "PAPER"),
+    *("axes_for", "figure", "legible", "plain_log", "save", "styled", "tint", "written"),
+]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Colours that stay apart for colour-blind readers (Okabe and Ito), in the order of use."""
@@ -42,7 +45,9 @@ _RULES = {
     "grid.linewidth": 0.5,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names of users are no formulas, whatever signs they have
 }
+_blocks: list[list[Any]] = []  # figures drawn in blocks of our style that are under way
 
 
 def matplotlib() -> Any:
@@ -70,10 +75,42 @@ def styled() -> Iterator[None]:
     rules = _RULES | {"axes.prop_cycle": matplotlib().cycler(color=PALETTE)}
     before = {key: settings[key] for key in rules}
     settings.update(rules)
+    _blocks.append([])
     try:
         yield
     finally:
         settings.update(before)
+        pictures = _blocks.pop()
+        if _blocks:
+            _blocks[-1].extend(pictures)
+        else:
+            for picture in pictures:
+                _give_back_formulas(picture)
+
+
+def _noted(picture: Any) -> Any:
+    """Return a figure, noted as one of the block under way."""
+    if _blocks and picture not in _blocks[-1]:
+        _blocks[-1].append(picture)
+    return picture
+
+
+def _give_back_formulas(picture: Any) -> None:
+    """Let texts hold formulas again that have none now, such as a title that the user sets later."""
+    from matplotlib.text import Text
+
+    if matplotlib().rcParams["text.parse_math"]:
+        for text in picture.findobj(Text):
+            if "$" not in text.get_text():
+                text.set_parse_math(True)
+
+
+def plain_log(axis: Any) -> None:
+    """Label a logarithmic axis in plain numbers: formulas are not parsed here."""
+    from matplotlib.ticker import LogFormatter, NullFormatter
+
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _load_notebook_backend() -> None:
@@ -97,11 +134,11 @@ def figure(width: float, height: float, *, shown: bool = False) -> Any:
     if shown:
         from matplotlib import pyplot
 
-        return pyplot.figure(figsize=(width, height))
+        return _noted(pyplot.figure(figsize=(width, height)))
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    picture = Figure(figsize=(width, height))
+    picture = _noted(Figure(figsize=(width, height)))
     FigureCanvasAgg(picture)
     return picture
 
@@ -121,6 +158,7 @@ def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = F
     if not hasattr(ax, "add_line") or solid != hasattr(ax, "set_zlim"):
         wanted = "3-D axes: figure.add_subplot(projection='3d')" if solid else "flat axes: figure.add_subplot()"
         raise ModelError("picture", "ax", ax, f"this view needs {wanted}")
+    _noted(ax.figure)
     return ax
 
 
