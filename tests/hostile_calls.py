@@ -104,8 +104,8 @@ def fault(case: Case, field: str, label: str) -> str | None:
         trace, deep = error.__traceback__, 0
         while trace is not None and trace.tb_next is not None:
             trace, deep = trace.tb_next, deep + 1
-        if isinstance(error, TypeError) and not deep:
-            return None  # Python itself: no such argument
+        if isinstance(error, (TypeError, ValueError)) and not deep:
+            return None  # of Python itself, or of a compiled kernel: both name the call
         where = "" if trace is None else f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
         return f"{type(error).__name__}: {str(error)[:200]} ({where})"
     return None
@@ -159,7 +159,6 @@ _MADE = {
     "State",
     "Live",
     "Model",
-    "Conditions",
 }  # by users, in rooms of answers
 
 

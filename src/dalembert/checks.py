@@ -227,8 +227,8 @@ def checked(*names: str, item: str | None = None, largest: float = math.inf) -> 
     """Return a decorator that refuses arguments of a type that their annotations exclude, before the call begins.
 
     It is for arguments that are handed on, unchecked, to where a wrong one could no longer be named. Numbers must not
-    be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; names
-    are left to whoever knows them.
+    be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; for a
+    name what has one, such as a body, will do.
 
     Parameters
     ----------
@@ -380,7 +380,7 @@ def _sequence_kind(origin: type, parts: tuple[Any, ...]) -> _Kind:
             return True  # an iterator, which looking would empty
         if fixed:
             return len(given) == len(kinds) and all(k.allows(each) for k, each in zip(kinds, given, strict=True))
-        return names or not kinds or all(kinds[0].allows(each) for each in given)
+        return not kinds or all(kinds[0].allows(each) or (names and hasattr(each, "name")) for each in given)
 
     return _Kind(allows, words, words.replace("a ", "", 1).replace("sequence", "sequences", 1))
 

@@ -80,7 +80,7 @@ def rack_drive(pinion: Gear, teeth: int = 20, *, width: float | None = None, den
     return s
 
 
-@checked("sun", "planet")
+@checked("sun", "planet", "held")
 def planetary(
     sun: Gear,
     planet: Gear,

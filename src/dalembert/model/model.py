@@ -459,7 +459,6 @@ class Model(NamedModel):
 
     # ---- loads
 
-    @checked("parts")
     def report(
         self,
         parts: Sequence[str],
@@ -492,8 +491,10 @@ class Model(NamedModel):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
+        if isinstance(parts, str) or not isinstance(parts, Iterable):
+            raise ModelError("report", "parts", parts, "give a sequence of names")
         for name in parts:
-            if name not in _core.report_parts:
+            if not isinstance(name, str) or name not in _core.report_parts:
                 raise ModelError("report", "part", name, f"there are {', '.join(map(repr, _core.report_parts))}")
         numbers = sorted(_core.report_parts.index(part) for part in parts)
         found = self._report(numbers, q, v, t=t, x=x, tau=tau, loads=loads, inputs=inputs, conditions=conditions)

@@ -137,6 +137,8 @@ class NamedModel(_core.Model):
         for name, initial in (self.system.initials if initials is None else initials).items():
             if name not in names.q:
                 continue
+            if not isinstance(initial, Initial):
+                raise ModelError("initial_state", name, initial, "give a da.system.Initial")
             for values, span, given in ((q, names.q[name], initial.position), (v, names.v[name], initial.speed)):
                 if given is not None:
                     values[span] = np.where(np.isnan(given), values[span], given)

@@ -99,7 +99,7 @@ def scales_of(equations: Equations, scaled: bool) -> tuple[Array, Array]:
     return equations.row_scales, equations.column_scales
 
 
-@checked("equations", "method", "solver", "scaled")
+@checked("equations", "method", "solver", "scaled", "t", "check")
 def find_position(
     equations: Equations,
     q: ArrayLike | None = None,

@@ -75,7 +75,7 @@ def jerk_terms(equations: Equations, q: Array, v: Array, a: Array, t: float) -> 
     return d
 
 
-@checked("equations", "t", "free", "solver")
+@checked("equations", "t", "free", "solver", "jerk")
 def find_rates(
     equations: Equations,
     q: ArrayLike | None = None,
