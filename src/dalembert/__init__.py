@@ -17,8 +17,12 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+try:
+    from ._core import isa
+except ImportError as error:  # the binding layer puts a general one around that which says why
+    raise (error if error.__cause__ is None else ImportError(str(error.__cause__))) from None
+
 from . import errors, rotation, units
-from ._core import isa
 from .analysis import (
     Contact,
     assemble,

@@ -253,7 +253,8 @@ def checked(*names: str, item: str | None = None, largest: float = math.inf) -> 
 
     def decorate(target: Target) -> Target:
         if isinstance(target, type):
-            setattr(target, "__init__", _checked_call(target.__init__, names, item or target.__name__, largest))  # noqa: B010
+            init: Callable[..., Any] = getattr(target, "__init__")  # noqa: B009
+            setattr(target, "__init__", _checked_call(init, names, item or target.__name__, largest))  # noqa: B010
             return target
         return typing.cast(Target, _checked_call(target, names, item or target.__name__, largest))
 
